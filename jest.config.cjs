@@ -1,0 +1,12 @@
+// Tests run on the compiled output in dist/: what is tested is what ships. See scripts/test.mjs.
+module.exports = {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/dist'],
+  testMatch: ['**/*.spec.js'],
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  transform: { '/node_modules/.+\\.m?js$': '<rootDir>/scripts/jest-esm.cjs' },
+  transformIgnorePatterns: [
+    '/node_modules/(?!(@nestjs|jose|uuid|re2js|lru-cache|ajv-formats|@jitl|quickjs-emscripten-core)/)',
+  ],
+};
