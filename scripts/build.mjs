@@ -20,17 +20,11 @@ export function build(configFile) {
       },
     },
   );
-  const buildInfo = path.join(
-    config.options.outDir,
-    `.${path.basename(configFile, '.json')}.tsbuildinfo`,
-  );
+  const buildInfo = path.join(config.options.outDir, `.${path.basename(configFile, '.json')}.tsbuildinfo`);
   mkdirSync(config.options.outDir, { recursive: true });
   const options = { ...config.options, incremental: true, tsBuildInfoFile: buildInfo };
   const builder = ts.createIncrementalProgram({ rootNames: config.fileNames, options });
-  const plugin = swagger.before(
-    { introspectComments: true, classValidatorShim: true },
-    builder.getProgram(),
-  );
+  const plugin = swagger.before({ introspectComments: true, classValidatorShim: true }, builder.getProgram());
   const diagnostics = [
     ...config.errors,
     ...builder.getConfigFileParsingDiagnostics(),
