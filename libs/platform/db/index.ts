@@ -3,3 +3,5 @@ export { DatabaseModule, dataSourceOptions } from './database.module';
 export type { PreparedStatement, SqlExecutor, Tx } from './executor';
 export { JsonColumn } from './json-column';
 export { Where } from './where';
+export { prefixQuery } from './text-search';
+export { WorkspaceRepository, type WorkspaceRow } from './workspace-repository';

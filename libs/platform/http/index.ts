@@ -12,13 +12,17 @@ export type { RequestContext, ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export {
   ANY_JSON,
+  AnyJson,
+  AnyJsonObject,
   checkValues,
   ClosedBody,
   fieldErrors,
   IsJson,
   IsJsonObject,
   IsOneOf,
+  IsTags,
   Nested,
+  NotNull,
   shapeOf,
   ValuesCheckedLater,
   valueErrors,

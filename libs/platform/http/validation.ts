@@ -1,9 +1,14 @@
 import 'reflect-metadata';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import {
+  ArrayMaxSize,
+  ArrayUnique,
   getMetadataStorage,
+  IsArray,
   IsString,
+  Length,
   registerDecorator,
+  ValidateIf,
   ValidateNested,
   type ValidationError,
 } from 'class-validator';
@@ -56,6 +61,14 @@ export const IsOneOf =
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);
   };
 
+/** A member of an answer that is any JSON value. */
+export const AnyJson = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty({ ...options, ...ANY_JSON } as ApiPropertyOptions);
+
+/** A member of an answer that is any JSON object. */
+export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty({ ...options, type: 'object', additionalProperties: true } as ApiPropertyOptions);
+
 /** Any JSON value, also null, taken as it came. */
 export const IsJson =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>
@@ -65,7 +78,10 @@ export const IsJson =
       name: 'isJson',
       target: target.constructor,
       propertyName: String(property),
-      validator: { validate: () => true },
+      validator: {
+        validate: (value: unknown) => value !== undefined,
+        defaultMessage: () => 'must be present; any JSON value will do',
+      },
     });
   };
 
@@ -90,6 +106,26 @@ export const IsJsonObject =
       },
     });
   };
+
+/** A member that may be absent but, unlike one with `@IsOptional()`, not null. */
+export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !== undefined);
+
+const TAGS_MAX = 100;
+const TAG_LENGTH_MAX = 255;
+
+/** Labels to find a resource by: at most 100 distinct ones of 1 to 255 characters. */
+export const IsTags = (): PropertyDecorator => (target, property) => {
+  ApiProperty({
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: TAG_LENGTH_MAX },
+    maxItems: TAGS_MAX,
+    required: false,
+  } as ApiPropertyOptions)(target, property);
+  IsArray()(target, property);
+  ArrayMaxSize(TAGS_MAX)(target, property);
+  ArrayUnique()(target, property);
+  Length(1, TAG_LENGTH_MAX, { each: true })(target, property);
+};
 
 /** OpenAPI of a member that takes any JSON value. */
 export const ANY_JSON: ApiPropertyOptions = {

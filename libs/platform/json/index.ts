@@ -1,28 +1,8 @@
-export class JsonInputError extends Error {
-  constructor(
-    readonly pointer: string,
-    readonly detail: string,
-  ) {
-    super(detail);
-  }
-}
-
-export function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
-  } catch {
-    throw new JsonInputError('', 'The body is not JSON.');
-  }
-}
-
-export class RawJson {
-  constructor(readonly text: string) {}
-  parse(): unknown {
-    return JSON.parse(this.text) as unknown;
-  }
-  toJSON(): unknown {
-    return this.parse();
-  }
-}
-
-export const toJsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
+export { canonicalJson, sha256OfJson } from './canonical.writer';
+export { JsonInputError } from './json-input.error';
+export { MAX_DEPTH } from './json-limits';
+export { parseJson } from './json.parser';
+export { toJsonText } from './json.writer';
+export { memberNames } from './member-order';
+export { mergePatch } from './merge-patch';
+export { RawJson } from './raw-json';

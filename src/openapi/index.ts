@@ -1,0 +1,3 @@
+export { buildDocument } from './document';
+export { OpenApiModule } from './openapi.module';
+export { OpenApiSource } from './openapi.source';
