@@ -29,7 +29,7 @@ export async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(text)).rows;
+    return (await client.query<Record<string, unknown>>(text)).rows;
   } finally {
     await client.end();
   }
