@@ -3,6 +3,8 @@ module.exports = {
   testEnvironment: 'node',
   roots: ['<rootDir>/dist'],
   testMatch: ['**/*.spec.js'],
+  globalSetup: '<rootDir>/dist/test/global-setup.js',
+  globalTeardown: '<rootDir>/dist/test/global-teardown.js',
   maxWorkers: 2,
   testTimeout: 60_000,
   transform: { '/node_modules/.+\\.m?js$': '<rootDir>/scripts/jest-esm.cjs' },
