@@ -1,11 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from '#platform/auth';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
+import { EvaluationHttpModule } from './evaluation';
+import { RegistryHttpModule, RegistryModule } from './registry';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [];
+export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})
@@ -16,6 +19,7 @@ export class ApiModule {
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,
         ...API_AREAS,

@@ -1,14 +1,13 @@
 import type { JWK } from 'jose';
-import type { PrincipalType } from './principal';
 import type { Role } from './roles';
 
-/** Whom a verified token names, and what it says of that account. */
+/** The account in an organization that a verified token names. */
 export interface TokenSubject {
-  type: PrincipalType;
-  /** `user_id`, `service_account_id`, or `sub` of a platform principal. */
+  type: 'user' | 'service_account';
+  /** `user_id` or `service_account_id`. */
   accountId: string;
-  orgId: string | null;
-  /** The account may be made at first sight (trusted issuers with `provision`). */
+  orgId: string;
+  /** An unknown person may be made at first sight (trusted issuers with `provision`). */
   provision: boolean;
 }
 
@@ -16,7 +15,7 @@ export type AccountStatus = 'active' | 'suspended';
 
 /** What is stored of an account and of its organization. */
 export interface Account {
-  type: PrincipalType;
+  type: 'user' | 'service_account';
   id: string;
   orgId: string;
   /** Suspended when the account or its organization is. */
@@ -44,7 +43,10 @@ export abstract class AccountDirectory {
   /** The holder of a key that is neither revoked nor expired; null for every other one. */
   abstract findKeyHolder(apiKey: string): Promise<KeyHolder | null>;
 
-  /** Whether a token was revoked, by the issuer and `jti` it carries. */
+  /**
+   * Whether a token was revoked, by the issuer and `jti` it carries. A revocation counts within the organization it
+   * was made in, so that nobody can revoke the tokens of others. @param orgId null for a platform principal.
+   */
   abstract isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean>;
 
   /** Whether the workspace exists in the organization (archived ones do). Remembered for a short while. */

@@ -1,6 +1,11 @@
-import type { Role } from './roles';
+import { NO_ROLES, type Role } from './roles';
 
 export type PrincipalType = 'user' | 'service_account' | 'platform';
+
+/** What a principal showed to prove who it is. */
+export type Credential =
+  | { readonly kind: 'token'; readonly issuer: string; readonly jti: string | null; readonly expiresAt: Date }
+  | { readonly kind: 'api_key'; readonly keyId: string; readonly expiresAt: Date | null };
 
 /**
  * Who calls: what a verified token or key amounts to, together with what is stored of the account. Immutable, and
@@ -18,54 +23,29 @@ export interface Principal {
   readonly workspaceRoles: ReadonlyMap<string, ReadonlySet<Role>>;
   /** The workspaces that the roles of the organization reach; null for all of them. */
   readonly workspaceIds: ReadonlySet<string> | null;
-  /** What the token itself says, for `GET /registry/v1/me` and for revoking. */
-  readonly token: { readonly issuer: string; readonly jti: string | null; readonly expiresAt: Date | null };
+  /** For `GET /registry/v1/me` and for revoking. */
+  readonly credential: Credential;
 }
 
-/** The roles a principal has in a workspace: empty where it cannot reach it. */
+/** The roles a principal has in a workspace of its organization: none where it cannot reach it. */
 export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<Role> {
   const reached = principal.workspaceIds === null || principal.workspaceIds.has(workspaceId);
   const own = principal.workspaceRoles.get(workspaceId);
-  if (!reached) return own ?? new Set();
+  if (!reached) return own ?? NO_ROLES;
   return own ? new Set([...principal.roles, ...own]) : principal.roles;
 }
 
-/** The column and value that keep one tenant's rows apart from all others. */
-export interface TenantKey {
-  readonly column: 'workspace_id' | 'org_id';
-  readonly value: string;
+/** The workspaces in which a principal holds a role, or any role at all; null for all of its organization. */
+export function workspacesWith(principal: Principal, role?: Role): ReadonlySet<string> | null {
+  const everywhere = holds(principal.roles, role);
+  if (everywhere && principal.workspaceIds === null) return null;
+  const found = new Set(everywhere ? principal.workspaceIds : []);
+  for (const [workspaceId, roles] of principal.workspaceRoles) {
+    if (holds(roles, role)) found.add(workspaceId);
+  }
+  return found;
 }
 
-/** On whose behalf something is done: the first argument of every service and repository method. */
-export interface OrgScope {
-  readonly orgId: string;
-  /** `created_by` of what is made. */
-  readonly principalId: string;
-  readonly roles: ReadonlySet<Role>;
-  /** `org_id`: rows of the organization. */
-  readonly orgKey: TenantKey;
-}
-
-/** The same, within one workspace. */
-export interface Scope extends OrgScope {
-  readonly workspaceId: string;
-  /** `workspace_id`: rows of the workspace. */
-  readonly key: TenantKey;
-}
-
-export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<Role>): OrgScope {
-  return Object.freeze({ orgId, principalId, roles, orgKey: { column: 'org_id', value: orgId } as const });
-}
-
-export function workspaceScope(
-  orgId: string,
-  workspaceId: string,
-  principalId: string,
-  roles: ReadonlySet<Role>,
-): Scope {
-  return Object.freeze({
-    ...orgScope(orgId, principalId, roles),
-    workspaceId,
-    key: { column: 'workspace_id', value: workspaceId } as const,
-  });
-}
+/** Whether a role, or any at all, is among those held. */
+export const holds = (held: ReadonlySet<Role>, role?: Role): boolean =>
+  role === undefined ? held.size > 0 : held.has(role);

@@ -16,6 +16,8 @@ const CONTAINS: Record<Role, readonly Role[]> = {
   owner: ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin'],
 };
 
+export const NO_ROLES: ReadonlySet<Role> = new Set();
+
 /** Every role that these roles amount to. */
 export function expandRoles(roles: Iterable<Role>): ReadonlySet<Role> {
   const all = new Set<Role>();
@@ -24,4 +26,12 @@ export function expandRoles(roles: Iterable<Role>): ReadonlySet<Role> {
     for (const contained of CONTAINS[role]) all.add(contained);
   }
   return all;
+}
+
+/** The fewest roles that amount to the same, in the order of `ROLES`: how roles are stored and answered. */
+export function reduceRoles(roles: Iterable<Role>): Role[] {
+  const all = new Set(roles);
+  return ROLES.filter(
+    (role) => all.has(role) && ![...all].some((other) => other !== role && CONTAINS[other].includes(role)),
+  );
 }
