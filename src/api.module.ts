@@ -5,7 +5,9 @@ import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { EvaluationHttpModule } from './evaluation';
+import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
 export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
@@ -13,7 +15,8 @@ export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
 /** The API process. */
 @Module({})
 export class ApiModule {
-  static forRoot(environment: Environment): DynamicModule {
+  /** @param withWorker the process also does the worker's part. */
+  static forRoot(environment: Environment, withWorker = false): DynamicModule {
     return {
       module: ApiModule,
       imports: [
@@ -22,7 +25,9 @@ export class ApiModule {
         AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,
+        OpenApiModule,
         ...API_AREAS,
+        ...(withWorker ? WORKER_AREAS : []),
       ],
     };
   }
