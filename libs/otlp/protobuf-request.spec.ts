@@ -115,26 +115,41 @@ describe('a protobuf trace request', () => {
     }
   });
 
-  it('is refused when a message reaches beyond the one around it, instead of reading what follows as its own', () => {
-    const next = span(...IDS, bytes(5, 'next'));
-    const reaching = (field: Buffer) => request(span(...IDS, field), next);
-    const tooLong = (field: Buffer) => Buffer.concat([field.subarray(0, 1), Buffer.from([20])]);
-    for (const [name, field] of Object.entries({
-      message: tooLong(message(15)),
-      string: tooLong(bytes(5, '')),
-      id: tooLong(bytes(4, '')),
-      key: Buffer.from('4a020a14', 'hex'),
-      number: Buffer.from('39010203', 'hex'),
-      varint: Buffer.from('30ff', 'hex'),
-      'unknown field': tooLong(bytes(7, '')),
-    })) {
-      expect({ name, decoded: catchDetail(() => decode(reaching(field))) }).toEqual({
-        name,
-        decoded: expect.stringMatching(
-          /^The body is not a complete protobuf ExportTraceServiceRequest/,
-        ) as string,
-      });
-    }
+  it.each([
+    // In each case the field of the span takes exactly the field behind the span, so that what follows fits again.
+    ['a message', '7a05', bytes(8, 'abc')],
+    ['a text', '2a12', bytes(8, 'some more letters'.slice(1))],
+    ['a short text', '2a05', bytes(8, 'abc')],
+    ['an id', '2208', bytes(8, 'abcdef')],
+    ['a key', '4a020a05', bytes(8, 'abc')],
+    ['a bytes value', '4a0412023a05', bytes(8, 'abc')],
+    ['a time', '39', bytes(8, 'abcdef')],
+    ['flags', '8501', bytes(8, 'ab')],
+    ['a double', '4a03120121', bytes(8, 'abcdef')],
+    ['a varint', '30', bytes(8, '').subarray(0, 1)],
+    ['an unknown field', 'a20605', bytes(8, 'abc')],
+  ])('is refused when %s of a span reaches beyond the span', (_, field, behind) => {
+    const body = request(span(...IDS, Buffer.from(field, 'hex')), behind, span(...IDS));
+    expect(catchDetail(() => decode(body))).toMatch(
+      /^The body is not a complete protobuf ExportTraceServiceRequest \(read up to byte \d+\)\.$/,
+    );
+  });
+
+  it.each([
+    ['of number 0', '0000'],
+    ['of wire type 6', '0e00'],
+    ['that ends a group which never began', '0c'],
+    ['that ends another group', '0b14'],
+    ['with a length of five gigabytes', '0affffffff7f'],
+    ['with a number that does not end', '08ffff'],
+    [
+      'with a kind of 80 bits',
+      request(span(...IDS, Buffer.from(`30${'ff'.repeat(10)}00`, 'hex'))).toString('hex'),
+    ],
+  ])('is refused for a field %s', (_, field) => {
+    expect(catchDetail(() => decode(Buffer.from(field, 'hex')))).toMatch(
+      /^The body is not a complete protobuf/,
+    );
   });
 
   it('may hold fields of later versions at every level', () => {

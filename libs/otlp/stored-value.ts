@@ -20,10 +20,12 @@ export function withoutNul(text: string): string {
   return units.toString('utf16le');
 }
 
+const SURROGATE = /[\ud800-\udfff]/;
+
 /** The text as PostgreSQL can store it: NUL characters and lone surrogates replaced by U+FFFD. */
 export function storableText(text: string): string {
-  // UTF-8 has no lone surrogates; Node writes U+FFFD for them.
-  return withoutNul(Buffer.from(text, 'utf8').toString('utf8'));
+  // UTF-8 has no lone surrogates: Node writes U+FFFD for them.
+  return withoutNul(SURROGATE.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text);
 }
 
 /** Sets a member of any name: a plain assignment to `__proto__` would change the prototype and lose the value. */
