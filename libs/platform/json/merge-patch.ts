@@ -1,0 +1,46 @@
+import { memberNames, objectOf } from './member-order';
+import { RawJson } from './raw-json';
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Applies a JSON merge patch (RFC 7396): members of the patch replace those of the target, objects are merged
+ * member by member, null removes. Neither argument is changed; the result may share parts with both. New
+ * members follow those that were there.
+ *
+ * A {@link RawJson} in the target is parsed where the patch reaches into it and stays as it is elsewhere.
+ * Undefined members of the patch are as good as absent.
+ *
+ * @param whole Names of members of the patch itself (not of objects within) that are replaced as a whole:
+ *   their value, null included, and all nulls inside it are kept.
+ */
+export function mergePatch(target: unknown, patch: unknown, whole: readonly string[] = []): unknown {
+  return merged(target, patch, new Set(whole));
+}
+
+function merged(target: unknown, patch: unknown, whole: ReadonlySet<string>): unknown {
+  if (!isObject(patch)) return patch;
+  const members = membersOf(target);
+  for (const [name, value] of membersOf(patch)) {
+    if (value === undefined) continue;
+    if (whole.has(name)) members.set(name, value);
+    else if (value === null) members.delete(name);
+    else members.set(name, merged(members.get(name), value, NONE));
+  }
+  return objectOf([...members.keys()], [...members.values()]);
+}
+
+function membersOf(value: unknown): Map<string, unknown> {
+  const parsed = value instanceof RawJson ? value.parse() : value;
+  return new Map(isObject(parsed) ? memberNames(parsed).map((name) => [name, parsed[name]]) : []);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof RawJson)
+  );
+}

@@ -1,0 +1,36 @@
+/** Longest part of a refused number that an error message repeats, in characters. */
+const SHOWN_DIGITS = 40;
+
+/**
+ * Says why a JSON number cannot be kept as a double, or undefined when it can.
+ *
+ * A decimal fraction that merely rounds to the nearest double is kept: that is what every reader of JSON
+ * does with 0.1. Lost, and so refused, are: a magnitude beyond the largest double, a number other than zero
+ * that would become zero, and an integer written out in full that would become another integer (identifiers
+ * and nanosecond times, whose last digits matter).
+ *
+ * @param literal A number by the grammar of RFC 8259.
+ */
+export function numberFault(literal: string): string | undefined {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) {
+    return `The number ${shown(literal)} is too large. Send a number of magnitude below 1.8e308, or a string.`;
+  }
+  if (value === 0) {
+    const digits = literal.search(/[eE]|$/);
+    return /[1-9]/.test(literal.slice(0, digits))
+      ? `The number ${shown(literal)} is too close to zero and would become 0. Send 0 or a string.`
+      : undefined;
+  }
+  if (Number.isSafeInteger(value) || /[.eE]/.test(literal) || BigInt(literal) === BigInt(value)) {
+    return undefined;
+  }
+  return (
+    `The integer ${shown(literal)} cannot be held exactly and would become ${BigInt(value)}. ` +
+    'Send an integer that a 64-bit floating point number can hold, or a string.'
+  );
+}
+
+function shown(literal: string): string {
+  return literal.length <= SHOWN_DIGITS ? literal : `${literal.slice(0, SHOWN_DIGITS)}…`;
+}
