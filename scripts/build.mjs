@@ -1,9 +1,11 @@
 // Compiles the project named on the command line: type-checked, incremental, with the OpenAPI plugin of
 // @nestjs/swagger, which runs only inside the TypeScript API. The same output is what ships and what is tested.
 import { createRequire } from 'node:module';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { beginBuild, buildInfoFile, finishBuild } from './lib/build-state.mjs';
+import { ROOT } from './lib/project.mjs';
 
 const require = createRequire(import.meta.url);
 const swagger = require('@nestjs/swagger/plugin');
@@ -11,7 +13,7 @@ const swagger = require('@nestjs/swagger/plugin');
 /** Builds one tsconfig; answers false, after printing why, when anything does not type-check. */
 export function build(configFile) {
   const config = ts.getParsedCommandLineOfConfigFile(
-    path.resolve(configFile),
+    path.join(ROOT, configFile),
     {},
     {
       ...ts.sys,
@@ -20,17 +22,11 @@ export function build(configFile) {
       },
     },
   );
-  const buildInfo = path.join(
-    config.options.outDir,
-    `.${path.basename(configFile, '.json')}.tsbuildinfo`,
-  );
-  mkdirSync(config.options.outDir, { recursive: true });
+  const buildInfo = buildInfoFile(configFile);
+  beginBuild(configFile);
   const options = { ...config.options, incremental: true, tsBuildInfoFile: buildInfo };
   const builder = ts.createIncrementalProgram({ rootNames: config.fileNames, options });
-  const plugin = swagger.before(
-    { introspectComments: true, classValidatorShim: true },
-    builder.getProgram(),
-  );
+  const plugin = swagger.before({ introspectComments: true, classValidatorShim: true }, builder.getProgram());
   const diagnostics = [
     ...config.errors,
     ...builder.getConfigFileParsingDiagnostics(),
@@ -55,6 +51,7 @@ export function build(configFile) {
     );
     return false;
   }
+  finishBuild(configFile);
   return true;
 }
 

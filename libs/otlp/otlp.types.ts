@@ -1,0 +1,110 @@
+/** The two encodings of OTLP/HTTP: `application/x-protobuf` and `application/json`. */
+export type OtlpEncoding = 'protobuf' | 'json';
+
+/**
+ * An attribute value as plain JSON (from AnyValue of opentelemetry/proto/common/v1/common.proto).
+ *
+ * A 64-bit integer is a number while that is exact (up to 2^53 - 1 either way), else its decimal string; NaN and the
+ * infinities are the strings "NaN", "Infinity" and "-Infinity", as in the JSON mapping of protobuf; bytes are base64;
+ * an empty AnyValue is null. Strings hold no NUL character and no lone surrogate, which PostgreSQL could not store:
+ * both are replaced by U+FFFD.
+ */
+export type OtlpValue = string | number | boolean | null | OtlpValue[] | OtlpAttributes;
+
+/** Attributes by key; of a key that is sent twice, the last value. `__proto__` is a key like any other. */
+export interface OtlpAttributes {
+  [key: string]: OtlpValue;
+}
+
+/** What produced the spans. One object, shared by all spans of one ResourceSpans. */
+export interface OtlpResource {
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+  /** Schema of the resource's attributes; empty when not sent. */
+  schemaUrl: string;
+}
+
+/** The instrumentation library. One object, shared by all spans of one ScopeSpans. */
+export interface OtlpScope {
+  name: string;
+  version: string;
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+  /** Schema of the attributes of the scope's spans and events; empty when not sent. */
+  schemaUrl: string;
+}
+
+/** In the order of the enumeration Span.SpanKind of trace.proto. A kind it does not know is 'unspecified'. */
+export const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
+export type OtlpSpanKind = (typeof SPAN_KINDS)[number];
+
+/** In the order of the enumeration Status.StatusCode of trace.proto. A code it does not know is 'unset'. */
+export const STATUS_CODES = ['unset', 'ok', 'error'] as const;
+export type OtlpStatusCode = (typeof STATUS_CODES)[number];
+
+export interface OtlpStatus {
+  code: OtlpStatusCode;
+  message: string;
+}
+
+export interface OtlpEvent {
+  name: string;
+  /** Nanoseconds since 1970, unsigned 64 bits. */
+  timeUnixNano: bigint;
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+}
+
+export interface OtlpLink {
+  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed: a link may point nowhere. */
+  traceId: string | null;
+  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed: a link may point nowhere. */
+  spanId: string | null;
+  traceState: string;
+  flags: number;
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+}
+
+/** A valid span. What was not sent has the default of protobuf: empty string, 0, empty list. */
+export interface OtlpSpan {
+  /** 32 lower-case hexadecimal digits, not all zero. */
+  traceId: string;
+  /** 16 lower-case hexadecimal digits, not all zero. */
+  spanId: string;
+  /** 16 lower-case hexadecimal digits; null for a root span. */
+  parentSpanId: string | null;
+  /** W3C tracestate, unparsed. */
+  traceState: string;
+  /** Unsigned 32 bits; the low 8 are the W3C trace flags. */
+  flags: number;
+  /** May be empty: OTLP reads that as an unknown name. */
+  name: string;
+  kind: OtlpSpanKind;
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  startTimeUnixNano: bigint;
+  /** Nanoseconds since 1970, unsigned 64 bits; may be before the start when clocks disagree. */
+  endTimeUnixNano: bigint;
+  status: OtlpStatus;
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+  events: OtlpEvent[];
+  droppedEventsCount: number;
+  links: OtlpLink[];
+  droppedLinksCount: number;
+  resource: OtlpResource;
+  scope: OtlpScope;
+}
+
+/** Spans that were left out of a request, for the `partialSuccess` of the answer. */
+export interface OtlpRejection {
+  count: number;
+  /** At most 10 plain English sentences, one per kind of fault, each with how many spans had it. */
+  reasons: string[];
+}
+
+export interface DecodedTraceRequest {
+  /** The valid spans, in the order of the request. */
+  spans: OtlpSpan[];
+  rejected: OtlpRejection;
+}

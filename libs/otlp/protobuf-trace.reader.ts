@@ -1,0 +1,305 @@
+import { OtlpDecodeError } from './otlp.errors';
+import {
+  type OtlpEvent,
+  type OtlpLink,
+  type OtlpResource,
+  type OtlpScope,
+  type OtlpSpan,
+  type OtlpStatus,
+  SPAN_KINDS,
+  STATUS_CODES,
+} from './otlp.types';
+import { ProtobufValueReader } from './protobuf-value.reader';
+import type { SpanCollector } from './span.collector';
+import {
+  finishLink,
+  newLink,
+  newResource,
+  newScope,
+  newSpan,
+  SPAN_ID_BYTES,
+  TRACE_ID_BYTES,
+} from './span.draft';
+
+/**
+ * Reads an ExportTraceServiceRequest in protobuf (trace_service.proto, trace.proto, resource.proto and common.proto of
+ * opentelemetry-proto) in one pass, without building the messages first. The numbers of the cases are the tags as they
+ * stand in the message: field number times 8, plus the wire type.
+ */
+export function readProtobufTraces(bytes: Buffer, spans: SpanCollector): void {
+  const values = new ProtobufValueReader(bytes);
+  try {
+    new ProtobufTraceReader(values, spans).request();
+  } catch (error) {
+    // The reader of protobufjs throws RangeError and plain Error; anything else would be a mistake of ours.
+    if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
+      const detail = `The body is not a complete protobuf ExportTraceServiceRequest (read up to byte ${values.reader.pos}).`;
+      throw new OtlpDecodeError(detail, { cause: error });
+    }
+    throw error;
+  }
+}
+
+class ProtobufTraceReader {
+  constructor(
+    private readonly values: ProtobufValueReader,
+    private readonly spans: SpanCollector,
+  ) {}
+
+  request(): void {
+    const { reader } = this.values;
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      if (tag === 10 /* resource_spans = 1 */) {
+        this.resourceSpans();
+      } else {
+        this.values.skip(tag);
+      }
+    }
+  }
+
+  private resourceSpans(): void {
+    const { values } = this;
+    const { reader } = values;
+    this.spans.countRecord();
+    const outerEnd = values.enter();
+    const resource = newResource();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // resource = 1
+          this.resource(resource);
+          break;
+        case 18: // scope_spans = 2
+          this.scopeSpans(resource);
+          break;
+        case 26: // schema_url = 3
+          resource.schemaUrl = values.text();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private resource(resource: OtlpResource): void {
+    const { values } = this;
+    const { reader } = values;
+    const outerEnd = values.enter();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // attributes = 1
+          values.attribute(resource.attributes);
+          break;
+        case 16: // dropped_attributes_count = 2
+          resource.droppedAttributesCount = reader.uint32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private scopeSpans(resource: OtlpResource): void {
+    const { values } = this;
+    const { reader } = values;
+    this.spans.countRecord();
+    const outerEnd = values.enter();
+    const scope = newScope();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // scope = 1
+          this.scope(scope);
+          break;
+        case 18: // spans = 2
+          this.spans.collect(this.span(resource, scope));
+          break;
+        case 26: // schema_url = 3
+          scope.schemaUrl = values.text();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private scope(scope: OtlpScope): void {
+    const { values } = this;
+    const { reader } = values;
+    const outerEnd = values.enter();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // name = 1
+          scope.name = values.text();
+          break;
+        case 18: // version = 2
+          scope.version = values.text();
+          break;
+        case 26: // attributes = 3
+          values.attribute(scope.attributes);
+          break;
+        case 32: // dropped_attributes_count = 4
+          scope.droppedAttributesCount = reader.uint32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private span(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
+    const { values } = this;
+    const { reader } = values;
+    this.spans.countRecord();
+    const outerEnd = values.enter();
+    const span = newSpan(resource, scope);
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // trace_id = 1
+          span.traceId = values.id(TRACE_ID_BYTES);
+          break;
+        case 18: // span_id = 2
+          span.spanId = values.id(SPAN_ID_BYTES);
+          break;
+        case 26: // trace_state = 3
+          span.traceState = values.text();
+          break;
+        case 34: // parent_span_id = 4
+          span.parentSpanId = values.id(SPAN_ID_BYTES);
+          break;
+        case 42: // name = 5
+          span.name = values.text();
+          break;
+        case 48: // kind = 6
+          span.kind = SPAN_KINDS[reader.int32()] ?? 'unspecified';
+          break;
+        case 57: // start_time_unix_nano = 7
+          span.startTimeUnixNano = values.fixed64();
+          break;
+        case 65: // end_time_unix_nano = 8
+          span.endTimeUnixNano = values.fixed64();
+          break;
+        case 74: // attributes = 9
+          values.attribute(span.attributes);
+          break;
+        case 80: // dropped_attributes_count = 10
+          span.droppedAttributesCount = reader.uint32();
+          break;
+        case 90: // events = 11
+          span.events.push(this.event());
+          break;
+        case 96: // dropped_events_count = 12
+          span.droppedEventsCount = reader.uint32();
+          break;
+        case 106: // links = 13
+          span.links.push(this.link());
+          break;
+        case 112: // dropped_links_count = 14
+          span.droppedLinksCount = reader.uint32();
+          break;
+        case 122: // status = 15
+          this.status(span.status);
+          break;
+        case 133: // flags = 16
+          span.flags = reader.fixed32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+    return span;
+  }
+
+  private event(): OtlpEvent {
+    const { values } = this;
+    const { reader } = values;
+    this.spans.countRecord();
+    const outerEnd = values.enter();
+    const event: OtlpEvent = { name: '', timeUnixNano: 0n, attributes: {}, droppedAttributesCount: 0 };
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 9: // time_unix_nano = 1
+          event.timeUnixNano = values.fixed64();
+          break;
+        case 18: // name = 2
+          event.name = values.text();
+          break;
+        case 26: // attributes = 3
+          values.attribute(event.attributes);
+          break;
+        case 32: // dropped_attributes_count = 4
+          event.droppedAttributesCount = reader.uint32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+    return event;
+  }
+
+  private link(): OtlpLink {
+    const { values } = this;
+    const { reader } = values;
+    this.spans.countRecord();
+    const outerEnd = values.enter();
+    const link = newLink();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // trace_id = 1
+          link.traceId = values.id(TRACE_ID_BYTES);
+          break;
+        case 18: // span_id = 2
+          link.spanId = values.id(SPAN_ID_BYTES);
+          break;
+        case 26: // trace_state = 3
+          link.traceState = values.text();
+          break;
+        case 34: // attributes = 4
+          values.attribute(link.attributes);
+          break;
+        case 40: // dropped_attributes_count = 5
+          link.droppedAttributesCount = reader.uint32();
+          break;
+        case 53: // flags = 6
+          link.flags = reader.fixed32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+    return finishLink(link);
+  }
+
+  private status(status: OtlpStatus): void {
+    const { values } = this;
+    const { reader } = values;
+    const outerEnd = values.enter();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 18: // message = 2
+          status.message = values.text();
+          break;
+        case 24: // code = 3
+          status.code = STATUS_CODES[reader.int32()] ?? 'unset';
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+}

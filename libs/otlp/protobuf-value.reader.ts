@@ -1,0 +1,220 @@
+import { Reader } from 'protobufjs/minimal';
+import { KeyCache } from './key.cache';
+import { OtlpDecodeError } from './otlp.errors';
+import type { OtlpAttributes, OtlpValue } from './otlp.types';
+import { MALFORMED_ID } from './span.draft';
+import { MAX_VALUE_DEPTH, setMember, storableDouble, withoutNul } from './stored-value';
+
+/**
+ * Up to here a string of ASCII is put together byte by byte, which is faster than a call into the runtime. V8 makes
+ * flat strings of concatenations below 13 characters and trees of longer ones.
+ */
+const SHORT_TEXT = 12;
+
+const KEY_VALUE_KEY = 10; // field 1, bytes
+const KEY_VALUE_VALUE = 18; // field 2, bytes
+const LIST_VALUES = 10; // field 1 of ArrayValue and KeyValueList, bytes
+
+/**
+ * Reads the messages of common.proto, straight into plain JSON, over the reader of protobufjs.
+ *
+ * `reader.len` is the end of the message being read: {@link enter} narrows it to the submessage, so that no field can
+ * reach beyond the message it belongs to. A field that is unknown, or known with another wire type, is skipped; of a
+ * field that may stand once the last one wins, and submessages sent twice are merged, as protobuf says.
+ */
+export class ProtobufValueReader {
+  readonly reader: Reader;
+  private readonly keys: KeyCache;
+
+  constructor(private readonly bytes: Buffer) {
+    this.reader = Reader.create(bytes);
+    this.keys = new KeyCache(bytes, (start, end) => withoutNul(bytes.toString('utf8', start, end)));
+  }
+
+  /** Goes into a submessage; returns what {@link leave} needs to come back. */
+  enter(): number {
+    const reader = this.reader;
+    const outerEnd = reader.len;
+    const length = reader.size();
+    if (length > outerEnd - reader.pos) {
+      throw new RangeError('a message is longer than the one around it');
+    }
+    reader.len = reader.pos + length;
+    return outerEnd;
+  }
+
+  /** Comes back from a submessage that has been read to its end. */
+  leave(outerEnd: number): void {
+    this.reader.len = outerEnd;
+  }
+
+  skip(tag: number): void {
+    this.reader.skipType(tag & 7, 0, tag >>> 3);
+  }
+
+  /** A string without NUL characters; bytes that are not UTF-8 become U+FFFD. */
+  text(): string {
+    const reader = this.reader;
+    const start = reader.pos;
+    const length = reader.size();
+    if (length <= SHORT_TEXT && length <= reader.len - reader.pos) {
+      const text = this.shortAscii(reader.pos, reader.pos + length);
+      if (text !== undefined) {
+        reader.pos += length;
+        return text;
+      }
+    }
+    reader.pos = start;
+    return withoutNul(reader.string());
+  }
+
+  /** An id as lower-case hexadecimal digits; empty, or {@link MALFORMED_ID} when it has another length. */
+  id(length: number): string {
+    const start = this.skipBytes();
+    const end = this.reader.pos;
+    return end === start || end - start === length ? this.bytes.toString('hex', start, end) : MALFORMED_ID;
+  }
+
+  fixed64(): bigint {
+    const reader = this.reader;
+    if (reader.len - reader.pos < 8) {
+      throw new RangeError('a 64-bit field is cut off');
+    }
+    const value = this.bytes.readBigUInt64LE(reader.pos);
+    reader.pos += 8;
+    return value;
+  }
+
+  /** Reads one KeyValue into the attributes. `depth` counts the lists around it. */
+  attribute(target: OtlpAttributes, depth = 0): void {
+    const reader = this.reader;
+    const outerEnd = this.enter();
+    let key = '';
+    let value: OtlpValue = null;
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      if (tag === KEY_VALUE_KEY) {
+        const start = this.skipBytes();
+        key = this.keys.get(start, reader.pos);
+      } else if (tag === KEY_VALUE_VALUE) {
+        value = this.value(value, depth);
+      } else {
+        this.skip(tag);
+      }
+    }
+    this.leave(outerEnd);
+    setMember(target, key, value);
+  }
+
+  /** Reads an AnyValue. `before` is what an earlier part of the same field has given: lists are merged with it. */
+  private value(before: OtlpValue, depth: number): OtlpValue {
+    const reader = this.reader;
+    const outerEnd = this.enter();
+    let value = before;
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // string_value = 1
+          value = this.text();
+          break;
+        case 16: // bool_value = 2
+          value = reader.bool();
+          break;
+        case 24: // int_value = 3
+          value = this.integer();
+          break;
+        case 33: // double_value = 4
+          value = storableDouble(reader.double());
+          break;
+        case 42: // array_value = 5
+          value = this.array(value, depth + 1);
+          break;
+        case 50: // kvlist_value = 6
+          value = this.keyValueList(value, depth + 1);
+          break;
+        case 58: // bytes_value = 7
+          value = this.base64();
+          break;
+        default:
+          this.skip(tag);
+      }
+    }
+    this.leave(outerEnd);
+    return value;
+  }
+
+  private array(before: OtlpValue, depth: number): OtlpValue[] {
+    this.checkDepth(depth);
+    const reader = this.reader;
+    const outerEnd = this.enter();
+    const values = Array.isArray(before) ? before : [];
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      if (tag === LIST_VALUES) {
+        values.push(this.value(null, depth));
+      } else {
+        this.skip(tag);
+      }
+    }
+    this.leave(outerEnd);
+    return values;
+  }
+
+  private keyValueList(before: OtlpValue, depth: number): OtlpAttributes {
+    this.checkDepth(depth);
+    const reader = this.reader;
+    const outerEnd = this.enter();
+    const members = before !== null && typeof before === 'object' && !Array.isArray(before) ? before : {};
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      if (tag === LIST_VALUES) {
+        this.attribute(members, depth);
+      } else {
+        this.skip(tag);
+      }
+    }
+    this.leave(outerEnd);
+    return members;
+  }
+
+  private checkDepth(depth: number): void {
+    if (depth > MAX_VALUE_DEPTH) {
+      throw new OtlpDecodeError(`An attribute value is nested deeper than ${MAX_VALUE_DEPTH} levels.`);
+    }
+  }
+
+  private integer(): number | string {
+    const { high, low } = this.reader.int64();
+    const value = high * 2 ** 32 + (low >>> 0);
+    return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
+  }
+
+  private base64(): string {
+    const start = this.skipBytes();
+    return this.bytes.toString('base64', start, this.reader.pos);
+  }
+
+  /** Passes over a bytes field; returns where its content starts. It ends where the reader then stands. */
+  private skipBytes(): number {
+    const reader = this.reader;
+    const length = reader.size();
+    const start = reader.pos;
+    if (length > reader.len - start) {
+      throw new RangeError('a bytes field is cut off');
+    }
+    reader.pos = start + length;
+    return start;
+  }
+
+  private shortAscii(start: number, end: number): string | undefined {
+    let text = '';
+    for (let position = start; position < end; position += 1) {
+      const byte = this.bytes[position] as number;
+      if (byte === 0 || byte > 0x7f) {
+        return undefined;
+      }
+      text += String.fromCharCode(byte);
+    }
+    return text;
+  }
+}

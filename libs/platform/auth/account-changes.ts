@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Tx } from '#platform/db';
+import { PrincipalCache } from './principal-cache';
+
+/** PostgreSQL's notification channel on which API processes tell each other whose accounts have changed. */
+export const ACCOUNTS_CHANNEL = 'accounts_changed';
+
+/**
+ * Changes to what authentication knows: accounts, memberships, keys, revocations. Whatever writes those goes through
+ * here, so that no process goes on with what it remembers: this one forgets it before the caller is answered, the
+ * others as soon as PostgreSQL notifies them. `AUTH_CACHE_SECONDS` is the bound where a notification is lost.
+ */
+@Injectable()
+export class AccountChanges {
+  constructor(
+    private readonly database: Database,
+    private readonly cache: PrincipalCache,
+  ) {}
+
+  /** Runs a transaction that changes accounts of one organization. */
+  async within<Result>(orgId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const result = await this.database.transaction(async (tx) => {
+      const done = await work(tx);
+      // delivered when the transaction commits, and not at all when it rolls back
+      await tx.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, orgId]);
+      return done;
+    });
+    this.cache.forget(orgId);
+    return result;
+  }
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import { problem } from '#platform/problem';
+
+const NAME = 'authorization';
+/** RFC 9110, section 11.4: a scheme in any case, spaces, and the credential. */
+const CREDENTIALS = /^bearer(?: +(.*))?$/i;
+
+/**
+ * The credential of a request: steps one and two of its authentication. Errors: 401 `token_missing` without an
+ * `Authorization`, `unauthorized` for another scheme than Bearer, `token_malformed` for more than one of them or
+ * one without a token. The raw headers are looked at, because Node drops all but the first `Authorization`.
+ */
+export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
+  const given = valuesOf(rawHeaders);
+  if (given.length === 0 || given.every((value) => value === '')) {
+    throw problem.unauthenticated('token_missing', 'Send an access token: Authorization: Bearer <token>.');
+  }
+  const tokens = given.map((value) => CREDENTIALS.exec(value));
+  if (tokens.includes(null)) {
+    throw problem.unauthenticated('unauthorized', 'The Authorization header must use the scheme Bearer.');
+  }
+  const token = tokens[0]?.[1]?.trim();
+  if (given.length > 1) {
+    throw problem.unauthenticated('token_malformed', 'Send one Authorization header, not several.');
+  }
+  if (!token) throw problem.unauthenticated('token_malformed', 'The Authorization header holds no token.');
+  return token;
+}
+
+function valuesOf(rawHeaders: readonly string[]): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === NAME.length && name.toLowerCase() === NAME) values.push(rawHeaders[i + 1]!);
+  }
+  return values;
+}

@@ -1,0 +1,40 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import type { ServiceRequest } from '#platform/http';
+import { Problem } from '#platform/problem';
+import { accessRuleOf } from './access.decorator';
+import { Authenticator } from './authenticator';
+import { BEARER, type BearerOptions } from './bearer.strategy';
+
+/**
+ * Authenticates every request but those to `Public` routes, through Passport, and leaves the principal in
+ * `request.user`. The last step is here too: platform principals are refused on the routes of tenants.
+ */
+@Injectable()
+export class BearerGuard extends AuthGuard(BEARER) {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly authenticator: Authenticator,
+  ) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    const rule = accessRuleOf(this.reflector, context);
+    if (rule?.kind === 'public') return true;
+    await super.canActivate(context);
+    const { user } = context.switchToHttp().getRequest<ServiceRequest>();
+    if (user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
+      throw new Problem(
+        'platform_principal_refused',
+        'Platform principals manage organizations, not their data.',
+      );
+    }
+    return true;
+  }
+
+  override getAuthenticateOptions(): BearerOptions & { session: false } {
+    return { session: false, authenticator: this.authenticator };
+  }
+}

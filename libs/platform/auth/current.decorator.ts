@@ -1,0 +1,14 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { ServiceRequest } from '#platform/http';
+import type { Principal } from './principal';
+import type { Scope } from './scope';
+
+/** The scope of the request: its organization, and its workspace where the route requires one. */
+export const CurrentScope = createParamDecorator((_: unknown, context: ExecutionContext): Scope => {
+  return context.switchToHttp().getRequest<ServiceRequest>().scope as Scope;
+});
+
+/** The verified caller. */
+export const CurrentPrincipal = createParamDecorator((_: unknown, context: ExecutionContext): Principal => {
+  return context.switchToHttp().getRequest<ServiceRequest>().user as Principal;
+});

@@ -1,0 +1,30 @@
+export {
+  ACCESS_RULE,
+  type AccessRule,
+  AnyMember,
+  AnyPrincipal,
+  PlatformOnly,
+  Public,
+  RequireRole,
+  RequireRoleSomewhere,
+  RequireWorkspace,
+  WORKSPACE_HEADER,
+  WORKSPACE_REQUIRED,
+} from './access.decorator';
+export { AccountChanges } from './account-changes';
+export {
+  type Account,
+  AccountDirectory,
+  type AccountStatus,
+  type KeyHolder,
+  type TokenSubject,
+} from './account-directory';
+export { AccountChangesModule, AuthModule } from './auth.module';
+export { ACCOUNT_ID, API_KEY_PREFIX, Authenticator } from './authenticator';
+export { bearerToken } from './bearer-token';
+export { CurrentPrincipal, CurrentScope } from './current.decorator';
+export { type Credential, type Principal, type PrincipalType, rolesIn, workspacesWith } from './principal';
+export { expandRoles, isRole, reduceRoles, type Role, ROLES } from './roles';
+export { type OrgScope, orgScope, type Scope, scopeOf, type TenantKey, workspaceScope } from './scope';
+export type { VerifiedToken } from './token-verifier';
+export { ownIssuer } from './trusted-issuers';

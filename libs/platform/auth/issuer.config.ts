@@ -1,0 +1,151 @@
+import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
+import { CLAIM_NAMES, type ClaimMapping, type ClaimName } from './claims';
+import { isRole, type Role, ROLES } from './roles';
+
+/** One entry of `AUTH_ISSUERS`, as it holds after validation. */
+export interface IssuerConfig {
+  /** `iss` of its tokens, compared character by character. */
+  readonly issuer: string;
+  /** Its tokens are accepted when their `aud` names one of these. */
+  readonly audience: readonly string[];
+  /** Where its keys are: at an address, or here. */
+  readonly keys: { readonly uri: string } | { readonly set: unknown };
+  readonly algorithms: readonly Algorithm[];
+  /** The organizations it may speak for. */
+  readonly orgIds: ReadonlySet<string> | '*';
+  /** The roles its tokens may carry; others are dropped. */
+  readonly roles: ReadonlySet<Role>;
+  /** Whether it may name platform principals. */
+  readonly platform: boolean;
+  readonly claims: ClaimMapping;
+  /** Whether an unknown person of a known organization is made at first sight. */
+  readonly provision: boolean;
+}
+
+const DEFAULT_ALGORITHMS: readonly Algorithm[] = ['RS256', 'ES256', 'EdDSA'];
+
+const MEMBERS = new Set([
+  'issuer',
+  'audience',
+  'jwks_uri',
+  'jwks',
+  'algorithms',
+  'org_ids',
+  'roles',
+  'platform',
+  'claims',
+  'provision',
+]);
+
+type Entry = Record<string, unknown>;
+
+/**
+ * Validates `AUTH_ISSUERS`. Throws an error that names the variable, the entry and the member that does not hold: a
+ * service that misread whom to trust must not start. A member that is not known is refused, because the misspelling
+ * of a restriction would otherwise lift it.
+ */
+export function parseIssuers(value: unknown): IssuerConfig[] {
+  if (!Array.isArray(value)) throw fault('', 'must be a JSON array of issuers');
+  const issuers = value.map((entry: unknown, i) => parseIssuer(entry, `[${i}]`));
+  const seen = new Set<string>();
+  issuers.forEach(({ issuer }, i) => {
+    if (seen.has(issuer)) throw fault(`[${i}].issuer`, 'is in the list already');
+    seen.add(issuer);
+  });
+  return issuers;
+}
+
+function parseIssuer(value: unknown, at: string): IssuerConfig {
+  if (!isObject(value)) throw fault(at, 'must be an object');
+  const unknown = Object.keys(value).find((name) => !MEMBERS.has(name));
+  if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a member that an issuer has');
+  const audience = value['audience'];
+  return {
+    issuer: text(value['issuer'], `${at}.issuer`),
+    audience: Array.isArray(audience)
+      ? texts(audience, `${at}.audience`)
+      : [text(audience, `${at}.audience`)],
+    keys: parseKeys(value, at),
+    algorithms: parseAlgorithms(value['algorithms'], `${at}.algorithms`),
+    orgIds:
+      value['org_ids'] === '*'
+        ? '*'
+        : new Set(texts(value['org_ids'], `${at}.org_ids`, 'an array of organizations, or "*"')),
+    roles: parseRoles(value['roles'], `${at}.roles`),
+    platform: flag(value['platform'], `${at}.platform`),
+    claims: parseClaims(value['claims'], `${at}.claims`),
+    provision: flag(value['provision'], `${at}.provision`),
+  };
+}
+
+function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
+  const { jwks_uri: uri, jwks: set } = entry;
+  if ((uri === undefined) === (set === undefined)) throw fault(at, 'must have either jwks_uri or jwks');
+  if (uri !== undefined) {
+    const address = text(uri, `${at}.jwks_uri`);
+    if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+      throw fault(`${at}.jwks_uri`, 'must be an http or https address');
+    }
+    return { uri: address };
+  }
+  const keys = isObject(set) ? set['keys'] : undefined;
+  if (!Array.isArray(keys) || keys.length === 0) throw fault(`${at}.jwks`, 'must be {"keys": [...]}');
+  keys.forEach((key: unknown, i) => {
+    const place = `${at}.jwks.keys[${i}]`;
+    if (!isObject(key)) throw fault(place, 'must be an object');
+    if ('d' in key || 'k' in key) throw fault(place, 'must be a public key: take its private part out');
+  });
+  return { set };
+}
+
+function parseAlgorithms(value: unknown, at: string): readonly Algorithm[] {
+  if (value === undefined) return DEFAULT_ALGORITHMS;
+  const names = texts(value, at);
+  const refused = names.find((name) => !isAlgorithm(name));
+  if (refused !== undefined || names.length === 0) {
+    throw fault(at, `may hold ${ALGORITHMS.join(', ')} (asymmetric ones only), not ${refused ?? 'nothing'}`);
+  }
+  return names as Algorithm[];
+}
+
+function parseRoles(value: unknown, at: string): ReadonlySet<Role> {
+  if (value === undefined) return new Set(ROLES.filter((role) => role !== 'owner'));
+  const names = texts(value, at);
+  const refused = names.find((name) => !isRole(name));
+  if (refused !== undefined) throw fault(at, `may hold ${ROLES.join(', ')}, not ${refused}`);
+  return new Set(names as Role[]);
+}
+
+function parseClaims(value: unknown, at: string): ClaimMapping {
+  if (value === undefined) return {};
+  if (!isObject(value)) throw fault(at, 'must be an object');
+  const mapping: Partial<Record<ClaimName, string>> = {};
+  for (const [name, place] of Object.entries(value)) {
+    if (!(CLAIM_NAMES as readonly string[]).includes(name)) {
+      throw fault(`${at}.${name}`, `is not a claim that can be mapped (${CLAIM_NAMES.join(', ')})`);
+    }
+    mapping[name as ClaimName] = text(place, `${at}.${name}`);
+  }
+  return mapping;
+}
+
+function flag(value: unknown, at: string): boolean {
+  if (value === undefined) return false;
+  if (typeof value !== 'boolean') throw fault(at, 'must be true or false');
+  return value;
+}
+
+function text(value: unknown, at: string): string {
+  if (typeof value !== 'string' || value === '') throw fault(at, 'must be a string that is not empty');
+  return value;
+}
+
+function texts(value: unknown, at: string, form = 'an array of strings'): string[] {
+  if (!Array.isArray(value) || value.length === 0) throw fault(at, `must be ${form}, and not empty`);
+  return value.map((one: unknown, i) => text(one, `${at}[${i}]`));
+}
+
+const isObject = (value: unknown): value is Entry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const fault = (at: string, detail: string): Error => new Error(`AUTH_ISSUERS${at}: ${detail}.`);

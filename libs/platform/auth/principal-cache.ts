@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Environment } from '#platform/config';
+import type { Principal } from './principal';
+
+/** About 1 KiB each: a principal with a few memberships. */
+const MAX_ENTRIES = 10_000;
+
+interface Entry {
+  principal: Principal;
+  /** Milliseconds since 1970. */
+  until: number;
+}
+
+/**
+ * Remembers, by SHA-256 hash of the token or key, what it was verified to be: until it expires, for
+ * `AUTH_CACHE_SECONDS` at most, and only successes. Concurrent first verifications of one token are one.
+ */
+@Injectable()
+export class PrincipalCache {
+  private readonly entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+  private readonly underWay = new Map<string, Promise<Principal>>();
+  private readonly lifetimeMs: number;
+  /** Raised by every `forget`: what was read before one must not be remembered after it. */
+  private epoch = 0;
+
+  constructor({ AUTH_CACHE_SECONDS }: Environment) {
+    this.lifetimeMs = AUTH_CACHE_SECONDS * 1000;
+  }
+
+  /** What a token amounts to: remembered, or found out by `verify`. */
+  find(token: string, verify: () => Promise<Principal>): Principal | Promise<Principal> {
+    const key = hash('sha256', token, 'base64');
+    const known = this.entries.get(key);
+    if (known) {
+      if (known.until > Date.now()) return known.principal;
+      this.entries.delete(key);
+    }
+    const joined = this.underWay.get(key);
+    if (joined) return joined;
+    const verification = this.verifyAndKeep(key, verify).finally(() => {
+      if (this.underWay.get(key) === verification) this.underWay.delete(key);
+    });
+    this.underWay.set(key, verification);
+    return verification;
+  }
+
+  /** Drops what is remembered of an organization, because something about its accounts has changed. */
+  forget(orgId: string): void {
+    this.forgetWhere((principal) => principal.orgId === orgId);
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    this.forgetWhere(() => true);
+  }
+
+  private forgetWhere(applies: (principal: Principal) => boolean): void {
+    this.epoch += 1;
+    this.underWay.clear();
+    for (const [key, { principal }] of this.entries) if (applies(principal)) this.entries.delete(key);
+  }
+
+  private async verifyAndKeep(key: string, verify: () => Promise<Principal>): Promise<Principal> {
+    const { epoch } = this;
+    const principal = await verify();
+    const now = Date.now();
+    const until = Math.min(now + this.lifetimeMs, principal.credential.expiresAt?.getTime() ?? Infinity);
+    if (epoch === this.epoch && until > now) this.entries.set(key, { principal, until });
+    return principal;
+  }
+}

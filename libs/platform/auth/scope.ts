@@ -1,0 +1,95 @@
+import { holds, type Principal, rolesIn, workspacesWith } from './principal';
+import { NO_ROLES, type Role } from './roles';
+
+/** The column and value that keep one tenant's rows apart from all others. */
+export interface TenantKey {
+  readonly column: 'workspace_id' | 'org_id';
+  readonly value: string;
+}
+
+/**
+ * On whose behalf something is done: the first argument of every service and repository method. Immutable. Made
+ * from a principal, it holds what that principal may reach; made for a job, it reaches what the job was given.
+ */
+export interface OrgScope {
+  readonly orgId: string;
+  /** `created_by` of what is made. */
+  readonly principalId: string;
+  /** Roles held here: in the organization, or, for a `Scope`, in its workspace. Expanded. */
+  readonly roles: ReadonlySet<Role>;
+  /** `org_id`: rows of the organization. */
+  readonly orgKey: TenantKey;
+  /** Roles held in one workspace of the organization; none where it is out of reach. */
+  rolesIn(workspaceId: string): ReadonlySet<Role>;
+  /**
+   * The workspaces in which a role, or any role at all, is held; null for all of the organization. What a list is
+   * narrowed to.
+   */
+  workspacesWith(role?: Role): ReadonlySet<string> | null;
+}
+
+/** The same, within one workspace. */
+export interface Scope extends OrgScope {
+  readonly workspaceId: string;
+  /** `workspace_id`: rows of the workspace. */
+  readonly key: TenantKey;
+}
+
+/** A scope of the service's own, for a job: these roles, in every workspace of the organization. */
+export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<Role>): OrgScope {
+  return Object.freeze({
+    orgId,
+    principalId,
+    roles,
+    orgKey: { column: 'org_id', value: orgId } as const,
+    rolesIn: () => roles,
+    workspacesWith: (role?: Role) => (holds(roles, role) ? null : new Set<string>()),
+  });
+}
+
+/** A scope within one workspace. */
+export function workspaceScope(
+  orgId: string,
+  workspaceId: string,
+  principalId: string,
+  roles: ReadonlySet<Role>,
+): Scope {
+  return Object.freeze({
+    orgId,
+    workspaceId,
+    principalId,
+    roles,
+    orgKey: { column: 'org_id', value: orgId } as const,
+    key: { column: 'workspace_id', value: workspaceId } as const,
+    rolesIn: (other: string) => (other === workspaceId ? roles : NO_ROLES),
+    workspacesWith: (role?: Role) => new Set(holds(roles, role) ? [workspaceId] : []),
+  });
+}
+
+/**
+ * The scope of a request to a route that needs no workspace.
+ *
+ * @param only the workspace that the header names although none is needed: resources elsewhere are out of reach
+ *   then. It never adds to the roles held in the organization.
+ */
+export function scopeOf(principal: Principal & { orgId: string }, only?: string): OrgScope {
+  const scope = {
+    orgId: principal.orgId,
+    principalId: principal.id,
+    roles: principal.roles,
+    orgKey: { column: 'org_id', value: principal.orgId } as const,
+  };
+  if (only === undefined) {
+    return Object.freeze({
+      ...scope,
+      rolesIn: (workspaceId: string) => rolesIn(principal, workspaceId),
+      workspacesWith: (role?: Role) => workspacesWith(principal, role),
+    });
+  }
+  const held = rolesIn(principal, only);
+  return Object.freeze({
+    ...scope,
+    rolesIn: (workspaceId: string) => (workspaceId === only ? held : NO_ROLES),
+    workspacesWith: (role?: Role) => new Set(holds(held, role) ? [only] : []),
+  });
+}

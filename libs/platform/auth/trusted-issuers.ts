@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { AccountDirectory } from './account-directory';
+import { type IssuerConfig, parseIssuers } from './issuer.config';
+import { jwksAt } from './jwks.client';
+import { KeySet, type KeySetRules, REMOTE_RULES } from './key-set';
+import { ROLES } from './roles';
+import { VerificationKey } from './verification-key';
+
+/** An issuer whose tokens are accepted, and its keys. */
+export interface TrustedIssuer extends Omit<IssuerConfig, 'keys'> {
+  readonly keys: KeySet;
+}
+
+/** `iss` of this service's own tokens where no `PUBLIC_URL` is configured. */
+const OWN_ISSUER = 'agent-registry-service';
+
+/** The service's own keys are a query away, and another process may have made a new one a moment ago. */
+const OWN_RULES: KeySetRules = { freshMs: 60_000, unknownKidMs: 1_000 };
+const INLINE_RULES: KeySetRules = { freshMs: Infinity, unknownKidMs: Infinity };
+
+/** `iss` of the tokens that this service issues. */
+export const ownIssuer = ({ PUBLIC_URL }: Environment): string =>
+  PUBLIC_URL?.replace(/\/+$/, '') ?? OWN_ISSUER;
+
+/** Who may issue tokens: those that `AUTH_ISSUERS` names, and the service itself. */
+@Injectable()
+export class TrustedIssuers {
+  private constructor(private readonly byName: ReadonlyMap<string, TrustedIssuer>) {}
+
+  /** Reads the configuration. Throws what is wrong with it, which stops the start. */
+  static async read(environment: Environment, directory: AccountDirectory): Promise<TrustedIssuers> {
+    const own = ownIssuer(environment);
+    const issuers = new Map<string, TrustedIssuer>([[own, ownEntry(own, environment, directory)]]);
+    for (const [i, config] of parseIssuers(environment.AUTH_ISSUERS).entries()) {
+      if (config.issuer === own) {
+        throw new Error(`AUTH_ISSUERS[${i}].issuer: is this service's own (PUBLIC_URL).`);
+      }
+      issuers.set(config.issuer, { ...config, keys: await keysOf(config, i) });
+    }
+    return new TrustedIssuers(issuers);
+  }
+
+  find(issuer: string | null): TrustedIssuer | undefined {
+    return issuer === null ? undefined : this.byName.get(issuer);
+  }
+}
+
+/** This service as an issuer: it names service accounts only, whose roles are those stored. */
+const ownEntry = (issuer: string, environment: Environment, directory: AccountDirectory): TrustedIssuer => ({
+  issuer,
+  audience: [environment.AUTH_AUDIENCE],
+  keys: new KeySet(issuer, async () => ({ keys: await directory.ownKeys() }), OWN_RULES),
+  algorithms: ['ES256'],
+  orgIds: '*',
+  roles: new Set(ROLES),
+  platform: false,
+  claims: {},
+  provision: false,
+});
+
+async function keysOf({ issuer, keys }: IssuerConfig, i: number): Promise<KeySet> {
+  if ('uri' in keys) return new KeySet(issuer, jwksAt(keys.uri), REMOTE_RULES);
+  const { set } = keys;
+  const given = (set as { keys: unknown[] }).keys.length;
+  const usable = await VerificationKey.ofSet(set);
+  if (usable?.length !== given) {
+    throw new Error(
+      `AUTH_ISSUERS[${i}].jwks: holds a key that cannot be used (public, for signatures, RSA of 2048 bits or more, ` +
+        'P-256, P-384, P-521 or Ed25519).',
+    );
+  }
+  return new KeySet(issuer, () => Promise.resolve(set), INLINE_RULES);
+}

@@ -1,0 +1,62 @@
+import { type CryptoKey, importJWK, type JWK } from 'jose';
+import { type Algorithm, algorithmOf, keyFits } from './algorithms';
+
+const MIN_RSA_BITS = 2048;
+/** Keys of one issuer that are looked at; a set beyond that is not a key set. */
+const MAX_KEYS = 100;
+
+/** A public key of an issuer, imported once per algorithm and not once per token. */
+export class VerificationKey {
+  private readonly imported = new Map<Algorithm, Promise<CryptoKey>>();
+
+  private constructor(
+    readonly kid: string | undefined,
+    private readonly jwk: JWK,
+  ) {}
+
+  /**
+   * Makes the usable keys of a JWK set (RFC 7517). Others are passed over, as section 5 there has it: symmetric
+   * and private ones, those for encryption, RSA keys under 2,048 bits, and those of unknown or broken form.
+   * Null when `set` is no JWK set at all.
+   */
+  static async ofSet(set: unknown): Promise<VerificationKey[] | null> {
+    const keys = typeof set === 'object' && set !== null ? (set as { keys?: unknown }).keys : undefined;
+    if (!Array.isArray(keys) || keys.length > MAX_KEYS) return null;
+    const made = await Promise.all(keys.map((jwk: unknown) => VerificationKey.of(jwk)));
+    return made.filter((key) => key !== null);
+  }
+
+  private static async of(jwk: unknown): Promise<VerificationKey | null> {
+    if (typeof jwk !== 'object' || jwk === null) return null;
+    const { kty, crv, x, y, n, e, kid, alg, use, key_ops, d, k } = jwk as JWK;
+    if (d !== undefined || k !== undefined) return null;
+    if (kid !== undefined && typeof kid !== 'string') return null;
+    if (use !== undefined && use !== 'sig') return null;
+    if (Array.isArray(key_ops) && !key_ops.includes('verify')) return null;
+    const key = new VerificationKey(kid, { kty, crv, x, y, n, e, alg } as JWK);
+    const algorithm = algorithmOf(key.jwk);
+    if (!algorithm) return null;
+    try {
+      const { algorithm: made } = await key.importFor(algorithm);
+      const bits = (made as { modulusLength?: number }).modulusLength;
+      return bits !== undefined && bits < MIN_RSA_BITS ? null : key;
+    } catch {
+      return null;
+    }
+  }
+
+  fits(algorithm: Algorithm): boolean {
+    return keyFits(this.jwk, algorithm);
+  }
+
+  /** The key as the cryptography takes it, for an algorithm that it fits. */
+  importFor(algorithm: Algorithm): Promise<CryptoKey> {
+    let key = this.imported.get(algorithm);
+    if (!key) {
+      const { kty, crv, x, y, n, e } = this.jwk;
+      key = importJWK({ kty, crv, x, y, n, e } as JWK, algorithm) as Promise<CryptoKey>;
+      this.imported.set(algorithm, key);
+    }
+    return key;
+  }
+}

@@ -1,0 +1,184 @@
+import { compactVerify, errors } from 'jose';
+import { problem } from '#platform/problem';
+import type { AccountDirectory } from './account-directory';
+import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
+import { ClaimError, readClaims, type TokenClaims } from './claims';
+import { type Jws, JwsError, parseJws } from './jws';
+import type { PrincipalType } from './principal';
+import type { TrustedIssuer, TrustedIssuers } from './trusted-issuers';
+import type { VerificationKey } from './verification-key';
+
+/** How far the clocks of an issuer and of this service may be apart. */
+export const CLOCK_SKEW_SECONDS = 30;
+
+/** Media types of access tokens (RFC 7519, section 5.1; RFC 9068, section 2.1), without `application/`. */
+const ACCESS_TOKEN_TYPES = new Set(['jwt', 'at+jwt']);
+/** Claims by which widespread issuers tell their access tokens from others, and the values of access tokens. */
+const TYPE_CLAIMS: Readonly<Record<string, readonly string[]>> = {
+  token_use: ['access'],
+  typ: ['bearer', 'jwt', 'at+jwt'],
+};
+
+/** A token on its way through the steps. */
+export interface UnverifiedToken {
+  readonly jws: Jws;
+  readonly claims: TokenClaims;
+  /** Whom it says it is from, where that is a trusted issuer. */
+  readonly issuer: TrustedIssuer | undefined;
+}
+
+/** Whom a token names. */
+export interface Subject {
+  readonly type: PrincipalType;
+  /** `user_id`, `service_account_id`, or `sub` of a platform principal. */
+  readonly id: string;
+  /** Null for platform principals alone. */
+  readonly orgId: string | null;
+}
+
+/** Two: three parts of base64url, JSON, registered claims once and of their types, `exp`. */
+export function tokenIsWellFormed(text: string, issuers: TrustedIssuers): UnverifiedToken {
+  try {
+    const jws = parseJws(text);
+    const named = jws.claims['iss'];
+    const issuer = issuers.find(typeof named === 'string' ? named : null);
+    return { jws, claims: readClaims(jws.claims, issuer?.claims ?? {}), issuer };
+  } catch (error) {
+    if (error instanceof JwsError) throw malformed(`The token ${error.message}.`);
+    if (error instanceof ClaimError) throw malformed(`In the token, ${error.message}.`);
+    throw error;
+  }
+}
+
+const malformed = (detail: string) => problem.unauthenticated('token_malformed', detail);
+
+/** Three: an algorithm that is allowed at all, and to this issuer. */
+export function algorithmIsAllowed({ jws, issuer }: UnverifiedToken): Algorithm {
+  const allowed = issuer?.algorithms ?? ALGORITHMS;
+  const { alg } = jws.header;
+  if (isAlgorithm(alg) && allowed.includes(alg)) return alg;
+  throw problem.unauthenticated(
+    'alg_not_allowed',
+    `The token's signature algorithm must be one of ${allowed.join(', ')}.`,
+  );
+}
+
+/** Four, first half: nothing critical that is not understood (nothing is), and an access token. */
+export function tokenIsAccessToken({ jws }: UnverifiedToken): void {
+  const { hasCrit, typ } = jws.header;
+  if (hasCrit) throw rejected('The token has critical header parameters (crit) that are not understood.');
+  if (typ !== undefined && !ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ''))) {
+    throw rejected('The token is not an access token (typ).');
+  }
+  for (const [claim, values] of Object.entries(TYPE_CLAIMS)) {
+    const value = Object.hasOwn(jws.claims, claim) ? jws.claims[claim] : undefined;
+    if (typeof value === 'string' && !values.includes(value.toLowerCase())) {
+      throw rejected(`The token is not an access token (${claim}).`);
+    }
+  }
+}
+
+/** Four, second half: not revoked. Tokens of nobody trusted cannot have been; they fail at the next step. */
+export async function tokenIsNotRevoked(
+  { claims, issuer }: UnverifiedToken,
+  directory: AccountDirectory,
+): Promise<void> {
+  if (!issuer || claims.jti === null) return;
+  const orgId = claims.principalType === 'platform' ? null : claims.orgId;
+  if (await directory.isRevoked(issuer.issuer, claims.jti, orgId)) throw rejected('The token was revoked.');
+}
+
+const rejected = (detail: string) => problem.unauthenticated('token_rejected', detail);
+
+/** Five: an issuer that is trusted. */
+export function issuerIsTrusted({ issuer }: UnverifiedToken): TrustedIssuer {
+  if (issuer) return issuer;
+  throw problem.unauthenticated(
+    'untrusted_issuer',
+    "The token's issuer (iss) is not one that is trusted here.",
+  );
+}
+
+/** Six: the key that the token names. What a header says of keys elsewhere (jku, x5u, jwk, x5c) is never read. */
+export const findKey = ({ jws }: UnverifiedToken, { keys }: TrustedIssuer, algorithm: Algorithm) =>
+  keys.find(jws.header.kid, algorithm);
+
+/** Seven: the algorithm is one of that key's. */
+export function keyHasAlgorithm(key: VerificationKey, algorithm: Algorithm): void {
+  if (key.fits(algorithm)) return;
+  throw problem.unauthenticated('alg_mismatch', "The token's signature algorithm is not that of its key.");
+}
+
+/** Eight: the signature. */
+export async function signatureHolds(
+  { jws }: UnverifiedToken,
+  key: VerificationKey,
+  algorithm: Algorithm,
+): Promise<void> {
+  try {
+    await compactVerify(jws.text, await key.importFor(algorithm), { algorithms: [algorithm] });
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+    throw problem.unauthenticated('signature_invalid', "The token's signature does not verify.");
+  }
+}
+
+/** Nine: not past, not yet to come. @param now milliseconds since 1970. */
+export function timesHold({ claims }: UnverifiedToken, now: number): void {
+  const seconds = now / 1000;
+  if (claims.exp + CLOCK_SKEW_SECONDS <= seconds) {
+    throw problem.unauthenticated('token_expired', 'The token has expired (exp).');
+  }
+  for (const name of ['nbf', 'iat'] as const) {
+    const from = claims[name];
+    if (from !== null && from - CLOCK_SKEW_SECONDS > seconds) {
+      throw problem.unauthenticated('token_not_yet_valid', `The token is not valid yet (${name}).`);
+    }
+  }
+}
+
+/** Ten: meant for this service. */
+export function audienceMatches({ claims }: UnverifiedToken, issuer: TrustedIssuer): void {
+  if (claims.aud.some((one) => issuer.audience.includes(one))) return;
+  throw problem.unauthenticated('audience_mismatch', 'The token is not meant for this service (aud).');
+}
+
+/** Eleven: a subject, an organization, and for a person a user. */
+export function identify({ claims }: UnverifiedToken): Subject {
+  const { sub, orgId, userId, serviceAccountId } = claims;
+  if (!sub) throw problem.unauthenticated('missing_identity', 'The token names no subject (sub).');
+  const type = typeOf(claims);
+  if (type === 'platform') return { type, id: sub, orgId: null };
+  if (!orgId) throw problem.unauthenticated('missing_org', 'The token names no organization (org_id).');
+  if (type === 'user') {
+    if (!userId) throw problem.unauthenticated('missing_user', 'The token names no user (user_id).');
+    return { type, id: userId, orgId };
+  }
+  if (!serviceAccountId) {
+    throw problem.unauthenticated(
+      'missing_identity',
+      'The token names no service account (service_account_id).',
+    );
+  }
+  return { type, id: serviceAccountId, orgId };
+}
+
+function typeOf({ principalType, userId, serviceAccountId }: TokenClaims): PrincipalType {
+  if (principalType === null) return serviceAccountId && !userId ? 'service_account' : 'user';
+  if (principalType === 'user' || principalType === 'service_account' || principalType === 'platform') {
+    return principalType;
+  }
+  throw problem.unauthenticated(
+    'unauthorized',
+    "The token's principal_type must be user, service_account or platform.",
+  );
+}
+
+/** Still eleven: an issuer names only those it may speak for. */
+export function issuerMaySayThat({ type, orgId }: Subject, issuer: TrustedIssuer): void {
+  if (type === 'platform') {
+    if (!issuer.platform) throw rejected("The token's issuer may not name platform principals.");
+  } else if (issuer.orgIds !== '*' && !issuer.orgIds.has(orgId ?? '')) {
+    throw rejected("The token's issuer may not speak for that organization.");
+  }
+}

@@ -1,0 +1,2 @@
+export { ConfigModule } from './config.module';
+export { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from './environment';

@@ -1,0 +1,69 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { types } from 'pg';
+import type { DataSourceOptions } from 'typeorm';
+import { Environment } from '#platform/config';
+import { RawJson } from '#platform/json';
+import { rootLogger } from '#platform/logging';
+import { Database } from './database';
+
+/** PostgreSQL's type numbers that are read in another way than the driver's own. */
+const INT8 = 20;
+const JSON_TEXT = 114;
+
+type Parser = (text: string) => unknown;
+
+const parserOf = (oid: number, format?: string): Parser => {
+  // `json` columns hold what clients sent, to be answered as it came; `jsonb` ones are the service's own
+  if (oid === JSON_TEXT && format !== 'binary') return (text) => new RawJson(text);
+  // counts and sizes, all below 2^53
+  if (oid === INT8 && format !== 'binary') return Number;
+  return types.getTypeParser(oid, format as 'text') as Parser;
+};
+
+/** Options of the one data source. The pool reads `json` as `RawJson` and `int8` as numbers. */
+export function dataSourceOptions(url: string, environment: Environment): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url,
+    poolSize: environment.DATABASE_POOL_SIZE,
+    connectTimeoutMS: 5_000,
+    uuidExtension: 'pgcrypto',
+    installExtensions: false,
+    applicationName: 'agent-registry-service',
+    poolErrorHandler: (error: unknown) =>
+      rootLogger.warn({ err: error }, 'an idle database connection was lost'),
+    extra: {
+      types: { getTypeParser: parserOf },
+      statement_timeout: environment.REQUEST_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: environment.REQUEST_TIMEOUT_MS * 2,
+      keepAlive: true,
+    },
+  };
+}
+
+/** Provides `Database`, and TypeORM beneath it, on the database that the environment names. */
+@Module({})
+export class DatabaseModule {
+  static forRoot(): DynamicModule {
+    return {
+      module: DatabaseModule,
+      global: true,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [Environment],
+          useFactory: (environment: Environment) => {
+            if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
+            return {
+              ...dataSourceOptions(environment.DATABASE_URL, environment),
+              autoLoadEntities: true,
+              retryAttempts: 1,
+            };
+          },
+        }),
+      ],
+      providers: [Database],
+      exports: [Database],
+    };
+  }
+}

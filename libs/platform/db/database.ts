@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import type { Pool, PoolClient } from 'pg';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { PreparedStatement, SqlExecutor, Tx } from './executor';
+
+/** A transaction that lost against another (serialization failure, deadlock) is run again this often. */
+const ATTEMPTS = 3;
+const COLLISIONS = new Set(['40001', '40P01']);
+
+interface PostgresPool {
+  master: Pool;
+}
+
+const run = async <Row>(
+  on: Pool | PoolClient,
+  statement: string | PreparedStatement,
+  values: readonly unknown[],
+): Promise<Row[]> => {
+  const { rows } =
+    typeof statement === 'string'
+      ? await on.query(statement, values as unknown[])
+      : await on.query({ ...statement, values: values as unknown[] });
+  return rows as Row[];
+};
+
+/** The one door to PostgreSQL: statements on the pool, and transactions. */
+@Injectable()
+export class Database implements SqlExecutor {
+  constructor(readonly dataSource: DataSource) {}
+
+  /** Runs one statement on any connection of the pool, in its own implicit transaction. */
+  query<Row>(statement: string | PreparedStatement, values: readonly unknown[] = []): Promise<Row[]> {
+    return run<Row>(this.pool, statement, values);
+  }
+
+  get manager(): EntityManager {
+    return this.dataSource.manager;
+  }
+
+  /**
+   * Runs `work` in one transaction (READ COMMITTED): commits when it resolves, rolls back when it throws. A
+   * deadlock runs it again from the start, so it must do nothing outside the database that cannot be repeated.
+   */
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.attempt(work);
+      } catch (error) {
+        const code = (error as { code?: unknown } | null)?.code;
+        if (attempt >= ATTEMPTS || typeof code !== 'string' || !COLLISIONS.has(code)) throw error;
+      }
+    }
+  }
+
+  private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const client = (await runner.connect()) as PoolClient;
+      await runner.startTransaction();
+      const result = await work({
+        isTransaction: true,
+        manager: runner.manager,
+        query: (statement, values = []) => run(client, statement, values),
+      });
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private get pool(): Pool {
+    return (this.dataSource.driver as unknown as PostgresPool).master;
+  }
+}

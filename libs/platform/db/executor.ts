@@ -1,0 +1,23 @@
+import type { EntityManager } from 'typeorm';
+
+/**
+ * A statement that is sent by name, so that PostgreSQL parses and plans it once per connection. For hot paths;
+ * its text must never vary, or PostgreSQL refuses the name.
+ */
+export interface PreparedStatement {
+  name: string;
+  text: string;
+}
+
+/** Whatever statements can be run on: the pool, or one transaction. */
+export interface SqlExecutor {
+  /** Runs one parameterised statement and answers its rows. */
+  query<Row>(statement: string | PreparedStatement, values?: readonly unknown[]): Promise<Row[]>;
+  /** TypeORM's manager on the same connection, for access by entity. */
+  readonly manager: EntityManager;
+}
+
+/** An open transaction. Taking it as a parameter says that the caller decides when it commits. */
+export interface Tx extends SqlExecutor {
+  readonly isTransaction: true;
+}

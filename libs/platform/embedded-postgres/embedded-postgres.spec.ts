@@ -1,0 +1,23 @@
+import { mkdtempSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { startEmbeddedPostgres } from './embedded-postgres';
+import * as ports from './free-port';
+
+describe('embedded PostgreSQL', () => {
+  it('starts on another port when the one it found is taken before it gets there', async () => {
+    const faster = createServer();
+    await new Promise<void>((resolve) => faster.listen(0, '127.0.0.1', resolve));
+    const taken = (faster.address() as AddressInfo).port;
+    jest.spyOn(ports, 'freePort').mockResolvedValueOnce(taken);
+
+    const dataDir = mkdtempSync(path.join(os.tmpdir(), 'embedded-postgres-'));
+    const server = await startEmbeddedPostgres({ dataDir, ephemeral: true });
+
+    expect(ports.freePort).toHaveBeenCalledTimes(2);
+    expect(Number(new URL(server.url).port)).not.toBe(taken);
+    await server.stop();
+    faster.close();
+  });
+});

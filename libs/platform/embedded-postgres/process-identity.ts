@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+const PROCFS = process.platform === 'linux';
+
+/**
+ * When a living process started, as an opaque text without a path separator. A pid is given to another process
+ * sooner or later; a pid and its start time name one process for good. `undefined` when no process has that pid,
+ * and for a zombie, which has already let go of everything it held.
+ */
+export function startTimeOf(pid: number): string | undefined {
+  if (PROCFS) {
+    const text = readIfThere(`/proc/${pid}/stat`);
+    // The second field is the command in brackets and may itself hold spaces and brackets.
+    const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+    const state = fields?.[0];
+    return state === undefined || state === 'Z' || state === 'X' ? undefined : fields?.[19];
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+  });
+  const [state, ...started] = stdout.trim().split(/\s+/);
+  return !state || state.startsWith('Z') ? undefined : started.join('-').replaceAll(':', '-');
+}
+
+/**
+ * Whether `pid` is the PostgreSQL server (the postmaster, not one of its children) that works on `cluster`.
+ * A server always runs with its data directory as working directory, whatever path it was given on the command
+ * line, so that is what is compared where the system tells it.
+ */
+export function isServerOf(pid: number, cluster: string): boolean {
+  if (PROCFS) {
+    const program = readIfThere(`/proc/${pid}/cmdline`)?.split('\0')[0] ?? '';
+    return path.basename(program) === 'postgres' && isSameDirectory(`/proc/${pid}/cwd`, cluster);
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.includes(`postgres -D ${cluster} `);
+}
+
+/** Whether a process of that pid is there at all, be it a zombie or another user's. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function isSameDirectory(one: string, other: string): boolean {
+  try {
+    const a = statSync(one);
+    const b = statSync(other);
+    return a.dev === b.dev && a.ino === b.ino;
+  } catch {
+    return false; // The process has ended, or belongs to a user whose processes are hidden from this one.
+  }
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

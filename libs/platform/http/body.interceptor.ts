@@ -1,0 +1,94 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
+import { Reflector } from '@nestjs/core';
+import { from, mergeMap, type Observable } from 'rxjs';
+import { Environment } from '#platform/config';
+import { JsonInputError, parseJson } from '#platform/json';
+import { Problem, problem } from '#platform/problem';
+import { BODY_RULE, type BodyRule } from './body.decorator';
+import { readBody } from './body-reader';
+import type { ServiceRequest } from './request-context';
+
+/** `RouteParamtypes.BODY` of Nest, as its metadata spells it. */
+const BODY_PARAMETER = /^3:/;
+
+/** `application/json`, or a merge patch (RFC 7396); other parameters than a UTF-8 charset are refused. */
+const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+
+/**
+ * Reads and parses the body, after the guards: who may not call a route does not get to send a body to it. Order
+ * and codes: 415 for the encoding, 415 for the media type, 413 for the size, 400 for what is not strict JSON.
+ */
+@Injectable()
+export class BodyInterceptor implements NestInterceptor {
+  private readonly rules = new WeakMap<object, BodyRule | null>();
+
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly environment: Environment,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const rule = this.ruleOf(context);
+    if (!rule || rule.kind === 'stream') return next.handle();
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    return from(this.read(request, rule)).pipe(mergeMap(() => next.handle()));
+  }
+
+  private async read(request: ServiceRequest, rule: BodyRule): Promise<void> {
+    const limit = rule.limit ?? this.environment.BODY_LIMIT_BYTES;
+    if (rule.kind === 'bytes') {
+      request.rawBody = await readBody(request, limit);
+      return;
+    }
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw new Problem('unsupported_content_encoding', 'Send the body without a Content-Encoding.', {
+        headers: { 'Accept-Encoding': 'identity' },
+      });
+    }
+    const media = request.headers['content-type'];
+    const empty = request.headers['content-length'] === '0' || !hasBody(request);
+    if (empty && rule.optional === true) {
+      request.rawBody = Buffer.alloc(0);
+      request.body = {};
+      return;
+    }
+    if (!empty && (media === undefined || !JSON_MEDIA.test(media))) {
+      throw new Problem('unsupported_media_type', 'Send the body as application/json.');
+    }
+    const bytes = await readBody(request, limit);
+    if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
+    request.rawBody = bytes;
+    request.body = parse(bytes);
+  }
+
+  /** How a handler's body is read; null where it takes none. */
+  private ruleOf(context: ExecutionContext): BodyRule | null {
+    const handler = context.getHandler();
+    let rule = this.rules.get(handler);
+    if (rule === undefined) {
+      const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), handler.name) as
+        object | undefined;
+      const takesBody = Object.keys(parameters ?? {}).some((key) => BODY_PARAMETER.test(key));
+      const declared = this.reflector.get<BodyRule | undefined>(BODY_RULE, handler);
+      rule = declared ?? (takesBody ? { kind: 'json' } : null);
+      this.rules.set(handler, rule);
+    }
+    return rule;
+  }
+}
+
+const hasBody = ({ headers }: ServiceRequest): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    throw problem.invalidRequest(error.detail, {
+      errors: [{ pointer: error.pointer, detail: error.detail }],
+    });
+  }
+}

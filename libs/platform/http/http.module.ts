@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { BodyInterceptor } from './body.interceptor';
+import { DeadlineInterceptor } from './deadline.interceptor';
+import { IdempotencyInterceptor } from './idempotency.interceptor';
+import { IdempotencyStore } from './idempotency.store';
+import { ProblemFilter } from './problem.filter';
+import { ResponseInterceptor } from './response.interceptor';
+import { ServiceValidationPipe } from './validation.pipe';
+
+/** The way of every request after its guards: body, deadline, idempotency, validation, handler, answer. */
+@Module({
+  providers: [
+    IdempotencyStore,
+    { provide: APP_FILTER, useClass: ProblemFilter },
+    { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: DeadlineInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    { provide: APP_PIPE, useClass: ServiceValidationPipe },
+  ],
+})
+export class HttpModule {}

@@ -1,0 +1,31 @@
+export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
+export { readBody } from './body-reader';
+export { checkIfMatch, IfMatch } from './conditions';
+export { configureHttp } from './configure';
+export { LongRunning } from './deadline.interceptor';
+export { HttpModule } from './http.module';
+export { NotRepeatable } from './idempotency.interceptor';
+export { IdempotencyStore } from './idempotency.store';
+export { METADATA_MAX_BYTES, patchMetadata } from './metadata';
+export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
+export { created, etagOf, Reply, versioned } from './reply';
+export type { RequestContext, ServiceRequest } from './request-context';
+export { ServiceAdapter } from './service-adapter';
+export {
+  ANY_JSON,
+  AnyJson,
+  AnyJsonObject,
+  checkValues,
+  ClosedBody,
+  fieldErrors,
+  IsJson,
+  IsJsonObject,
+  IsOneOf,
+  IsTags,
+  Nested,
+  NotNull,
+  shapeOf,
+  ValuesCheckedLater,
+  valueErrors,
+} from './validation';
+export { ServiceValidationPipe, validateBody } from './validation.pipe';

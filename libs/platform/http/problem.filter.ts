@@ -1,0 +1,89 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Response } from 'express';
+import { rootLogger } from '#platform/logging';
+import { Problem, type ProblemBody, problemOfDatabaseError, type ProblemCode } from '#platform/problem';
+import type { ServiceRequest } from './request-context';
+import { methodsOf } from './route-methods';
+
+/** Writes a problem in another form than JSON: OTLP answers protobuf requests with `google.rpc.Status`. */
+export type ProblemWriter = (response: Response, body: ProblemBody) => void;
+
+/** Where a route's middleware leaves its own writer, in `response.locals`. */
+export const PROBLEM_WRITER = 'problemWriter';
+
+/** Whatever is thrown anywhere in a request ends here, and is answered as a problem. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<ServiceRequest>();
+    const response = http.getResponse<Response>();
+    const found = this.problemOf(error, request);
+    if (found.status >= 500) {
+      rootLogger.error(
+        {
+          err: found.cause ?? found,
+          request_id: request.context?.requestId,
+          trace_id: request.context?.traceId,
+          code: found.code,
+        },
+        'request failed',
+      );
+    }
+    // A stream that fails after its first byte is broken off, never ended as if it were complete.
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
+    if (found.status === 401) response.setHeader('WWW-Authenticate', challenge(request));
+    const body = found.toBody(request.context?.traceId ?? null);
+    response.status(found.status);
+    response.removeHeader('ETag');
+    const writer = response.locals[PROBLEM_WRITER] as ProblemWriter | undefined;
+    if (writer) return writer(response, body);
+    response.setHeader('Content-Type', 'application/problem+json');
+    response.end(JSON.stringify(body));
+  }
+
+  private problemOf(error: unknown, request: ServiceRequest): Problem {
+    if (error instanceof Problem) return error;
+    const ofDatabase = problemOfDatabaseError(error);
+    if (ofDatabase) return ofDatabase;
+    if (error instanceof HttpException) return this.problemOfNest(error, request);
+    return new Problem(
+      'internal_error',
+      'Something went wrong on our side. Quote the request id if you report it.',
+      {
+        cause: error,
+      },
+    );
+  }
+
+  /** Nest's own exceptions: an unknown route, or a URL that cannot be decoded. */
+  private problemOfNest(error: HttpException, request: ServiceRequest): Problem {
+    const status = error.getStatus();
+    if (status === 404) {
+      const allowed = methodsOf(this.host.httpAdapter.getInstance(), request.path);
+      if (allowed.length === 0) return new Problem('not_found', 'No operation has this path.');
+      return new Problem('method_not_allowed', `This path answers ${allowed.join(', ')}.`, {
+        headers: { Allow: allowed.join(', ') },
+      });
+    }
+    const code: ProblemCode = status < 500 ? 'invalid_request' : 'internal_error';
+    return new Problem(
+      code,
+      status < 500 ? 'The request cannot be understood.' : 'Something went wrong on our side.',
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** RFC 6750, section 3: the error is named only where a token was sent. */
+const challenge = (request: ServiceRequest): string =>
+  request.headers?.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';

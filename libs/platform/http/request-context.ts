@@ -1,0 +1,65 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import type { OrgScope, Principal, Scope } from '#platform/auth';
+import { rootLogger } from '#platform/logging';
+
+/** What is known of a request besides its content: in its answer, its problem body and its log line. */
+export interface RequestContext {
+  requestId: string;
+  /** W3C trace id, 32 lower-case hex. */
+  traceId: string;
+  startedAt: number;
+  workspaceId?: string;
+  /** The route's pattern, such as `/eval/v1/datasets/:id`. */
+  route?: string;
+}
+
+/** The request as guards and interceptors leave it. */
+export interface ServiceRequest extends Omit<Request, 'user'> {
+  context: RequestContext;
+  user?: Principal;
+  scope?: Scope | OrgScope;
+  /** The bytes of the body, where one was read. */
+  rawBody?: Buffer;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+/** W3C Trace Context, section 3.2; a version of ff, and ids of zeros alone, are invalid. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}/;
+
+/** Health is asked every few seconds; its lines would bury the others. */
+const QUIET = /^\/health\//;
+
+/** First of all middleware: gives the request its ids, and logs one line when it is answered. */
+export function requestContext(request: Request, response: Response, next: NextFunction): void {
+  const given = request.get('x-request-id');
+  const context: RequestContext = {
+    requestId: given !== undefined && REQUEST_ID.test(given) ? given : randomUUID(),
+    traceId: TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1] ?? randomBytes(16).toString('hex'),
+    startedAt: performance.now(),
+  };
+  (request as unknown as ServiceRequest).context = context;
+  response.setHeader('X-Request-Id', context.requestId);
+  response.once('close', () => logAnswer(request as unknown as ServiceRequest, response));
+  next();
+}
+
+function logAnswer(request: ServiceRequest, response: Response): void {
+  if (QUIET.test(request.path) || !rootLogger.isLevelEnabled('info')) return;
+  const { requestId, traceId, startedAt, workspaceId, route } = request.context;
+  rootLogger.info(
+    {
+      request_id: requestId,
+      trace_id: traceId,
+      method: request.method,
+      route: route ?? null,
+      status: response.statusCode,
+      completed: response.writableFinished,
+      duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      org_id: request.user?.orgId ?? null,
+      workspace_id: workspaceId ?? null,
+      principal_id: request.user?.id ?? null,
+    },
+    'request',
+  );
+}

@@ -1,0 +1,81 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import http from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { Problem } from '#platform/problem';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** How often Node looks for connections whose headers are late. */
+const CHECK_INTERVAL_MS = 2_000;
+/** Longer than the idle timeout of common load balancers (60 s), so that they and not the service close first. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** Express on a Node server with the service's limits, which answers with a problem also where no route is reached. */
+export class ServiceAdapter extends ExpressAdapter {
+  override initHttpServer(): void {
+    const server = http.createServer(
+      {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        // bodies are watched as they are read: one may be large, but must not stall
+        requestTimeout: 0,
+        connectionsCheckingInterval: CHECK_INTERVAL_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+      },
+      this.getInstance() as http.RequestListener,
+    );
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      answerSocket(socket, problemOfParser(error)),
+    );
+    server.on('connect', (_request, socket) =>
+      answerSocket(socket, refused('CONNECT is not supported.', 405)),
+    );
+    server.on('checkExpectation', (_request, response: http.ServerResponse) => {
+      writeProblem(response, refused('Only Expect: 100-continue is supported.', 417));
+    });
+    this.httpServer = server as typeof this.httpServer;
+  }
+}
+
+const refused = (detail: string, status: number): Problem =>
+  new Problem(status === 405 ? 'method_not_allowed' : 'invalid_request', detail, { status });
+
+function problemOfParser(error: NodeJS.ErrnoException): Problem {
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return refused(`The request's headers may have at most ${MAX_HEADER_BYTES / 1024} KiB in all.`, 431);
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const detail = `The request's headers did not arrive within ${HEADERS_TIMEOUT_MS / 1000} s.`;
+    return new Problem('request_timeout', detail, { status: 408 });
+  }
+  return refused('The request is not valid HTTP/1.1.', 400);
+}
+
+function writeProblem(response: http.ServerResponse, found: Problem): void {
+  const body = JSON.stringify(found.toBody(randomBytes(16).toString('hex')));
+  response
+    .writeHead(found.status, { 'Content-Type': 'application/problem+json', 'X-Request-Id': randomUUID() })
+    .end(body);
+}
+
+/** Answers where Node's parser gave up and there is no response object to write to. */
+function answerSocket(socket: Duplex, found: Problem): void {
+  if (!socket.writable || socket.destroyed) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(found.toBody(randomBytes(16).toString('hex')));
+  socket.end(
+    [
+      `HTTP/1.1 ${found.status} ${http.STATUS_CODES[found.status] ?? 'Error'}`,
+      'Content-Type: application/problem+json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${randomUUID()}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+    () => socket.destroy(),
+  );
+}

@@ -1,0 +1,28 @@
+import { newId } from '#platform/ids';
+
+describe('identifiers', () => {
+  it('are a prefix and 26 characters of base32, as the TypeID specification has them', () => {
+    expect(newId('ds')).toMatch(/^ds_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/);
+  });
+
+  it('hold a UUIDv7 of the present time', () => {
+    const before = Date.now();
+    const [, encoded] = newId('res').split('_');
+    let value = 0n;
+    for (const char of encoded!) {
+      value = value * 32n + BigInt('0123456789abcdefghjkmnpqrstvwxyz'.indexOf(char));
+    }
+    const hex = value.toString(16).padStart(32, '0');
+    expect(hex[12]).toBe('7');
+    expect('89ab').toContain(hex[16]);
+    const millis = Number.parseInt(hex.slice(0, 12), 16);
+    expect(millis).toBeGreaterThanOrEqual(before);
+    expect(millis).toBeLessThanOrEqual(Date.now() + 50);
+  });
+
+  it('sort in the order in which they were made, also many within a millisecond, and never repeat', () => {
+    const ids = Array.from({ length: 50_000 }, () => newId('res'));
+    expect([...ids].sort()).toEqual(ids);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

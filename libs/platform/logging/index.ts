@@ -1,0 +1,1 @@
+export { JsonLogger, rootLogger, setLogLevel, type LogFields } from './json-logger';

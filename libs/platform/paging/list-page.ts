@@ -1,0 +1,142 @@
+import type { SqlExecutor, Where } from '#platform/db';
+import { problem } from '#platform/problem';
+import { decodeCursor, encodeCursor } from './cursor';
+import { type ListQueryDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
+
+/** A member that a list can be sorted by. */
+export interface SortKey {
+  /** SQL expression, never null; an index over (tenant, expression, id) makes every page cost the same. */
+  expression: string;
+  /** How a key is read back from a cursor. Absent: the key is the id itself, which sorts by time of creation. */
+  type?: 'text' | 'timestamptz' | 'bigint';
+}
+
+/** Lists that sort by their id, which sorts by the time of creation. */
+export const BY_CREATION: Record<string, SortKey> = { created_at: { expression: '' } };
+
+export interface ListSpec {
+  /** What follows SELECT. */
+  columns: string;
+  /** What follows FROM. */
+  from: string;
+  where: Where;
+  /** The expression of the row's own id: unique, and ascending with creation. */
+  id: string;
+  sorts?: Record<string, SortKey>;
+  /** `-created_at` unless given. */
+  defaultSort?: string;
+  /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
+  archivedAt?: string;
+}
+
+export interface RowPage<Row> {
+  rows: Row[];
+  page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
+}
+
+type Keyed<Row> = Row & { page_key: unknown; page_id: string };
+
+/**
+ * Reads one page of a list by keyset: the rows after the cursor's, in the order asked for, and the total.
+ * Errors: 400 `invalid_query` for an unknown sort, a foreign cursor, or a cursor together with an offset.
+ */
+export async function listPage<Row>(
+  on: SqlExecutor,
+  spec: ListSpec,
+  query: ListQueryDto,
+): Promise<RowPage<Row>> {
+  const limit = query.limit ?? PAGE_SIZE_DEFAULT;
+  const offset = query.offset ?? 0;
+  if (query.cursor !== undefined && query.offset !== undefined) {
+    throw problem.invalidQuery('cursor', 'cannot be combined with offset');
+  }
+  const sorts = spec.sorts ?? BY_CREATION;
+  const sort = query.sort ?? spec.defaultSort ?? '-created_at';
+  const descending = sort.startsWith('-');
+  const key = Object.hasOwn(sorts, sort.slice(descending ? 1 : 0))
+    ? sorts[sort.slice(descending ? 1 : 0)]
+    : undefined;
+  if (!key) {
+    const known = Object.keys(sorts).flatMap((name) => [name, `-${name}`]);
+    throw problem.invalidQuery('sort', `must be one of ${known.join(', ')}`);
+  }
+  const where = spec.where.copy();
+  if (spec.archivedAt && query.include_archived !== true) where.add(`${spec.archivedAt} IS NULL`);
+
+  const count = countRows(on, spec.from, where);
+  const rows =
+    limit === 0
+      ? Promise.resolve([])
+      : readRows<Row>(on, spec, where.copy(), { sort, key, descending, limit, offset, cursor: query.cursor });
+  const [total, found] = await Promise.all([count, rows]);
+  const more = found.length > limit;
+  const last = more ? found[limit - 1] : undefined;
+  return {
+    rows: more ? found.slice(0, limit) : found,
+    page: {
+      limit,
+      offset,
+      total,
+      next_cursor: last
+        ? encodeCursor({ sort, key: key.type ? String(last.page_key) : null, id: last.page_id })
+        : null,
+    },
+  };
+}
+
+interface PageOrder {
+  sort: string;
+  key: SortKey;
+  descending: boolean;
+  limit: number;
+  offset: number;
+  cursor: string | undefined;
+}
+
+async function readRows<Row>(
+  on: SqlExecutor,
+  spec: ListSpec,
+  where: Where,
+  order: PageOrder,
+): Promise<Keyed<Row>[]> {
+  const { key, descending } = order;
+  if (order.cursor !== undefined) addKeyset(where, spec.id, order, order.cursor);
+  const direction = descending ? 'DESC' : 'ASC';
+  const by = key.type ? `${key.expression} ${direction}, ${spec.id} ${direction}` : `${spec.id} ${direction}`;
+  const keyColumn = key.type ? `(${key.expression})::text` : 'NULL';
+  const limit = where.parameter(order.limit + 1);
+  const skip =
+    order.cursor === undefined && order.offset > 0 ? ` OFFSET ${where.parameter(order.offset)}` : '';
+  return on.query<Keyed<Row>>(
+    `SELECT ${spec.columns}, ${keyColumn} AS page_key, ${spec.id} AS page_id FROM ${spec.from}
+      WHERE ${where.toString()} ORDER BY ${by} LIMIT ${limit}${skip}`,
+    where.values,
+  );
+}
+
+function addKeyset(where: Where, id: string, { sort, key, descending }: PageOrder, cursor: string): void {
+  const position = decodeCursor(cursor);
+  const fits = position.sort === sort && (key.type ? isKey(position.key, key.type) : position.key === null);
+  if (!fits) throw problem.invalidQuery('cursor', 'belongs to another sort');
+  const than = descending ? '<' : '>';
+  if (key.type)
+    where.add(`(${key.expression}, ${id}) ${than} (?::${key.type}, ?)`, position.key, position.id);
+  else where.add(`${id} ${than} ?`, position.id);
+}
+
+const KEY_FORMS = {
+  text: /^[^]*$/,
+  bigint: /^-?\d{1,18}$/,
+  timestamptz: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?$/,
+};
+
+const isKey = (key: unknown, type: keyof typeof KEY_FORMS): boolean =>
+  typeof key === 'string' && KEY_FORMS[type].test(key);
+
+async function countRows(on: SqlExecutor, from: string, where: Where): Promise<number | null> {
+  const [row] = await on.query<{ total: number }>(
+    `SELECT count(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where.toString()} LIMIT ${TOTAL_MAX + 1}) counted`,
+    where.values,
+  );
+  return row && row.total <= TOTAL_MAX ? row.total : null;
+}

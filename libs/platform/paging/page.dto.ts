@@ -1,0 +1,94 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+
+export const PAGE_SIZE_DEFAULT = 50;
+export const PAGE_SIZE_MAX = 500;
+export const OFFSET_MAX = 2 ** 31 - 1;
+/** Totals are exact up to this many rows, and null beyond. */
+export const TOTAL_MAX = 100_000;
+
+/** Reads an integer from a query; what is none stays as it is, for the validation to name. */
+export const ToInteger = () =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
+  );
+
+/** Reads `true` or `false` from a query. */
+export const ToBoolean = () =>
+  Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
+
+/** Query parameters that every list takes. */
+export class ListQueryDto {
+  /** Items on a page; 0 gives none, and the total. */
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: PAGE_SIZE_MAX,
+    default: 50,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(PAGE_SIZE_MAX)
+  @ToInteger()
+  limit?: number;
+
+  /** Items to pass over. Not together with `cursor`. */
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: OFFSET_MAX,
+    default: 0,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(OFFSET_MAX)
+  @ToInteger()
+  offset?: number;
+
+  /** `next_cursor` of the page before: continues after it, at the same cost at any depth. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(2048)
+  cursor?: string;
+
+  /** A member to sort by, such as `created_at`; with a leading `-` the largest first. Newest first by default. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  sort?: string;
+
+  /** Also those that were archived. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  include_archived?: boolean;
+}
+
+/** Where a page stands in its list. */
+export class PageMetaDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  limit!: number;
+
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  offset!: number;
+
+  /** Exact up to 100,000, null beyond. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  total!: number | null;
+
+  /** Pass it as `cursor` to go on; null on the last page. */
+  next_cursor!: string | null;
+}
+
+/** A page of a list, as it is answered. */
+export interface Page<View> {
+  items: View[];
+  page: PageMetaDto;
+}

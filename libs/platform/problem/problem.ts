@@ -1,0 +1,126 @@
+import { CATALOGUE, type ProblemCode } from './catalogue';
+
+/** One fault within a request: a JSON pointer (RFC 6901) into its body, or the name of a parameter or header. */
+export type FieldError = { pointer: string; detail: string } | { parameter: string; detail: string };
+
+/** The error body of every operation: problem details (RFC 9457) with a machine-readable `code`. */
+export interface ProblemBody {
+  title: string;
+  status: number;
+  detail: string;
+  code: ProblemCode;
+  trace_id: string | null;
+  errors?: FieldError[];
+}
+
+export interface ProblemOptions {
+  /** Where a code stands for more than one status; otherwise the catalogue's. */
+  status?: number;
+  errors?: FieldError[];
+  /** Response headers that belong to the error: `Allow`, `Retry-After`, `Accept-Encoding`. */
+  headers?: Record<string, string>;
+  /** What was caught; logged with the request id, never answered. */
+  cause?: unknown;
+}
+
+/** At most this many faults are listed in one answer. */
+const MAX_ERRORS = 100;
+
+/**
+ * An error that is answered as it is. `detail` says what was wrong and what would be right, and holds nothing
+ * of SQL, stacks, paths, secrets or other tenants. Thrown through the `problem` functions beside this class.
+ */
+export class Problem extends Error {
+  readonly status: number;
+  readonly errors: FieldError[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    readonly code: ProblemCode,
+    readonly detail: string,
+    options: ProblemOptions = {},
+  ) {
+    super(detail, { cause: options.cause });
+    this.name = 'Problem';
+    this.status = options.status ?? CATALOGUE[code].status;
+    this.errors = options.errors?.slice(0, MAX_ERRORS);
+    this.headers = options.headers ?? {};
+  }
+
+  /** @param traceId the W3C trace id of the request, or null where none is known (within a bulk item). */
+  toBody(traceId: string | null): ProblemBody {
+    return {
+      title: CATALOGUE[this.code].title,
+      status: this.status,
+      detail: this.detail,
+      code: this.code,
+      trace_id: traceId,
+      ...(this.errors && this.errors.length > 0 ? { errors: this.errors } : {}),
+    };
+  }
+}
+
+/** What a client sent for an id, made fit to be repeated in a message. */
+const shown = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
+
+const listed = (errors: FieldError[]): string => {
+  const [first] = errors;
+  if (!first) return 'The request is not valid.';
+  const place = 'pointer' in first ? first.pointer || 'the body' : first.parameter;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
+  return `${place}: ${first.detail}${more}`;
+};
+
+/** The catalogue as functions. Each makes the error; the caller throws it. */
+export const problem = {
+  /** 400: the body, or a header, is not of the form the operation takes. */
+  invalidRequest: (detail: string, options?: ProblemOptions) =>
+    new Problem('invalid_request', detail, options),
+
+  /** 400 for faults found by validation, each with its JSON pointer. */
+  invalidFields: (errors: FieldError[]) => new Problem('invalid_request', listed(errors), { errors }),
+
+  /** 400: a query parameter is unknown, of the wrong type or out of range. */
+  invalidQuery: (parameter: string, detail: string) =>
+    new Problem('invalid_query', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] }),
+
+  invalidQueries: (errors: FieldError[]) => new Problem('invalid_query', listed(errors), { errors }),
+
+  /** 400: a header is missing or malformed. */
+  invalidHeader: (header: string, detail: string) =>
+    new Problem('invalid_request', `${header}: ${detail}`, { errors: [{ parameter: header, detail }] }),
+
+  /** 401, with the code that says which check failed. */
+  unauthenticated: (code: ProblemCode, detail: string) => new Problem(code, detail),
+
+  accessDenied: (detail: string) => new Problem('access_denied', detail),
+  forbidden: (detail: string) => new Problem('forbidden', detail),
+
+  /** 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`. */
+  notFound: (kind: string, id = '') =>
+    new Problem('not_found', `The ${kind}${shown(id)} does not exist or is not visible to you.`),
+
+  /** 404 for an id in a body under /eval/v1, which names it. */
+  unknownReference: (pointer: string, kind: string, id: string) => {
+    const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
+    return new Problem('not_found', detail, { errors: [{ pointer, detail }] });
+  },
+
+  conflict: (detail: string, options?: ProblemOptions) => new Problem('conflict', detail, options),
+  preconditionFailed: (detail: string) => new Problem('precondition_failed', detail),
+
+  /** 422: well-formed, but a value is not one of those known, or a rule of the service forbids it. */
+  validationFailed: (errors: FieldError[] | string) =>
+    typeof errors === 'string'
+      ? new Problem('validation_failed', errors)
+      : new Problem('validation_failed', listed(errors), { errors }),
+
+  immutableField: (pointer: string) =>
+    new Problem('immutable_field', `${pointer} can never change; leave it out or send its present value.`, {
+      errors: [{ pointer, detail: 'can never change' }],
+    }),
+
+  /** 503: the database, the queue, an upstream or a judge backend cannot be reached. */
+  unavailable: (detail: string, options?: ProblemOptions) =>
+    new Problem('service_unavailable', detail, options),
+};

@@ -1,0 +1,55 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { SecretKeys } from './secret-keys';
+
+const VERSION = 'v1';
+const PURPOSE = 'secret box';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A sealed secret cannot be opened: it was sealed under another `SECRETS_KEY`, for another use, or was altered. */
+export class SealedSecretError extends Error {}
+
+/**
+ * Encrypts secrets for storage (AES-256-GCM, NIST SP 800-38D, with a random 96-bit nonce each time). A sealed
+ * secret is text: `v1.<key id>.<nonce, ciphertext and tag in base64url>`.
+ */
+@Injectable()
+export class SecretBox {
+  constructor(private readonly keys: SecretKeys) {}
+
+  /**
+   * @param use says what the secret belongs to, such as `signing-key:<id>`; it is authenticated but not stored, so
+   *   that a sealed secret copied to another row cannot be opened there.
+   */
+  seal(secret: string, use: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.keys.derive(PURPOSE), nonce);
+    cipher.setAAD(Buffer.from(use));
+    const body = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${VERSION}.${this.keys.id}.${body.toString('base64url')}`;
+  }
+
+  /** @throws SealedSecretError, whose message names neither the secret nor the key. */
+  open(sealed: string, use: string): string {
+    const [version, keyId, text] = sealed.split('.');
+    if (version !== VERSION || text === undefined) throw new SealedSecretError('not a sealed secret');
+    if (keyId !== this.keys.id) throw new SealedSecretError('sealed under another SECRETS_KEY');
+    const body = Buffer.from(text, 'base64url');
+    if (body.length < NONCE_BYTES + TAG_BYTES) throw new SealedSecretError('not a sealed secret');
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      this.keys.derive(PURPOSE),
+      body.subarray(0, NONCE_BYTES),
+      { authTagLength: TAG_BYTES },
+    );
+    decipher.setAAD(Buffer.from(use));
+    decipher.setAuthTag(body.subarray(body.length - TAG_BYTES));
+    try {
+      const secret = decipher.update(body.subarray(NONCE_BYTES, body.length - TAG_BYTES));
+      return Buffer.concat([secret, decipher.final()]).toString('utf8');
+    } catch {
+      throw new SealedSecretError('altered, or sealed for another use');
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { Redis } from 'ioredis';
+import { describeWithRedis, findRedis } from './redis';
+
+describeWithRedis('Redis of the test run', (url) => {
+  it('answers', async () => {
+    const client = new Redis(url);
+    await expect(client.ping()).resolves.toBe('PONG');
+    client.disconnect();
+  });
+
+  it('is not needed by a test that brings its own down', async () => {
+    const own = await findRedis();
+    await own?.stop();
+    const client = new Redis(own?.url ?? '', {
+      lazyConnect: true,
+      retryStrategy: () => null,
+      disconnectTimeout: 100,
+    });
+    client.on('error', () => undefined);
+    if (own && own.url !== process.env.TEST_REDIS_URL) await expect(client.connect()).rejects.toThrow();
+    client.disconnect();
+  });
+});
+
+describe('TEST_REDIS_URL', () => {
+  const given = process.env.TEST_REDIS_URL;
+  afterEach(() => {
+    if (given === undefined) delete process.env.TEST_REDIS_URL;
+    else process.env.TEST_REDIS_URL = given;
+  });
+
+  it('is passed over, not believed, when nothing answers there', async () => {
+    process.env.TEST_REDIS_URL = 'redis://127.0.0.1:1';
+    const found = await findRedis();
+    expect(found?.url).not.toBe('redis://127.0.0.1:1');
+    await found?.stop();
+  });
+});

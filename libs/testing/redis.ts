@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort, type HeldProcess, holdProcess } from '#platform/embedded-postgres';
+
+/** How the run's setup tells the workers, which inherit its environment. */
+const URL_VARIABLE = 'TEST_RUN_REDIS_URL';
+
+const ATTEMPTS = 5;
+
+/** A Redis server for tests. */
+export interface TestRedis {
+  readonly url: string;
+  /** Ends the server, where it was started for the tests. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The Redis of `TEST_REDIS_URL` if it answers, else a `redis-server` from the PATH, started on a free port with
+ * nothing kept on disk; it ends with `stop()` or with this process. `null` where there is neither.
+ */
+export async function findRedis(): Promise<TestRedis | null> {
+  const given = process.env.TEST_REDIS_URL;
+  if (given) {
+    if (await answers(given)) return { url: given, stop: () => Promise.resolve() };
+    process.stderr.write('TEST_REDIS_URL is set, but no Redis answers there.\n');
+  }
+  if (spawnSync('redis-server', ['--version']).status !== 0) return null;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const redis = await startRedis();
+    if (redis) return redis; // Otherwise the port was taken meanwhile.
+  }
+  throw new Error('redis-server is installed, but does not start.');
+}
+
+/** Finds a Redis for the whole run, and tells the workers. To be called once, before they are started. */
+export async function provideRedis(): Promise<TestRedis | null> {
+  const redis = await findRedis();
+  if (redis) process.env[URL_VARIABLE] = redis.url;
+  else warn('no redis-server on the PATH and no TEST_REDIS_URL: what needs Redis is NOT tested in this run.');
+  return redis;
+}
+
+/**
+ * Like `describe`, for tests that need Redis: `fn` gets its URL. All test files share that server, so keys need a
+ * random prefix. Where there is none, a single test stands in for them, whose title says that nothing was tested.
+ */
+export function describeWithRedis(name: string, fn: (url: string) => void): void {
+  const url = process.env[URL_VARIABLE];
+  describe(name, () => {
+    if (url) {
+      fn(url);
+      return;
+    }
+    warn(`"${name}" was NOT tested.`);
+    it('was NOT tested: there is no Redis (install redis-server, or set TEST_REDIS_URL)', () => {
+      expect(url).toBeUndefined();
+    });
+  });
+}
+
+function warn(text: string): void {
+  process.stderr.write(`\nWARNING (Redis): ${text}\n`);
+}
+
+async function startRedis(): Promise<TestRedis | undefined> {
+  const port = await freePort();
+  // With a password no other server that took the port can be mistaken for this one.
+  const password = randomBytes(16).toString('hex');
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'registry-test-redis-'));
+  const output = openSync(path.join(directory, 'redis.log'), 'w');
+  const server = holdProcess(
+    'redis-server',
+    [
+      ...['--bind', '127.0.0.1', '--port', String(port), '--requirepass', password],
+      ...['--dir', directory, '--save', '', '--appendonly', 'no'],
+    ],
+    { env: { PATH: process.env.PATH }, output, removeAfterwards: directory },
+  );
+  closeSync(output);
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  if (await becomesReady(server, url)) return { url, stop: () => server.stop() };
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+  return undefined;
+}
+
+async function becomesReady(server: HeldProcess, url: string): Promise<boolean> {
+  const deadline = Date.now() + 10_000;
+  while (!server.hasEnded && Date.now() < deadline) {
+    if (await answers(url)) return true;
+    await sleep(20);
+  }
+  return false;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: 2_000,
+    disconnectTimeout: 100, // ioredis keeps a timer of that length after a connection that was refused.
+  });
+  client.on('error', () => undefined); // `connect` and `ping` reject as well.
+  try {
+    await client.connect();
+    return (await client.ping()) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,87 @@
+// What is in dist/: whether it was built from the sources as they are, and what in it has no source any more.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROOT, runNode, say } from './project.mjs';
+
+/** Everything, tests included, and what ships. Both are compiled into dist/. */
+export const ALL = 'tsconfig.json';
+export const SHIPPED = 'tsconfig.build.json';
+
+const DIST = path.join(ROOT, 'dist');
+const STAMPS = path.join(DIST, '.built.json');
+const ALSO_INPUT = [ALL, SHIPPED, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
+
+/** Compiles the project of `config`, unless dist/ has it already. Resolves to whether it is there. */
+export async function ensureBuilt(config) {
+  if (readStamps()[config] === stampOf(config)) return true;
+  say('building');
+  return runNode('scripts/build.mjs', [config]);
+}
+
+/**
+ * To be called before a build of `config`. Makes sure that a failed build is not taken for a finished one; that the
+ * other project's incremental build does not rely on files which this one is about to overwrite; and that nothing is
+ * left of sources that were removed (a removed test would still run).
+ */
+export function beginBuild(config) {
+  rmSync(STAMPS, { force: true });
+  for (const other of [ALL, SHIPPED]) if (other !== config) rmSync(buildInfoFile(other), { force: true });
+  if (existsSync(DIST)) removeOrphans(DIST);
+  mkdirSync(DIST, { recursive: true });
+}
+
+/** To be called after a build of `config` that went well. A build of everything has also built what ships. */
+export function finishBuild(config) {
+  const built = config === ALL ? [ALL, SHIPPED] : [config];
+  writeFileSync(STAMPS, JSON.stringify(Object.fromEntries(built.map((each) => [each, stampOf(each)]))));
+}
+
+/** Where TypeScript notes what it compiled last time. */
+export function buildInfoFile(config) {
+  return path.join(DIST, `.${path.basename(config, '.json')}.tsbuildinfo`);
+}
+
+function readStamps() {
+  return existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {};
+}
+
+function stampOf(config) {
+  const hash = createHash('sha256');
+  const { include } = JSON.parse(readFileSync(path.join(ROOT, config), 'utf8'));
+  const sources = include.flatMap((folder) => filesBelow(path.join(ROOT, folder)));
+  const shipped = (file) => config === ALL || !file.endsWith('.spec.ts');
+  for (const file of [
+    ...ALSO_INPUT.map((name) => path.join(ROOT, name)),
+    ...sources.filter(shipped).sort(),
+  ]) {
+    if (existsSync(file))
+      hash
+        .update(`${path.relative(ROOT, file)}\0`)
+        .update(readFileSync(file))
+        .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+function filesBelow(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+function removeOrphans(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) removeOrphans(file);
+    else if (!hasSource(file)) rmSync(file);
+  }
+  if (folder !== DIST && readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+function hasSource(output) {
+  const source = path.join(ROOT, path.relative(DIST, output));
+  if (/\.(js|js\.map|d\.ts)$/.test(source)) return existsSync(source.replace(/\.(js|js\.map|d\.ts)$/, '.ts'));
+  return !source.endsWith('.json') || path.dirname(output) === DIST || existsSync(source);
+}

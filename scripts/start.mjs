@@ -1,0 +1,28 @@
+// npm start: installs and builds what is not up to date, then becomes the service: API and worker in this process,
+// which therefore gets the signals itself. Relative paths in the environment (DATA_DIR) count from the checkout.
+//
+// Nothing is imported before the check of the Node version, so that an old one gets to it.
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12) || major === 21) {
+  console.error(
+    `Node 20.19 or newer is needed (of version 22: 22.12); this is ${process.version}, see nodejs.org`,
+  );
+  process.exit(1);
+}
+
+const { ensureDependencies } = await import('./lib/dependencies.mjs');
+const { ensureBuilt, SHIPPED } = await import('./lib/build-state.mjs');
+const { ROOT, say } = await import('./lib/project.mjs');
+
+process.chdir(ROOT);
+for (const [stage, work] of [
+  ['installing dependencies', () => ensureDependencies()],
+  ['building', () => ensureBuilt(SHIPPED)],
+]) {
+  if (!(await work())) {
+    say(`npm start: ${stage} failed`);
+    process.exit(1);
+  }
+}
+say('starting');
+await import('../dist/src/standalone.js');

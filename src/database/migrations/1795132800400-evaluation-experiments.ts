@@ -1,0 +1,97 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Experiments and their results. */
+export class EvaluationExperiments1795132800400 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE experiments (
+        experiment_id text COLLATE "C" PRIMARY KEY,
+        workspace_id text COLLATE "C" NOT NULL,
+        name text NOT NULL,
+        experiment_name text NOT NULL,
+        description text,
+        config json NOT NULL DEFAULT '{}',
+        -- 'key:value' of each scalar member of config, for the filter of that form
+        config_pairs text[] NOT NULL DEFAULT '{}',
+        dataset_id text COLLATE "C" REFERENCES datasets,
+        dataset_version integer,
+        -- the dataset's revision when the experiment was created: what its snapshot is as of
+        dataset_revision bigint,
+        baseline_experiment_id text COLLATE "C" REFERENCES experiments,
+        subject_kind text CONSTRAINT experiments_subject_kind CHECK (subject_kind IN ('agent', 'harness', 'skill')),
+        subject_id text,
+        context_manifest json,
+        experiment_status text NOT NULL DEFAULT 'running'
+          CONSTRAINT experiments_status CHECK (experiment_status IN ('running', 'completed', 'failed')),
+        metrics json,
+        error json,
+        summary json,
+        dataset_snapshot json,
+        -- apart, because there may be 10,000 and lists leave them out
+        snapshot_records json,
+        tags text[] NOT NULL DEFAULT '{}',
+        metadata json NOT NULL DEFAULT '{}',
+        finalized_at timestamptz,
+        generation integer NOT NULL DEFAULT 1,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        created_by text NOT NULL,
+        archived_at timestamptz,
+        search tsvector GENERATED ALWAYS AS (
+          to_tsvector('simple', name || ' ' || experiment_name || ' ' || coalesce(description, ''))
+        ) STORED,
+        CONSTRAINT experiments_subject_pair CHECK ((subject_kind IS NULL) = (subject_id IS NULL))
+      );
+      CREATE INDEX experiments_search ON experiments USING gin (search);
+      CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id);
+      CREATE INDEX experiments_by_update ON experiments (workspace_id, updated_at, experiment_id);
+      CREATE INDEX experiments_by_name ON experiments (workspace_id, (name COLLATE "C"), experiment_id);
+      CREATE INDEX experiments_dataset ON experiments (dataset_id, experiment_id) WHERE dataset_id IS NOT NULL;
+      CREATE INDEX experiments_subject ON experiments (workspace_id, subject_id, experiment_id) WHERE subject_id IS NOT NULL;
+      CREATE INDEX experiments_subject_kind_of ON experiments (workspace_id, subject_kind, experiment_id)
+        WHERE subject_kind IS NOT NULL;
+      CREATE INDEX experiments_status_of ON experiments (workspace_id, experiment_status, experiment_id);
+      CREATE INDEX experiments_baseline ON experiments (baseline_experiment_id, experiment_id)
+        WHERE baseline_experiment_id IS NOT NULL;
+      CREATE INDEX experiments_config ON experiments USING gin (config_pairs);
+      CREATE INDEX experiments_tags ON experiments USING gin (tags);
+
+      -- Append-only and written in bulk: keyed by experiment first, so that one experiment's results lie together,
+      -- and without foreign keys, which would be checked row by row under the lock that is held on the experiment.
+      CREATE TABLE results (
+        experiment_id text COLLATE "C" NOT NULL,
+        result_id text COLLATE "C" NOT NULL,
+        workspace_id text COLLATE "C" NOT NULL,
+        case_id text COLLATE "C" NOT NULL,
+        input json,
+        expected json,
+        metadata json NOT NULL DEFAULT '{}',
+        tags text[] NOT NULL DEFAULT '{}',
+        dataset_record_id text COLLATE "C",
+        dataset_record_version integer,
+        output json,
+        error json,
+        scores jsonb NOT NULL DEFAULT '{}',
+        score_details jsonb NOT NULL DEFAULT '{}',
+        trace_id text COLLATE "C",
+        session_id text COLLATE "C",
+        duration_ms double precision,
+        trial_group text COLLATE "C",
+        trial_index integer,
+        created_at timestamptz NOT NULL,
+        updated_at timestamptz NOT NULL,
+        created_by text NOT NULL,
+        -- the workspace stands in the index so that counting needs nothing else
+        PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
+      );
+      CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
+      CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
+      CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
+      CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE results, experiments');
+  }
+}

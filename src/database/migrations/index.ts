@@ -1,0 +1,12 @@
+import { PlatformIdempotency1795132800100 } from './1795132800100-platform-idempotency';
+import { RegistryAccounts1795132800200 } from './1795132800200-registry-accounts';
+import { EvaluationDatasets1795132800300 } from './1795132800300-evaluation-datasets';
+import { EvaluationExperiments1795132800400 } from './1795132800400-evaluation-experiments';
+
+/** Every migration, in the one order in which they are run. */
+export const MIGRATIONS = [
+  PlatformIdempotency1795132800100,
+  RegistryAccounts1795132800200,
+  EvaluationDatasets1795132800300,
+  EvaluationExperiments1795132800400,
+];

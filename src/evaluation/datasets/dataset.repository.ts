@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prefixQuery, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { explainConstraint } from '#platform/problem';
+import type { DatasetListQueryDto } from './dataset.dto';
+import { DatasetEntity } from './dataset.entity';
+
+explainConstraint('datasets_name', 'conflict', 'The workspace has a dataset of this name already.');
+
+const SORTS: Record<string, SortKey> = {
+  created_at: { expression: '' },
+  updated_at: { expression: 'updated_at', type: 'timestamptz' },
+  name: { expression: 'name COLLATE "C"', type: 'text' },
+};
+
+@Injectable()
+export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
+  constructor(database: Database) {
+    super(database, DatasetEntity, 'dataset_id');
+  }
+
+  list(scope: Scope, query: DatasetListQueryDto): Promise<RowPage<DatasetEntity>> {
+    const where = new Where(scope.key);
+    const words = query.q === undefined ? null : prefixQuery(query.q);
+    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
+    return listPage<DatasetEntity>(
+      this.database,
+      { columns: '*', from: 'datasets', where, id: 'dataset_id', sorts: SORTS, archivedAt: 'archived_at' },
+      query,
+    );
+  }
+
+  /**
+   * Raises the revision, under which one change of the dataset's records is written, and counts them. The row stays
+   * locked until the transaction ends, so revisions are in the order in which their changes commit.
+   */
+  async nextRevision(tx: Tx, scope: Scope, id: string, recordsAdded: number, at: Date): Promise<number> {
+    const [row] = await tx.query<{ revision: number }>(
+      `UPDATE datasets SET revision = revision + 1, record_count = record_count + $3, updated_at = $4
+       WHERE dataset_id = $1 AND workspace_id = $2 RETURNING revision`,
+      [id, scope.workspaceId, recordsAdded, at],
+    );
+    return row!.revision;
+  }
+}

@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { checkIfMatch } from '#platform/http';
+import { newId } from '#platform/ids';
+import { RawJson, toJsonText } from '#platform/json';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { patchMetadata } from '../shared/metadata';
+import type { Versioned } from '../shared/versioned';
+import { checkSchema } from './dataset-schemas';
+import type { CreateDatasetDto, DatasetDto, DatasetListQueryDto, PatchDatasetDto } from './dataset.dto';
+import { toDatasetDto } from './dataset.dto';
+import type { DatasetEntity } from './dataset.entity';
+import { DatasetRepository } from './dataset.repository';
+
+@Injectable()
+export class DatasetService {
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetRepository,
+  ) {}
+
+  async create(scope: Scope, dto: CreateDatasetDto): Promise<Versioned<DatasetDto>> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    const now = new Date();
+    const row: DatasetEntity = {
+      dataset_id: newId('ds'),
+      workspace_id: scope.workspaceId,
+      name: dto.name,
+      description: dto.description ?? null,
+      metadata: json(dto.metadata ?? {}),
+      tags: dto.tags ?? [],
+      input_schema: checkSchema(dto.input_schema ?? null, '/input_schema'),
+      expected_schema: checkSchema(dto.expected_schema ?? null, '/expected_schema'),
+      record_count: 0,
+      latest_version: null,
+      revision: 1,
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+      archived_at: null,
+    };
+    await this.datasets.insert(row);
+    return versionedView(row);
+  }
+
+  async get(scope: Scope, id: string): Promise<Versioned<DatasetDto>> {
+    const row = await this.datasets.find(scope, id);
+    if (!row) throw problem.notFound('dataset', id);
+    return versionedView(row);
+  }
+
+  async list(scope: Scope, query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
+    const { rows, page } = await this.datasets.list(scope, query);
+    return { items: rows.map(toDatasetDto), page };
+  }
+
+  /** Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for another workspace. */
+  async patch(
+    scope: Scope,
+    id: string,
+    dto: PatchDatasetDto,
+    ifMatch?: string,
+  ): Promise<Versioned<DatasetDto>> {
+    return this.database.transaction(async (tx) => {
+      const row = await this.lockLive(tx, scope, id, 'update', ifMatch);
+      checkWorkspaceOfPatch(scope, dto.workspace_id);
+      const changes: Partial<DatasetEntity> = {
+        revision: row.revision + 1,
+        updated_at: new Date(),
+        ...(dto.name !== undefined && { name: dto.name }),
+        ...(dto.description !== undefined && { description: dto.description }),
+        ...(dto.tags !== undefined && { tags: dto.tags ?? [] }),
+        ...(dto.metadata !== undefined && { metadata: patchMetadata(row.metadata, dto.metadata) }),
+        ...(dto.input_schema !== undefined && {
+          input_schema: checkSchema(dto.input_schema, '/input_schema'),
+        }),
+        ...(dto.expected_schema !== undefined && {
+          expected_schema: checkSchema(dto.expected_schema, '/expected_schema'),
+        }),
+      };
+      await this.datasets.update(tx, scope, id, changes);
+      return versionedView({ ...row, ...changes });
+    });
+  }
+
+  /** Archives a dataset; repeated, it answers the same. Its name is free again, and its records take no writes. */
+  async archive(scope: Scope, id: string): Promise<Versioned<DatasetDto>> {
+    return this.database.transaction(async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      if (row.archived_at) return versionedView(row);
+      const now = new Date();
+      const changes = { archived_at: now, updated_at: now, revision: row.revision + 1 };
+      await this.datasets.update(tx, scope, id, changes);
+      return versionedView({ ...row, ...changes });
+    });
+  }
+
+  /** Locks a dataset until the transaction ends; 404 without one. */
+  async lock(tx: Tx, scope: Scope, id: string, mode: 'share' | 'update'): Promise<DatasetEntity> {
+    const row = await this.datasets.lock(tx, scope, id, mode);
+    if (!row) throw problem.notFound('dataset', id);
+    return row;
+  }
+
+  /** The revision under which one change of the dataset's records is written. */
+  nextRevision(tx: Tx, scope: Scope, id: string, recordsAdded: number, at: Date): Promise<number> {
+    return this.datasets.nextRevision(tx, scope, id, recordsAdded, at);
+  }
+
+  /** Locks a dataset that can be written to: 404 without one, 409 when it is archived. */
+  async lockLive(
+    tx: Tx,
+    scope: Scope,
+    id: string,
+    mode: 'share' | 'update',
+    ifMatch?: string,
+  ): Promise<DatasetEntity> {
+    const row = await this.lock(tx, scope, id, mode);
+    checkIfMatch(ifMatch, row.revision);
+    if (row.archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
+    return row;
+  }
+}
+
+const json = (value: unknown): RawJson => new RawJson(toJsonText(value));
+
+const versionedView = (row: DatasetEntity): Versioned<DatasetDto> => ({
+  view: toDatasetDto(row),
+  version: row.revision,
+});

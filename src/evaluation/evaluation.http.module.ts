@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { DatasetController } from './datasets/dataset.controller';
+import { EvaluationModule } from './evaluation.module';
+import { ExperimentController } from './experiments/experiment.controller';
+import { RecordController } from './records/record.controller';
+import { ResultController } from './results/result.controller';
+
+/** The routes under /eval/v1. */
+@Module({
+  imports: [EvaluationModule],
+  controllers: [DatasetController, RecordController, ExperimentController, ResultController],
+})
+export class EvaluationHttpModule {}

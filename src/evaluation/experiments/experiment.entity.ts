@@ -1,0 +1,105 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+export const SUBJECT_KINDS = ['agent', 'harness', 'skill'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
+export const EXPERIMENT_STATUSES = ['running', 'completed', 'failed'] as const;
+export type ExperimentStatus = (typeof EXPERIMENT_STATUSES)[number];
+
+/** One run of a subject over cases, whose results are collected until it is finalized. */
+@Entity('experiments')
+export class ExperimentEntity {
+  @PrimaryColumn('text')
+  experiment_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  /** The stable name of the evaluation; many experiments share it. */
+  @Column('text')
+  name!: string;
+
+  @Column('text')
+  experiment_name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @JsonColumn()
+  config!: RawJson;
+
+  /** What the `config=key:value` filter looks in. */
+  @Column('text', { array: true })
+  config_pairs!: string[];
+
+  @Column('text', { nullable: true })
+  dataset_id!: string | null;
+
+  /** A pinned CSV version; null means the dataset's live records. */
+  @Column('integer', { nullable: true })
+  dataset_version!: number | null;
+
+  /** The dataset's revision when the experiment was created: its snapshot is as of then. */
+  @Column('bigint', { nullable: true })
+  dataset_revision!: number | null;
+
+  @Column('text', { nullable: true })
+  baseline_experiment_id!: string | null;
+
+  @Column('text', { nullable: true })
+  subject_kind!: SubjectKind | null;
+
+  @Column('text', { nullable: true })
+  subject_id!: string | null;
+
+  @JsonColumn({ nullable: true })
+  context_manifest!: RawJson | null;
+
+  @Column('text')
+  experiment_status!: ExperimentStatus;
+
+  /** As the client wrote them, in its own spelling. */
+  @JsonColumn({ nullable: true })
+  metrics!: RawJson | null;
+
+  @JsonColumn({ nullable: true })
+  error!: RawJson | null;
+
+  /** Scores and scorers, computed as the experiment was finalized. */
+  @JsonColumn({ nullable: true })
+  summary!: RawJson | null;
+
+  @JsonColumn({ nullable: true })
+  dataset_snapshot!: RawJson | null;
+
+  /** The records of the snapshot, apart because there may be 10,000 and lists leave them out. */
+  @JsonColumn({ nullable: true, select: false })
+  snapshot_records!: RawJson | null;
+
+  @Column('text', { array: true })
+  tags!: string[];
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  @Column('timestamptz', { nullable: true })
+  finalized_at!: Date | null;
+
+  /** Raised by every change; the ETag. */
+  @Column('integer')
+  generation!: number;
+
+  @Column('timestamptz')
+  created_at!: Date;
+
+  @Column('timestamptz')
+  updated_at!: Date;
+
+  @Column('text')
+  created_by!: string;
+
+  @Column('timestamptz', { nullable: true })
+  archived_at!: Date | null;
+}

@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { configFilter } from './config-pairs';
+import type { ExperimentListQueryDto } from './experiment.dto';
+import { ExperimentEntity, type ExperimentStatus } from './experiment.entity';
+
+const SORTS: Record<string, SortKey> = {
+  created_at: { expression: '' },
+  updated_at: { expression: 'updated_at', type: 'timestamptz' },
+  name: { expression: 'name COLLATE "C"', type: 'text' },
+};
+
+const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
+  dataset_version, dataset_revision, baseline_experiment_id, subject_kind, subject_id, context_manifest,
+  experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
+  updated_at, created_by, archived_at`;
+
+const GET = {
+  name: 'experiment.get',
+  text: `SELECT ${COLUMNS}, snapshot_records FROM experiments WHERE experiment_id = $1 AND workspace_id = $2`,
+};
+
+/** What a write to an experiment's results must know of it. */
+const LOCK_SHARED = {
+  name: 'experiment.lock-shared',
+  text: `SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
+    FROM experiments WHERE experiment_id = $1 AND workspace_id = $2 FOR SHARE`,
+};
+
+export type ExperimentState = Pick<
+  ExperimentEntity,
+  | 'experiment_id'
+  | 'experiment_status'
+  | 'archived_at'
+  | 'dataset_id'
+  | 'dataset_version'
+  | 'dataset_revision'
+>;
+
+/** What makes a running experiment the one that is resumed. */
+export interface ResumeKey {
+  name: string;
+  experimentName: string;
+  datasetId: string | null;
+  datasetVersion: number | null;
+}
+
+@Injectable()
+export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
+  constructor(database: Database) {
+    super(database, ExperimentEntity, 'experiment_id');
+  }
+
+  /** Reads an experiment with the records of its snapshot. */
+  override async find(
+    scope: Scope,
+    id: string,
+    on: SqlExecutor = this.database,
+  ): Promise<ExperimentEntity | null> {
+    const [row] = await on.query<ExperimentEntity>(GET, [id, scope.workspaceId]);
+    return row ?? null;
+  }
+
+  /**
+   * Locks an experiment against being finalized until the transaction ends. Any number of writers hold this at once;
+   * finalizing takes the exclusive lock, so no result slips in behind its summary.
+   */
+  async lockForResults(tx: Tx, scope: Scope, id: string): Promise<ExperimentState | null> {
+    const [row] = await tx.query<ExperimentState>(LOCK_SHARED, [id, scope.workspaceId]);
+    return row ?? null;
+  }
+
+  list(scope: Scope, query: ExperimentListQueryDto): Promise<RowPage<ExperimentEntity>> {
+    const where = new Where(scope.key)
+      .addIf(query.dataset_id, 'dataset_id = ?')
+      .addIf(query.subject_kind, 'subject_kind = ?')
+      .addIf(query.subject_id, 'subject_id = ?')
+      .addIf(query.experiment_status, 'experiment_status = ?')
+      .addIf(query.baseline_experiment_id, 'baseline_experiment_id = ?')
+      .addIf(query.name, 'name COLLATE "C" = ?')
+      .addIf(query.config?.map(configFilter), 'config_pairs @> ?::text[]');
+    if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
+    const words = query.q === undefined ? null : prefixQuery(query.q);
+    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    return listPage<ExperimentEntity>(
+      this.database,
+      {
+        columns: COLUMNS,
+        from: 'experiments',
+        where,
+        id: 'experiment_id',
+        sorts: SORTS,
+        archivedAt: 'archived_at',
+      },
+      query,
+    );
+  }
+
+  /** Makes the resuming of one key wait for others of the same key, until the transaction ends. */
+  async lockResume(tx: Tx, scope: Scope, key: ResumeKey): Promise<void> {
+    const text = JSON.stringify([
+      scope.workspaceId,
+      key.name,
+      key.experimentName,
+      key.datasetId,
+      key.datasetVersion,
+    ]);
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [text]);
+  }
+
+  /** The newest running experiment of the key. */
+  async findRunning(tx: Tx, scope: Scope, key: ResumeKey): Promise<ExperimentEntity | null> {
+    const [row] = await tx.query<ExperimentEntity>(
+      `SELECT ${COLUMNS} FROM experiments
+       WHERE workspace_id = $1 AND name COLLATE "C" = $2 AND experiment_name = $3 AND dataset_id IS NOT DISTINCT FROM $4
+         AND dataset_version IS NOT DISTINCT FROM $5 AND experiment_status = 'running' AND archived_at IS NULL
+       ORDER BY experiment_id DESC LIMIT 1`,
+      [scope.workspaceId, key.name, key.experimentName, key.datasetId, key.datasetVersion],
+    );
+    return row ?? null;
+  }
+
+  /**
+   * The move from `running` to a final status, as one conditional update. @returns whether it was made: not when
+   * another request made it first.
+   */
+  async finalize(tx: Tx, scope: Scope, id: string, final: FinalState): Promise<boolean> {
+    const moved = await tx.query(
+      `UPDATE experiments
+       SET experiment_status = $3, summary = $4, dataset_snapshot = $5, snapshot_records = $6, finalized_at = $7,
+           updated_at = $7, generation = generation + 1
+       WHERE experiment_id = $1 AND workspace_id = $2 AND experiment_status = 'running' RETURNING 1`,
+      [
+        id,
+        scope.workspaceId,
+        final.status,
+        final.summary,
+        final.snapshot?.head ?? null,
+        final.snapshot?.records ?? null,
+        final.at,
+      ],
+    );
+    return moved.length > 0;
+  }
+}
+
+export interface FinalState {
+  status: Exclude<ExperimentStatus, 'running'>;
+  /** JSON text. */
+  summary: string;
+  /** JSON texts of the snapshot without its records, and of the records. */
+  snapshot: { head: string; records: string | null } | null;
+  at: Date;
+}

@@ -1,0 +1,2 @@
+export { EvaluationHttpModule } from './evaluation.http.module';
+export { EvaluationModule } from './evaluation.module';

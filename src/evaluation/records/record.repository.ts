@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { explainConstraint } from '#platform/problem';
+import type { RecordListQueryDto } from './record.dto';
+import { RecordEntity } from './record.entity';
+
+explainConstraint(
+  'records_external_id',
+  'conflict',
+  'The dataset has a live record of this external_id already.',
+);
+
+const SORTS: Record<string, SortKey> = {
+  created_at: { expression: '' },
+  updated_at: { expression: 'updated_at', type: 'timestamptz' },
+};
+
+/** What each version of a record holds. */
+const CONTENT = 'input, expected, metadata, tags, label, category, source_kind, source_ref, external_id';
+const VERSION = `dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, created_at, created_by`;
+const COLUMNS = `${VERSION}, created_revision, archived_revision, updated_at, archived_at`;
+
+/** The shape in which rows are handed to a statement, as one JSON parameter: `json` members stay as they were sent. */
+const ROW_SHAPE = `dataset_record_id text, version integer, version_id text, input json, expected json, metadata json,
+  tags text[], label text, category text, source_kind text, source_ref text, external_id text`;
+
+export type RecordVersionRow = Omit<
+  RecordEntity,
+  'created_revision' | 'archived_revision' | 'updated_at' | 'archived_at'
+>;
+
+/** One change of a dataset's records: who made it, when, and under which revision. */
+export interface RecordChange {
+  datasetId: string;
+  revision: number;
+  at: Date;
+}
+
+@Injectable()
+export class RecordRepository extends WorkspaceRepository<RecordEntity> {
+  constructor(database: Database) {
+    super(database, RecordEntity, 'dataset_record_id');
+  }
+
+  list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<RowPage<RecordEntity>> {
+    const where = new Where(scope.key).add('dataset_id = ?', datasetId);
+    const words = query.q === undefined ? null : prefixQuery(query.q);
+    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where
+      .addIf(query.label, 'label = ?')
+      .addIf(query.category, 'category = ?')
+      .addIf(query.source_kind, 'source_kind = ?')
+      .addIf(query.source_ref, 'source_ref = ?')
+      .addIf(query.external_id, 'external_id = ?');
+    return listPage<RecordEntity>(
+      this.database,
+      {
+        columns: COLUMNS,
+        from: 'records',
+        where,
+        id: 'dataset_record_id',
+        sorts: SORTS,
+        archivedAt: 'archived_at',
+      },
+      query,
+    );
+  }
+
+  listVersions(scope: Scope, recordId: string, query: ListQueryDto): Promise<RowPage<RecordVersionRow>> {
+    const where = new Where(scope.key).add('dataset_record_id = ?', recordId);
+    return listPage<RecordVersionRow>(
+      this.database,
+      { columns: VERSION, from: 'record_versions', where, id: 'version_id' },
+      query,
+    );
+  }
+
+  async findVersion(scope: Scope, recordId: string, version: number): Promise<RecordVersionRow | null> {
+    const [row] = await this.database.query<RecordVersionRow>(
+      `SELECT ${VERSION} FROM record_versions WHERE workspace_id = $1 AND dataset_record_id = $2 AND version = $3`,
+      [scope.workspaceId, recordId, version],
+    );
+    return row ?? null;
+  }
+
+  /** The live records of a dataset that have one of these external ids. */
+  findByExternalIds(
+    on: SqlExecutor,
+    scope: Scope,
+    datasetId: string,
+    ids: string[],
+  ): Promise<RecordEntity[]> {
+    return on.query<RecordEntity>(
+      `SELECT ${COLUMNS} FROM records
+       WHERE workspace_id = $1 AND dataset_id = $2 AND external_id = ANY($3) AND archived_at IS NULL`,
+      [scope.workspaceId, datasetId, ids],
+    );
+  }
+
+  /** Writes new records and their first versions. @param rows JSON array of the rows' own columns. */
+  insertMany(
+    tx: Tx,
+    scope: Scope,
+    { datasetId, revision, at }: RecordChange,
+    rows: string,
+  ): Promise<RecordEntity[]> {
+    return tx.query<RecordEntity>(
+      `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS t(${ROW_SHAPE})),
+       inserted AS (
+         INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT},
+                              created_revision, created_at, updated_at, created_by)
+         SELECT dataset_record_id, $2, $3, 1, version_id, ${CONTENT}, $4, $5, $5, $6 FROM given
+         RETURNING ${COLUMNS}
+       ), versions AS (
+         INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
+                                      ${CONTENT}, created_at, created_by)
+         SELECT dataset_record_id, $2, $3, 1, version_id, $4, ${CONTENT}, $5, $6 FROM given
+       )
+       SELECT * FROM inserted`,
+      [rows, datasetId, scope.workspaceId, revision, at, scope.principalId],
+    );
+  }
+
+  /** Writes the next versions of records. @param rows as for `insertMany`, each with its new version. */
+  updateMany(
+    tx: Tx,
+    scope: Scope,
+    { datasetId, revision, at }: RecordChange,
+    rows: string,
+  ): Promise<RecordEntity[]> {
+    const assignments = CONTENT.split(', ').map((column) => `${column} = given.${column}`);
+    return tx.query<RecordEntity>(
+      `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS t(${ROW_SHAPE})),
+       versions AS (
+         INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
+                                      ${CONTENT}, created_at, created_by)
+         SELECT dataset_record_id, $2, $3, version, version_id, $4, ${CONTENT}, $5, $6 FROM given
+       )
+       UPDATE records SET version = given.version, version_id = given.version_id, ${assignments.join(', ')}, updated_at = $5
+       FROM given
+       WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = $3 AND records.dataset_id = $2
+       RETURNING ${COLUMNS.split(', ')
+         .map((column) => `records.${column.trim()}`)
+         .join(', ')}`,
+      [rows, datasetId, scope.workspaceId, revision, at, scope.principalId],
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { problem } from '#platform/problem';
+import type { ExperimentState } from '../experiments/experiment.repository';
+import { CaseRepository } from './case.repository';
+import type { ResultFieldsDto } from './result.dto';
+
+/** What the results of one request refer to, read once for all of them. */
+export interface CaseReferences {
+  /** Whether each result must name a record of the dataset. */
+  recordBacked: boolean;
+  /** Known records among those named, each with the version that the experiment's snapshot holds. */
+  recordVersions: ReadonlyMap<string, number>;
+  /** Known scorers among those named. */
+  scorerIds: ReadonlySet<string>;
+}
+
+@Injectable()
+export class CaseRules {
+  constructor(private readonly cases: CaseRepository) {}
+
+  /** Reads what a set of results refers to: one query for all records, one for all scorers, none where none is named. */
+  async prefetch(
+    tx: Tx,
+    scope: Scope,
+    experiment: ExperimentState,
+    results: ResultFieldsDto[],
+  ): Promise<CaseReferences> {
+    const recordBacked = experiment.dataset_id !== null && experiment.dataset_version === null;
+    const recordIds = new Set<string>();
+    const scorerIds = new Set<string>();
+    for (const { dataset_record_id, scores } of results) {
+      if (dataset_record_id) recordIds.add(dataset_record_id);
+      for (const scorerId of scorersNamed(scores)) scorerIds.add(scorerId);
+    }
+    return {
+      recordBacked,
+      recordVersions:
+        recordIds.size > 0
+          ? await this.cases.recordVersions(tx, scope, experiment, [...recordIds])
+          : new Map(),
+      scorerIds: scorerIds.size > 0 ? await this.cases.knownScorers(tx, scope, [...scorerIds]) : new Set(),
+    };
+  }
+}
+
+/** Throws 400 for a missing `dataset_record_id` of a record-backed run, 404 naming an unknown record or scorer. */
+export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
+  const recordId = result.dataset_record_id;
+  if (references.recordBacked && !recordId) {
+    throw problem.invalidFields([
+      {
+        pointer: '/dataset_record_id',
+        detail: 'is required: the experiment is backed by the records of a dataset',
+      },
+    ]);
+  }
+  if (recordId && !references.recordVersions.has(recordId)) {
+    throw problem.unknownReference('/dataset_record_id', 'record', recordId);
+  }
+  for (const scorerId of scorersNamed(result.scores)) {
+    if (!references.scorerIds.has(scorerId)) throw problem.unknownReference('/scores', 'scorer', scorerId);
+  }
+}
+
+function* scorersNamed(scores: Record<string, unknown> | null | undefined): Generator<string> {
+  if (!scores) return;
+  for (const score of Object.values(scores)) {
+    if (typeof score !== 'object' || score === null) continue;
+    const { scorer_id } = score as { scorer_id?: unknown };
+    if (typeof scorer_id === 'string') yield scorer_id;
+  }
+}

@@ -1,0 +1,199 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags } from '#platform/http';
+import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { BULK_MAX, ProblemDto } from '../shared/bulk.dto';
+import { METADATA_MAX_BYTES } from '../shared/metadata';
+import { IsScores } from './scores';
+
+export const CASE_ID_MAX = 255;
+/** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
+export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+
+/** What became of one case, as it is written alone or as an item of a bulk create. */
+export class ResultFieldsDto {
+  /** Unique within the experiment. */
+  @IsString()
+  @Length(1, CASE_ID_MAX)
+  case_id!: string;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'What the subject was given. Any JSON value, kept as sent.' })
+  input?: unknown;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'What a right answer would be.' })
+  expected?: unknown;
+
+  @IsOptional()
+  @IsJsonObject({
+    maxBytes: METADATA_MAX_BYTES,
+    nullable: true,
+    description: 'Free-form, at most 16 KiB as JSON.',
+  })
+  metadata?: object | null;
+
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+
+  /** Required in an experiment that is backed by a dataset's records. */
+  @IsOptional()
+  @IsString()
+  dataset_record_id?: string | null;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'What the subject answered.' })
+  output?: unknown;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'Why there is no output.' })
+  error?: unknown;
+
+  @IsOptional()
+  @IsScores()
+  scores?: Record<string, unknown> | null;
+
+  @IsOptional()
+  @IsString()
+  @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  trace_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  session_id?: string | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  duration_ms?: number | null;
+
+  /** What repeated trials of one case share; each has a `case_id` of its own. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  trial_group?: string | null;
+
+  @IsOptional()
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
+  @IsInt()
+  @Min(0)
+  @Max(2_147_483_647)
+  trial_index?: number | null;
+}
+
+export class CreateResultDto extends ResultFieldsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+}
+
+export class BulkResultsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** 1 to 100 results. Each is validated by itself, so that one bad item does not sink the rest. */
+  @ApiProperty({ type: [ResultFieldsDto], minItems: 1, maxItems: BULK_MAX })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(BULK_MAX)
+  items!: unknown[];
+}
+
+export class ResultListQueryDto extends ListQueryDto {
+  @IsOptional()
+  @IsString()
+  @MaxLength(CASE_ID_MAX)
+  case_id?: string;
+
+  @IsOptional()
+  @IsString()
+  dataset_record_id?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  session_id?: string;
+}
+
+/** What is kept of a score beside its number. */
+export class ScoreDetailDto {
+  @AnyJson({ required: false })
+  metadata?: unknown;
+  /** Cut at 2,000 characters. */
+  comment?: string;
+  label?: string;
+  scorer_id?: string;
+  @ApiProperty({ type: 'integer', minimum: 1, required: false })
+  scorer_version?: number;
+}
+
+/** What became of one case of an experiment. */
+export class ResultDto {
+  result_id!: string;
+  experiment_id!: string;
+  workspace_id!: string;
+  case_id!: string;
+  @AnyJson()
+  input!: unknown;
+  @AnyJson()
+  expected!: unknown;
+  @AnyJsonObject()
+  metadata!: object;
+  tags!: string[];
+  dataset_record_id!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  dataset_record_version!: number | null;
+  @AnyJson()
+  output!: unknown;
+  @AnyJson()
+  error!: unknown;
+  /** Scorer name to number, or to null for a scorer that gave none. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
+  scores!: Record<string, number | null>;
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreDetailDto' } })
+  score_details!: Record<string, ScoreDetailDto>;
+  trace_id!: string | null;
+  session_id!: string | null;
+  duration_ms!: number | null;
+  trial_group!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  trial_index!: number | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+}
+
+export class ResultPageDto {
+  items!: ResultDto[];
+  page!: PageMetaDto;
+}
+
+/** What became of one item of a bulk create. */
+export class BulkResultItemDto {
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  index!: number;
+  @ApiProperty({ type: 'integer', description: '201, else the status of the error.' })
+  status_code!: number;
+  result?: ResultDto;
+  error?: ProblemDto;
+}
+
+export class BulkResultsAnswerDto {
+  items!: BulkResultItemDto[];
+}

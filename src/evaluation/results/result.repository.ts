@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx, Where } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { BY_CREATION, listPage, type RowPage } from '#platform/paging';
+import type { ResultListQueryDto } from './result.dto';
+import type { ResultEntity } from './result.entity';
+
+const COLUMNS = `result_id, experiment_id, workspace_id, case_id, input, expected, metadata, tags, dataset_record_id,
+  dataset_record_version, output, error, scores, score_details, trace_id, session_id, duration_ms, trial_group,
+  trial_index, created_at, updated_at, created_by`;
+
+/** The columns that differ from row to row, as they are read from one JSON parameter; `json` ones stay as sent. */
+const OWN_COLUMNS = `result_id, case_id, input, expected, metadata, tags, dataset_record_id, dataset_record_version,
+  output, error, scores, score_details, trace_id, session_id, duration_ms, trial_group, trial_index`;
+
+/**
+ * The hot path of the service: one statement for up to 100 rows. Measured against `unnest` of arrays and a list of
+ * VALUES, one JSON parameter was as fast for PostgreSQL and the cheapest to build.
+ */
+export const INSERT_RESULTS = {
+  name: 'result.insert-many',
+  text: `INSERT INTO results (${OWN_COLUMNS}, experiment_id, workspace_id, created_at, updated_at, created_by)
+    SELECT ${OWN_COLUMNS}, $2, $3, $4, $4, $5
+    FROM json_to_recordset($1::json) AS t(
+      result_id text, case_id text, input json, expected json, metadata json, tags text[], dataset_record_id text,
+      dataset_record_version integer, output json, error json, scores jsonb, score_details jsonb, trace_id text,
+      session_id text, duration_ms double precision, trial_group text, trial_index integer)
+    ON CONFLICT (experiment_id, case_id) DO NOTHING
+    RETURNING result_id`,
+};
+
+const GET = {
+  name: 'result.get',
+  text: `SELECT ${COLUMNS} FROM results WHERE experiment_id = $1 AND result_id = $2 AND workspace_id = $3`,
+};
+
+@Injectable()
+export class ResultRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Appends results of one experiment, which the caller's transaction has locked. @returns the ids of those written:
+   * a row whose `case_id` the experiment has already is left out.
+   */
+  async insertMany(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    rows: ResultEntity[],
+    at: Date,
+  ): Promise<Set<string>> {
+    const inserted = await tx.query<{ result_id: string }>(INSERT_RESULTS, [
+      toJsonText(rows),
+      experimentId,
+      scope.workspaceId,
+      at,
+      scope.principalId,
+    ]);
+    return new Set(inserted.map((row) => row.result_id));
+  }
+
+  async find(scope: Scope, experimentId: string, resultId: string): Promise<ResultEntity | null> {
+    const [row] = await this.database.query<ResultEntity>(GET, [experimentId, resultId, scope.workspaceId]);
+    return row ?? null;
+  }
+
+  list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<ResultEntity>> {
+    const where = new Where(scope.key)
+      .add('experiment_id = ?', experimentId)
+      .addIf(query.case_id, 'case_id = ?')
+      .addIf(query.dataset_record_id, 'dataset_record_id = ?')
+      .addIf(query.session_id, 'session_id = ?');
+    return listPage<ResultEntity>(
+      this.database,
+      { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CREATION },
+      query,
+    );
+  }
+}

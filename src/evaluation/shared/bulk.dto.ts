@@ -1,0 +1,27 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { CATALOGUE, type ProblemCode } from '#platform/problem';
+
+/** Items in one bulk create. */
+export const BULK_MAX = 100;
+
+/** One fault within a request. */
+export class FieldErrorDto {
+  /** JSON pointer (RFC 6901) into the body. */
+  pointer?: string;
+  /** Name of the query parameter, header or path parameter. */
+  parameter?: string;
+  detail!: string;
+}
+
+/** Problem details (RFC 9457): the body of every error. */
+export class ProblemDto {
+  title!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  status!: number;
+  detail!: string;
+  @ApiProperty({ enum: Object.keys(CATALOGUE) })
+  code!: ProblemCode;
+  /** The W3C trace id of the request. */
+  trace_id?: string | null;
+  errors?: FieldErrorDto[];
+}

@@ -1,0 +1,39 @@
+import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
+
+/** One item's outcome in a 207 answer. */
+export interface BulkItem {
+  index: number;
+  status_code: number;
+  error?: ProblemBody;
+}
+
+export const failedItem = (index: number, error: Problem): BulkItem => ({
+  index,
+  status_code: error.status,
+  error: error.toBody(null),
+});
+
+/** Runs the check of one item; a problem it throws is the item's own, anything else the request's. */
+export function checkItem<Result>(check: () => Result): Result | Problem {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw problemOfDatabaseError(error) ?? error;
+  }
+}
+
+/** The pointers of an item's faults, as seen from the bulk body. */
+export function withinItems(error: Problem, index: number): Problem {
+  if (!error.errors) return error;
+  const errors = error.errors.map((one) =>
+    'pointer' in one ? { ...one, pointer: `/items/${index}${one.pointer}` } : one,
+  );
+  return new Problem(error.code, error.detail, { status: error.status, errors });
+}
+
+/** An item that repeats a key of an earlier item of the same call: the first wins. */
+export const repeatedItem = (index: number, member: string, first: number): Problem =>
+  problem.conflict(
+    `items/${index} has the same ${member} as items/${first}; the first is the one that counts.`,
+  );

@@ -1,0 +1,20 @@
+import type { Scope } from '#platform/auth';
+import { problem } from '#platform/problem';
+
+/** A create body names its workspace, and it is the header's: 400 otherwise. */
+export function checkWorkspaceOfCreate(scope: Scope, workspaceId: string): void {
+  if (workspaceId !== scope.workspaceId) {
+    throw problem.invalidFields([
+      { pointer: '/workspace_id', detail: 'must be the workspace that X-Service-Workspace-Id names' },
+    ]);
+  }
+}
+
+/** A resource cannot be moved: 422 when a PATCH names another workspace than its own. */
+export function checkWorkspaceOfPatch(scope: Scope, workspaceId: string | undefined): void {
+  if (workspaceId !== undefined && workspaceId !== scope.workspaceId) {
+    throw problem.validationFailed([
+      { pointer: '/workspace_id', detail: 'a resource cannot be moved to another workspace' },
+    ]);
+  }
+}

@@ -1,0 +1,33 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { completeDocument } from './complete';
+
+export const API_TITLE = 'public API';
+export const API_VERSION = 'current';
+
+const DESCRIPTION = `Registry, store and evaluation service for teams that build AI agents.
+
+Errors are problem details (RFC 9457) with a machine-readable \`code\`. Lists page by \`cursor\` or \`offset\`.
+POST and PATCH take an \`Idempotency-Key\`. Every answer carries \`X-Request-Id\`.`;
+
+/** The name of an operation: \`DatasetController.createBulk\` is \`dataset_createBulk\`. */
+const operationId = (controller: string, method: string): string => {
+  const noun = controller.replace(/Controller$/, '');
+  return `${noun.charAt(0).toLowerCase()}${noun.slice(1)}_${method}`;
+};
+
+/**
+ * Builds the OpenAPI 3.1 document of an application from its controllers and DTOs.
+ * @param baseUrl the one server; a relative one stands for wherever the document was read from.
+ */
+export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle(API_TITLE)
+    .setVersion(API_VERSION)
+    .setDescription(DESCRIPTION)
+    .addServer(baseUrl)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
+    .build();
+  return completeDocument(SwaggerModule.createDocument(app, config, { operationIdFactory: operationId }));
+}

@@ -1,0 +1,18 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '#platform/auth';
+import type { RawJson } from '#platform/json';
+import { OpenApiSource } from './openapi.source';
+
+/** The document this service is described by. */
+@ApiExcludeController()
+@Controller()
+@Public()
+export class OpenApiController {
+  constructor(private readonly source: OpenApiSource) {}
+
+  @Get('openapi.json')
+  document(): RawJson {
+    return this.source.text();
+  }
+}

@@ -1,0 +1,45 @@
+import { type OtlpAttributes, type OtlpValue, setMember } from '#otlp';
+import { contentOf } from './content.parser';
+import type { MeaningfulEvent } from './span-meaning.types';
+
+/** Holds the whole message as JSON (Azure AI Inference and those who follow it). */
+const WHOLE_MESSAGE = 'gen_ai.event.content';
+
+/** They identify the event, and are no part of the message. */
+const NO_CONTENT = new Set([WHOLE_MESSAGE, 'event.name', 'gen_ai.system', 'gen_ai.provider.name']);
+
+/**
+ * The messages of a span that recorded each as an event (OpenTelemetry semantic conventions up to 1.36:
+ * gen_ai.user.message, gen_ai.choice …): a list of `{role, …}` in the order of the events, with what the event says,
+ * JSON parsed.
+ *
+ * @param roles the role of the message by the event's name; a `role` in the event wins
+ * @returns undefined when the span has no such event
+ */
+export function messagesOf(
+  events: readonly MeaningfulEvent[],
+  roles: Readonly<Record<string, string>>,
+): OtlpValue[] | undefined {
+  const messages = events
+    .filter((event) => Object.hasOwn(roles, event.name))
+    .map((event) => message(roles[event.name] as string, event.attributes));
+  return messages.length > 0 ? messages : undefined;
+}
+
+function message(role: string, attributes: OtlpAttributes): OtlpAttributes {
+  const result: OtlpAttributes = { role };
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!NO_CONTENT.has(name)) {
+      setMember(result, name, contentOf(value));
+    }
+  }
+  const whole = contentOf(attributes[WHOLE_MESSAGE]);
+  if (whole !== null && typeof whole === 'object' && !Array.isArray(whole)) {
+    for (const [name, value] of Object.entries(whole)) {
+      setMember(result, name, value);
+    }
+  } else if (whole !== null) {
+    result.content = whole;
+  }
+  return result;
+}

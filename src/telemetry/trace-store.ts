@@ -1,0 +1,80 @@
+import type { OtlpSpan } from '#otlp';
+import type { Scope } from '#platform/auth';
+import type { RawJson } from '#platform/json';
+import type { ListQueryDto, RowPage } from '#platform/paging';
+
+/** A trace as a whole, kept up to date as its spans arrive, late and out of order. */
+export interface TraceRow {
+  trace_id: string;
+  root_name: string | null;
+  started_at: Date;
+  ended_at: Date;
+  duration_ms: number;
+  span_count: number;
+  error_count: number;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cost_usd: number | null;
+  models: string[];
+  session_id: string | null;
+  service_name: string | null;
+  /** What the root span was given and answered, by `gen_ai.*` or OpenInference; null where it says neither. */
+  input: RawJson | null;
+  output: RawJson | null;
+}
+
+/** A span as it is answered. Attributes are verbatim. */
+export interface SpanRow {
+  trace_id: string;
+  span_id: string;
+  parent_span_id: string | null;
+  name: string;
+  kind: string;
+  status: { code: string; message: string | null };
+  started_at: Date;
+  ended_at: Date;
+  duration_ms: number;
+  attributes: RawJson;
+  events: RawJson;
+  links: RawJson;
+  resource: RawJson;
+  scope: RawJson;
+}
+
+export interface TraceSelection {
+  trace_ids?: string[];
+  session_ids?: string[];
+  /** Inclusive, by the trace's start. */
+  since?: Date;
+  /** Exclusive. */
+  until?: Date;
+}
+
+/**
+ * Where traces are kept, and what evaluation reads them through; a columnar store could take the place of
+ * PostgreSQL behind it. Everything is within the scope's workspace.
+ */
+export abstract class TraceStore {
+  /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
+  abstract append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void>;
+
+  abstract findTrace(scope: Scope, traceId: string): Promise<TraceRow | null>;
+
+  /** Those of these traces that exist, in no particular order. */
+  abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
+
+  /** A page of a trace's spans, by start. */
+  abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;
+
+  /** The spans of a trace by start, at most `limit` of them. */
+  abstract readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]>;
+
+  /** Traces that meet all of a selection, newest first, at most `limit` of them. */
+  abstract selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]>;
+
+  /** Sessions with a trace that meets all of a selection, newest first by their last trace. */
+  abstract selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]>;
+
+  /** The traces of a session by start, at most `limit` of them. */
+  abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
+}
