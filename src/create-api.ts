@@ -16,6 +16,5 @@ export async function createApi(environment: Environment): Promise<NestExpressAp
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );
   configureHttp(app);
-  app.enableShutdownHooks([]);
   return app;
 }
