@@ -24,8 +24,13 @@ export class Authenticator {
    * The principal of a credential, remembered for up to `AUTH_CACHE_SECONDS`. Errors: the 401 codes, 403
    * `account_suspended`, and 503 `auth_unavailable` when keys or accounts cannot be read.
    */
-  authenticate(credential: string): Principal | Promise<Principal> {
+  authenticate(credential: string): Promise<Principal> {
     return this.cache.find(credential, () => this.verify(credential));
+  }
+
+  /** The principal of a credential that is remembered. */
+  recall(credential: string): Principal | undefined {
+    return this.cache.recall(credential);
   }
 
   /** The same, read afresh and not remembered: for the exchange of a key, which outlives what is remembered. */

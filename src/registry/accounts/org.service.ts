@@ -95,7 +95,7 @@ export class OrgService {
         status: dto instanceof PatchAnyOrgDto ? dto.status : undefined,
       });
       if (changes) await this.organizations.update(tx, orgId, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 }

@@ -68,7 +68,7 @@ export class UserService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes) await this.users.update(tx, scope, userId, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 

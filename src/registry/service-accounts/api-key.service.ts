@@ -69,7 +69,7 @@ export class ApiKeyService {
       created_by: scope.principalId,
     };
     await this.keys.insert(row, tx);
-    return { ...toApiKeyDto(row), key };
+    return Object.assign(toApiKeyDto(row), { key });
   }
 
   async list(scope: OrgScope, serviceAccountId: string, query: ApiKeyListQueryDto): Promise<Page<ApiKeyDto>> {
@@ -90,7 +90,7 @@ export class ApiKeyService {
       const now = new Date();
       const changes = { revoked_at: now, updated_at: now };
       await this.keys.update(tx, scope, keyId, changes);
-      return toApiKeyDto({ ...row, ...changes });
+      return toApiKeyDto(Object.assign(row, changes));
     });
   }
 

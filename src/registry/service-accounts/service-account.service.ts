@@ -102,7 +102,7 @@ export class ServiceAccountService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 
@@ -113,7 +113,7 @@ export class ServiceAccountService {
       if (row.archived_at) return versionedView(row);
       const changes = changesOf(row, { archived_at: new Date() });
       if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 

@@ -88,7 +88,7 @@ export class WorkspaceService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 
@@ -99,7 +99,7 @@ export class WorkspaceService {
       if (row.archived_at) return versionedView(row);
       const changes = changesOf(row, { archived_at: new Date() });
       if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
-      return versionedView({ ...row, ...changes });
+      return versionedView(Object.assign(row, changes));
     });
   }
 
