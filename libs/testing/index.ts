@@ -9,4 +9,5 @@ export {
   type TestDatabase,
   type TestDatabaseServer,
 } from './test-database';
+export { TcpProxy } from './tcp-proxy';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
