@@ -7,10 +7,11 @@ import { HttpModule } from '#platform/http';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})
