@@ -1,5 +1,6 @@
 import { plainToInstance, Transform } from 'class-transformer';
 import {
+  getMetadataStorage,
   IsIn,
   IsInt,
   IsOptional,
@@ -165,12 +166,22 @@ export class Environment {
   SHUTDOWN_SECONDS = 30;
 }
 
+/** The name of every variable that is read. */
+export const ENVIRONMENT_VARIABLES: readonly string[] = [
+  ...new Set(
+    getMetadataStorage()
+      .getTargetValidationMetadatas(Environment, '', false, false)
+      .map((one) => one.propertyName),
+  ),
+  // taken as they are; their readers validate them
+  'AUTH_ISSUERS',
+  'MODEL_PRICES',
+];
+
 /** Reads the environment; an empty variable counts as absent. Throws an error that names every bad variable. */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
-  const known = Object.keys(new Environment());
-  const optional = ['PUBLIC_URL', 'DATABASE_URL', 'REDIS_URL', 'SECRETS_KEY'];
   const given: Record<string, string> = {};
-  for (const name of [...known, ...optional]) {
+  for (const name of ENVIRONMENT_VARIABLES) {
     const value = source[name];
     if (value !== undefined && value !== '') given[name] = value;
   }

@@ -1,2 +1,2 @@
 export { ConfigModule } from './config.module';
-export { Environment, readEnvironment } from './environment';
+export { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from './environment';

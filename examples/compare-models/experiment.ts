@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Case } from './cases';
+import type { Progress } from './progress';
+import type { Service } from './service';
+import type { Tracing } from './tracing';
+
+/** The most that one call takes, of results as of targets of a scoring run. */
+const BATCH = 100;
+/** Scoring runs that are open at once. */
+const OPEN_RUNS = 4;
+const POLL_MS = 100;
+
+export const batchesOf = <Item>(items: Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / BATCH) }, (_, i) => items.slice(i * BATCH, (i + 1) * BATCH));
+
+interface Bulk {
+  items: { status_code: number; error?: { detail: string } }[];
+}
+
+interface ScoreRun {
+  score_run_id: string;
+  run_status: string;
+  completed_count: number;
+  failed_count: number;
+  failure_detail: string | null;
+}
+
+interface Experiment {
+  experiment_id: string;
+  summary: { scores: Record<string, { mean: number; count: number } | undefined> };
+}
+
+export interface Outcome {
+  model: string;
+  cases: number;
+  mean: number;
+  /** Share of the answers that people found right, where the file tells. */
+  labelled: number | null;
+  seconds: number;
+}
+
+/** Everything a bulk call was to write was written, or this says what was not. */
+export function checkBulk({ items }: Bulk): void {
+  const failed = items.find((item) => item.status_code >= 300);
+  if (failed) throw new Error(`An item was refused: ${failed.error?.detail}`);
+}
+
+/** One model's run: its traces and results are uploaded, scored by the service, and the experiment finalized. */
+export class ModelExperiment {
+  constructor(
+    private readonly service: Service,
+    private readonly tracing: Tracing,
+    private readonly dataset: { dataset_id: string; recordIds: Map<string, string> },
+    private readonly scorer: { scorer_id: string; name: string },
+    private readonly progress: Progress,
+  ) {}
+
+  async run(model: string, cases: Case[]): Promise<Outcome> {
+    const startedAt = performance.now();
+    const answered = cases.filter((one) => one.answers.has(model));
+    const { experiment_id } = await this.service.post<Experiment>('/eval/v1/experiments', {
+      workspace_id: this.service.connection.workspace_id,
+      name: 'compare-models',
+      experiment_name: model,
+      dataset_id: this.dataset.dataset_id,
+      config: { model },
+    });
+    const traceIds = await this.upload(model, experiment_id, answered);
+    await this.score(model, experiment_id, traceIds);
+    const finished = await this.service.patch<Experiment>(`/eval/v1/experiments/${experiment_id}`, {
+      experiment_status: 'completed',
+      metrics: {
+        cases: answered.length,
+        successful_cases: answered.length,
+        failed_cases: 0,
+        duration_ms: Math.round(performance.now() - startedAt),
+      },
+    });
+    const summary = finished.summary.scores[this.scorer.name];
+    const labels = answered.flatMap((one) => one.answers.get(model)?.is_correct ?? []);
+    return {
+      model,
+      cases: summary?.count ?? 0,
+      mean: summary?.mean ?? Number.NaN,
+      labelled: labels.length === answered.length ? labels.filter(Boolean).length / labels.length : null,
+      seconds: (performance.now() - startedAt) / 1000,
+    };
+  }
+
+  /** Exports a trace for each answer, and uploads the results that name them once they can be read. */
+  private async upload(model: string, experimentId: string, cases: Case[]): Promise<string[]> {
+    const traceIds: string[] = [];
+    for (const batch of batchesOf(cases)) {
+      const items = batch.map((one) => {
+        const { solution } = one.answers.get(model)!;
+        const trace_id = this.tracing.record(model, one.question, solution);
+        traceIds.push(trace_id);
+        return {
+          case_id: one.id,
+          dataset_record_id: this.dataset.recordIds.get(one.id),
+          input: { question: one.question },
+          expected: { ground_truth: one.ground_truth },
+          output: { solution },
+          trace_id,
+        };
+      });
+      await this.tracing.flush();
+      const { workspace_id } = this.service.connection;
+      checkBulk(
+        await this.service.post<Bulk>(`/eval/v1/experiments/${experimentId}/results/bulk`, {
+          workspace_id,
+          items,
+        }),
+      );
+      this.progress.show(`${model}: uploaded`, traceIds.length, cases.length);
+    }
+    return traceIds;
+  }
+
+  /** Scores all traces, in runs of at most 100, a few of them at once. */
+  private async score(model: string, experimentId: string, traceIds: string[]): Promise<void> {
+    const waiting = batchesOf(traceIds);
+    let scored = 0;
+    const work = async (): Promise<void> => {
+      for (let batch = waiting.shift(); batch; batch = waiting.shift()) {
+        const run = await this.finish(
+          await this.service.post<ScoreRun>(`/eval/v1/scorers/${this.scorer.scorer_id}/score`, {
+            experiment_id: experimentId,
+            trace_ids: batch,
+            concurrency: 16,
+          }),
+        );
+        if (run.run_status !== 'succeeded' || run.failed_count > 0) {
+          throw new Error(
+            `Scoring run ${run.score_run_id}: ${run.failed_count} failed. ${run.failure_detail ?? ''}`,
+          );
+        }
+        scored += batch.length;
+        this.progress.show(`${model}: scored`, scored, traceIds.length);
+      }
+    };
+    await Promise.all(Array.from({ length: OPEN_RUNS }, work));
+  }
+
+  private async finish(run: ScoreRun): Promise<ScoreRun> {
+    let seen = run;
+    while (seen.run_status === 'queued' || seen.run_status === 'running') {
+      await delay(POLL_MS);
+      seen = await this.service.get<ScoreRun>(`/eval/v1/score-runs/${run.score_run_id}`);
+    }
+    return seen;
+  }
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from '#platform/config';
+
+/** `.env.example` as it would be sourced: what is set, and what is only mentioned. */
+function example(): { set: Record<string, string>; mentioned: string[] } {
+  const text = readFileSync(path.resolve('.env.example'), 'utf8');
+  const set: Record<string, string> = {};
+  const mentioned: string[] = [];
+  for (const line of text.split('\n')) {
+    const match = /^(# )?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line);
+    if (!match) continue;
+    mentioned.push(match[2]!);
+    if (!match[1]) set[match[2]!] = match[3]!;
+  }
+  return { set, mentioned };
+}
+
+describe('the environment', () => {
+  it('is described by .env.example, every variable and no other', () => {
+    expect(example().mentioned.sort()).toEqual([...ENVIRONMENT_VARIABLES].sort());
+  });
+
+  it('has the defaults that .env.example tells', () => {
+    expect(readEnvironment(example().set)).toEqual(readEnvironment({}));
+  });
+
+  it('takes what is set', () => {
+    const environment = readEnvironment({
+      PORT: '0',
+      AUTH_ISSUERS: '[{"issuer":"https://idp"}]',
+      LOG_LEVEL: 'debug',
+    });
+    expect(environment).toBeInstanceOf(Environment);
+    expect(environment).toMatchObject({
+      PORT: 0,
+      AUTH_ISSUERS: [{ issuer: 'https://idp' }],
+      LOG_LEVEL: 'debug',
+    });
+  });
+
+  it('counts an empty variable as absent', () => {
+    expect(readEnvironment({ DATABASE_URL: '', PORT: '' }).PORT).toBe(8080);
+  });
+
+  it.each([
+    ['PORT', '80x'],
+    ['PORT', '70000'],
+    ['DATABASE_URL', 'mysql://localhost'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['PUBLIC_URL', 'registry'],
+    ['SECRETS_KEY', 'short'],
+    ['LOG_LEVEL', 'loud'],
+    ['AUTH_CACHE_SECONDS', '61'],
+    ['REQUEST_TIMEOUT_MS', '-1'],
+  ])('names %s when it is %s', (name, value) => {
+    expect(() => readEnvironment({ [name]: value })).toThrow(name);
+  });
+});
