@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { provideRedis, startTestDatabaseServer } from '#testing';
+import { provideRedis } from '../libs/testing/redis';
+import { startTestDatabaseServer } from '../libs/testing/test-database';
 import type { TestRun } from './test-run';
 
 /** Once before all tests: the servers that they share, and the template of their databases. */

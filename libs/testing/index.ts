@@ -1,7 +1,11 @@
+export { type Answer, ApiClient, type RequestOptions } from './api-client';
+export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export { describeWithRedis, findRedis, provideRedis, type TestRedis } from './redis';
+export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,
   startTestDatabaseServer,
   type TestDatabase,
   type TestDatabaseServer,
 } from './test-database';
+export { TestIssuer, type TokenOverrides } from './test-issuer';

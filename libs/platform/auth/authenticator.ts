@@ -9,7 +9,7 @@ import { TokenVerifier, type VerifiedToken } from './token-verifier';
 export const API_KEY_PREFIX = 'rsk_';
 
 /** The form of every account's id, so that it can stand in a path; nothing else is looked up. */
-const ACCOUNT_ID = /^[\x21-\x7e]{1,255}$/;
+export const ACCOUNT_ID = /^[\x21-\x7e]{1,255}$/;
 
 /** Turns a bearer credential, a token or an API key, into the principal it stands for. */
 @Injectable()
@@ -24,8 +24,13 @@ export class Authenticator {
    * The principal of a credential, remembered for up to `AUTH_CACHE_SECONDS`. Errors: the 401 codes, 403
    * `account_suspended`, and 503 `auth_unavailable` when keys or accounts cannot be read.
    */
-  authenticate(credential: string): Principal | Promise<Principal> {
+  authenticate(credential: string): Promise<Principal> {
     return this.cache.find(credential, () => this.verify(credential));
+  }
+
+  /** The principal of a credential that is remembered. */
+  recall(credential: string): Principal | undefined {
+    return this.cache.recall(credential);
   }
 
   /** The same, read afresh and not remembered: for the exchange of a key, which outlives what is remembered. */

@@ -7,12 +7,12 @@ const MAX_BYTES = 256 * 1024;
  * Reads a JWK set over HTTP, under one deadline and a size cap. Redirects are not followed: the address is the one
  * the operator configured.
  */
-export function jwksAt(address: string): KeySource {
+export function jwksAt(address: string, deadlineMs = DEADLINE_MS): KeySource {
   return async () => {
     const answer = await fetch(address, {
       headers: { accept: 'application/jwk-set+json, application/json' },
       redirect: 'error',
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal: AbortSignal.timeout(deadlineMs),
     });
     if (!answer.ok || !answer.body) {
       await answer.body?.cancel();

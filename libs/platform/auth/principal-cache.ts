@@ -29,14 +29,16 @@ export class PrincipalCache {
     this.lifetimeMs = AUTH_CACHE_SECONDS * 1000;
   }
 
+  /** What is remembered of a token. */
+  recall(token: string): Principal | undefined {
+    return this.known(keyOf(token));
+  }
+
   /** What a token amounts to: remembered, or found out by `verify`. */
-  find(token: string, verify: () => Promise<Principal>): Principal | Promise<Principal> {
-    const key = hash('sha256', token, 'base64');
-    const known = this.entries.get(key);
-    if (known) {
-      if (known.until > Date.now()) return known.principal;
-      this.entries.delete(key);
-    }
+  async find(token: string, verify: () => Promise<Principal>): Promise<Principal> {
+    const key = keyOf(token);
+    const known = this.known(key);
+    if (known) return known;
     const joined = this.underWay.get(key);
     if (joined) return joined;
     const verification = this.verifyAndKeep(key, verify).finally(() => {
@@ -56,6 +58,13 @@ export class PrincipalCache {
     this.forgetWhere(() => true);
   }
 
+  private known(key: string): Principal | undefined {
+    const entry = this.entries.get(key);
+    if (!entry || entry.until > Date.now()) return entry?.principal;
+    this.entries.delete(key);
+    return undefined;
+  }
+
   private forgetWhere(applies: (principal: Principal) => boolean): void {
     this.epoch += 1;
     this.underWay.clear();
@@ -71,3 +80,5 @@ export class PrincipalCache {
     return principal;
   }
 }
+
+const keyOf = (token: string): string => hash('sha256', token, 'base64');

@@ -35,11 +35,17 @@ export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<
   return own ? new Set([...principal.roles, ...own]) : principal.roles;
 }
 
-/** The workspaces in which a principal holds a role; null for all of its organization. */
-export function workspacesWith(principal: Principal, role: Role): ReadonlySet<string> | null {
-  const everywhere = principal.roles.has(role);
+/** The workspaces in which a principal holds a role, or any role at all; null for all of its organization. */
+export function workspacesWith(principal: Principal, role?: Role): ReadonlySet<string> | null {
+  const everywhere = holds(principal.roles, role);
   if (everywhere && principal.workspaceIds === null) return null;
   const found = new Set(everywhere ? principal.workspaceIds : []);
-  for (const [workspaceId, roles] of principal.workspaceRoles) if (roles.has(role)) found.add(workspaceId);
+  for (const [workspaceId, roles] of principal.workspaceRoles) {
+    if (holds(roles, role)) found.add(workspaceId);
+  }
   return found;
 }
+
+/** Whether a role, or any at all, is among those held. */
+export const holds = (held: ReadonlySet<Role>, role?: Role): boolean =>
+  role === undefined ? held.size > 0 : held.has(role);

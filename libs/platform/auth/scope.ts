@@ -1,4 +1,4 @@
-import { type Principal, rolesIn, workspacesWith } from './principal';
+import { holds, type Principal, rolesIn, workspacesWith } from './principal';
 import { NO_ROLES, type Role } from './roles';
 
 /** The column and value that keep one tenant's rows apart from all others. */
@@ -21,8 +21,11 @@ export interface OrgScope {
   readonly orgKey: TenantKey;
   /** Roles held in one workspace of the organization; none where it is out of reach. */
   rolesIn(workspaceId: string): ReadonlySet<Role>;
-  /** The workspaces in which a role is held; null for all of the organization. What a list is narrowed to. */
-  workspacesWith(role: Role): ReadonlySet<string> | null;
+  /**
+   * The workspaces in which a role, or any role at all, is held; null for all of the organization. What a list is
+   * narrowed to.
+   */
+  workspacesWith(role?: Role): ReadonlySet<string> | null;
 }
 
 /** The same, within one workspace. */
@@ -40,7 +43,7 @@ export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<
     roles,
     orgKey: { column: 'org_id', value: orgId } as const,
     rolesIn: () => roles,
-    workspacesWith: (role: Role) => (roles.has(role) ? null : new Set<string>()),
+    workspacesWith: (role?: Role) => (holds(roles, role) ? null : new Set<string>()),
   });
 }
 
@@ -59,7 +62,7 @@ export function workspaceScope(
     orgKey: { column: 'org_id', value: orgId } as const,
     key: { column: 'workspace_id', value: workspaceId } as const,
     rolesIn: (other: string) => (other === workspaceId ? roles : NO_ROLES),
-    workspacesWith: (role: Role) => new Set(roles.has(role) ? [workspaceId] : []),
+    workspacesWith: (role?: Role) => new Set(holds(roles, role) ? [workspaceId] : []),
   });
 }
 
@@ -80,13 +83,13 @@ export function scopeOf(principal: Principal & { orgId: string }, only?: string)
     return Object.freeze({
       ...scope,
       rolesIn: (workspaceId: string) => rolesIn(principal, workspaceId),
-      workspacesWith: (role: Role) => workspacesWith(principal, role),
+      workspacesWith: (role?: Role) => workspacesWith(principal, role),
     });
   }
   const held = rolesIn(principal, only);
   return Object.freeze({
     ...scope,
     rolesIn: (workspaceId: string) => (workspaceId === only ? held : NO_ROLES),
-    workspacesWith: (role: Role) => new Set(held.has(role) ? [only] : []),
+    workspacesWith: (role?: Role) => new Set(holds(held, role) ? [only] : []),
   });
 }

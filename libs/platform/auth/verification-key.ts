@@ -33,7 +33,7 @@ export class VerificationKey {
     if (kid !== undefined && typeof kid !== 'string') return null;
     if (use !== undefined && use !== 'sig') return null;
     if (Array.isArray(key_ops) && !key_ops.includes('verify')) return null;
-    const key = new VerificationKey(kid, { kty, crv, x, y, n, e, alg } as JWK);
+    const key = new VerificationKey(kid, { kty, crv, x, y, n, e, alg });
     const algorithm = algorithmOf(key.jwk);
     if (!algorithm) return null;
     try {
@@ -54,7 +54,7 @@ export class VerificationKey {
     let key = this.imported.get(algorithm);
     if (!key) {
       const { kty, crv, x, y, n, e } = this.jwk;
-      key = importJWK({ kty, crv, x, y, n, e } as JWK, algorithm) as Promise<CryptoKey>;
+      key = importJWK({ kty, crv, x, y, n, e }, algorithm) as Promise<CryptoKey>;
       this.imported.set(algorithm, key);
     }
     return key;

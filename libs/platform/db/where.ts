@@ -13,6 +13,14 @@ export class Where {
     this.add(`${alias ? `${alias}.` : ''}${tenant.column} = ?`, tenant.value);
   }
 
+  /** The rows of all tenants: for what platform principals, or the service itself, do across organizations. */
+  static acrossTenants(): Where {
+    const where = Object.create(Where.prototype) as { values: unknown[]; conditions: string[] };
+    where.values = [];
+    where.conditions = ['true'];
+    return where as unknown as Where;
+  }
+
   /** Adds a condition in which every `?` stands for the next of `values`. */
   add(condition: string, ...values: unknown[]): this {
     let next = 0;

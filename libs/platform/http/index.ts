@@ -6,6 +6,7 @@ export { LongRunning } from './deadline.interceptor';
 export { HttpModule } from './http.module';
 export { NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
+export { METADATA_MAX_BYTES, patchMetadata } from './metadata';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';

@@ -8,7 +8,7 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE organizations (
-        id text COLLATE "C" PRIMARY KEY,
+        org_id text COLLATE "C" PRIMARY KEY,
         name text NOT NULL,
         status text NOT NULL DEFAULT 'active' CONSTRAINT organizations_status CHECK (status IN ('active', 'suspended')),
         metadata json NOT NULL DEFAULT '{}',
@@ -18,10 +18,11 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz
       );
-      CREATE INDEX organizations_created_by ON organizations (created_by);
+      CREATE INDEX organizations_by_status ON organizations (status, org_id);
+      CREATE INDEX organizations_created_by ON organizations (created_by, org_id);
 
       CREATE TABLE workspaces (
-        id text COLLATE "C" PRIMARY KEY,
+        workspace_id text COLLATE "C" PRIMARY KEY,
         org_id text COLLATE "C" NOT NULL REFERENCES organizations,
         name text NOT NULL,
         description text,
@@ -30,16 +31,18 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL,
-        archived_at timestamptz
+        archived_at timestamptz,
+        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
       );
+      CREATE INDEX workspaces_search ON workspaces USING gin (search);
       CREATE UNIQUE INDEX workspaces_name ON workspaces (org_id, name) WHERE archived_at IS NULL;
-      CREATE INDEX workspaces_by_id ON workspaces (org_id, id);
-      CREATE INDEX workspaces_by_name ON workspaces (org_id, name, id);
-      CREATE INDEX workspaces_by_update ON workspaces (org_id, updated_at, id);
+      CREATE INDEX workspaces_by_creation ON workspaces (org_id, workspace_id);
+      CREATE INDEX workspaces_by_name ON workspaces (org_id, (name COLLATE "C"), workspace_id);
+      CREATE INDEX workspaces_by_update ON workspaces (org_id, updated_at, workspace_id);
 
       CREATE TABLE users (
-        -- orders users by creation; their own id is the issuer's
-        id text COLLATE "C" PRIMARY KEY,
+        -- orders users by creation; the id they go by is their issuer's
+        user_ref text COLLATE "C" PRIMARY KEY,
         org_id text COLLATE "C" NOT NULL REFERENCES organizations,
         user_id text COLLATE "C" NOT NULL,
         display_name text,
@@ -52,15 +55,18 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz,
+        search tsvector GENERATED ALWAYS AS (
+          to_tsvector('simple', user_id || ' ' || coalesce(display_name, '') || ' ' || coalesce(email, ''))
+        ) STORED,
         CONSTRAINT users_user_id UNIQUE (org_id, user_id)
       );
-      CREATE INDEX users_by_id ON users (org_id, id);
-      CREATE INDEX users_by_update ON users (org_id, updated_at, id);
-      CREATE INDEX users_by_status ON users (org_id, status, id);
-      CREATE INDEX users_by_email ON users (org_id, lower(email));
+      CREATE INDEX users_search ON users USING gin (search);
+      CREATE INDEX users_by_creation ON users (org_id, user_ref);
+      CREATE INDEX users_by_update ON users (org_id, updated_at, user_ref);
+      CREATE INDEX users_by_status ON users (org_id, status, user_ref);
 
       CREATE TABLE service_accounts (
-        id text COLLATE "C" PRIMARY KEY,
+        service_account_id text COLLATE "C" PRIMARY KEY,
         org_id text COLLATE "C" NOT NULL REFERENCES organizations,
         name text NOT NULL,
         description text,
@@ -74,13 +80,15 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL,
-        archived_at timestamptz
+        archived_at timestamptz,
+        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
       );
+      CREATE INDEX service_accounts_search ON service_accounts USING gin (search);
       CREATE UNIQUE INDEX service_accounts_name ON service_accounts (org_id, name) WHERE archived_at IS NULL;
-      CREATE INDEX service_accounts_by_id ON service_accounts (org_id, id);
-      CREATE INDEX service_accounts_by_name ON service_accounts (org_id, name, id);
-      CREATE INDEX service_accounts_by_update ON service_accounts (org_id, updated_at, id);
-      CREATE INDEX service_accounts_by_status ON service_accounts (org_id, status, id);
+      CREATE INDEX service_accounts_by_creation ON service_accounts (org_id, service_account_id);
+      CREATE INDEX service_accounts_by_name ON service_accounts (org_id, (name COLLATE "C"), service_account_id);
+      CREATE INDEX service_accounts_by_update ON service_accounts (org_id, updated_at, service_account_id);
+      CREATE INDEX service_accounts_by_status ON service_accounts (org_id, status, service_account_id);
       CREATE INDEX service_accounts_workspace_ids ON service_accounts USING gin (workspace_ids);
 
       CREATE TABLE workspace_members (
@@ -98,7 +106,7 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
       CREATE INDEX workspace_members_principal ON workspace_members (org_id, principal_id);
 
       CREATE TABLE api_keys (
-        id text COLLATE "C" PRIMARY KEY,
+        key_id text COLLATE "C" PRIMARY KEY,
         org_id text COLLATE "C" NOT NULL REFERENCES organizations,
         service_account_id text COLLATE "C" NOT NULL REFERENCES service_accounts,
         name text NOT NULL,
@@ -112,10 +120,10 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL
       );
-      CREATE INDEX api_keys_by_id ON api_keys (service_account_id, id);
+      CREATE INDEX api_keys_by_creation ON api_keys (service_account_id, key_id);
 
       CREATE TABLE signing_keys (
-        id text COLLATE "C" PRIMARY KEY,
+        kid text COLLATE "C" PRIMARY KEY,
         public_jwk jsonb NOT NULL,
         -- sealed, with the id of the key it was sealed under
         private_jwk text NOT NULL,

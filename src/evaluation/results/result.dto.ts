@@ -153,8 +153,8 @@ export class ResultDto {
   input!: unknown;
   @AnyJson()
   expected!: unknown;
-  @AnyJsonObject({ nullable: true })
-  metadata!: unknown;
+  @AnyJsonObject()
+  metadata!: object;
   tags!: string[];
   dataset_record_id!: string | null;
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })

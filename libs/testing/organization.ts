@@ -1,0 +1,78 @@
+import { expandRoles, type OrgScope, orgScope, type Role } from '#platform/auth';
+import { AccountChanges } from '#platform/auth';
+import { newId } from '#platform/ids';
+import { ApiKeyService } from '../../src/registry/service-accounts/api-key.service';
+import { ServiceAccountService } from '../../src/registry/service-accounts/service-account.service';
+import { OrgService } from '../../src/registry/accounts/org.service';
+import { WorkspaceService } from '../../src/registry/workspaces/workspace.service';
+import type { ApiClient } from './api-client';
+import type { TestApp } from './test-app';
+
+/** A service account of a test, and a key of it. */
+export interface TestServiceAccount {
+  serviceAccountId: string;
+  keyId: string;
+  key: string;
+}
+
+/** An organization of a test's own, with one workspace. */
+export class TestOrganization {
+  /** Owns everything. */
+  readonly scope: OrgScope;
+
+  constructor(
+    private readonly app: TestApp,
+    readonly orgId: string,
+    readonly workspaceId: string,
+  ) {
+    this.scope = orgScope(orgId, 'test', expandRoles(['owner']));
+  }
+
+  /** An access token of a new person with these roles in the organization. */
+  token(...roles: Role[]): Promise<string> {
+    return this.tokenOf(newId('usr'), { roles });
+  }
+
+  /** An access token of a person, known or not. */
+  tokenOf(userId: string, claims: Record<string, unknown> = {}): Promise<string> {
+    return this.app.issuer.issueToken({ sub: userId, org_id: this.orgId, user_id: userId, ...claims });
+  }
+
+  /** A caller who is a new person with these roles, within the workspace. */
+  async as(...roles: Role[]): Promise<ApiClient> {
+    return this.app.api(await this.token(...roles)).in(this.workspaceId);
+  }
+
+  /** A caller who is a new person with these roles, and names no workspace. */
+  async member(...roles: Role[]): Promise<ApiClient> {
+    return this.app.api(await this.token(...roles));
+  }
+
+  /** A new service account with these roles in the workspace, and a key. */
+  async serviceAccount(...roles: Role[]): Promise<TestServiceAccount> {
+    return this.app.get(AccountChanges).within(this.orgId, async (tx) => {
+      const { service_account_id: serviceAccountId } = await this.app
+        .get(ServiceAccountService)
+        .insert(tx, this.scope, { name: newId('sva'), roles, workspace_ids: [this.workspaceId] });
+      const { key, key_id: keyId } = await this.app
+        .get(ApiKeyService)
+        .insert(tx, this.scope, serviceAccountId, 'test', null);
+      return { serviceAccountId, keyId, key };
+    });
+  }
+
+  /** Another workspace, of which nobody is a member. */
+  async newWorkspace(name: string = newId('wsp')): Promise<string> {
+    const row = await this.app.get(WorkspaceService).insert(this.app.database, this.scope, { name });
+    return row.workspace_id;
+  }
+}
+
+/** Makes an organization with one workspace. Each test has its own. */
+export async function newOrganization(app: TestApp): Promise<TestOrganization> {
+  const orgId = newId('org');
+  await app.get(OrgService).insert(app.database, orgId, 'test', { name: orgId });
+  const scope = orgScope(orgId, 'test', expandRoles(['owner']));
+  const { workspace_id } = await app.get(WorkspaceService).insert(app.database, scope, { name: 'main' });
+  return new TestOrganization(app, orgId, workspace_id);
+}

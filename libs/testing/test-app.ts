@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { readEnvironment } from '#platform/config';
+import { Database } from '#platform/db';
+import { setLogLevel } from '#platform/logging';
+import { createApi } from '../../src/create-api';
+import { ApiClient } from './api-client';
+import { createTestDatabase } from './test-database';
+import { TestIssuer } from './test-issuer';
+
+export interface TestAppOptions {
+  /** Variables in place of the defaults; `AUTH_ISSUERS` adds to the test's own issuer. */
+  env?: Record<string, string>;
+  /** Further entries of `AUTH_ISSUERS`. */
+  issuers?: Record<string, unknown>[];
+  /** A database that is there already, and stays: a second process on the same data. */
+  databaseUrl?: string;
+  /** The issuer of `app.issuer`, where two processes are to share one. */
+  issuer?: TestIssuer;
+}
+
+/** The real API, on a database of its own, listening on a free port. */
+export class TestApp {
+  constructor(
+    readonly app: NestExpressApplication,
+    readonly url: string,
+    readonly databaseUrl: string,
+    /** Trusted for all organizations and roles. */
+    readonly issuer: TestIssuer,
+    readonly env: Readonly<Record<string, string>>,
+    private readonly drop: () => Promise<void>,
+  ) {}
+
+  get database(): Database {
+    return this.app.get(Database, { strict: false });
+  }
+
+  /** A provider of the application. */
+  get<Type>(type: abstract new (...args: never[]) => Type): Type {
+    return this.app.get<Type>(type as never, { strict: false });
+  }
+
+  /** A caller: with an access token, an API key, or nothing. */
+  api(token?: string): ApiClient {
+    return new ApiClient(this.url, token);
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.drop();
+  }
+}
+
+/** Boots the API as a process would: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = options.databaseUrl
+    ? { url: options.databaseUrl, drop: () => Promise.resolve() }
+    : await createTestDatabase();
+  try {
+    const issuer = options.issuer ?? (await TestIssuer.create());
+    const env = {
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: '5',
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+      LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+      AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),
+      ...options.env,
+    };
+    const environment = readEnvironment(env);
+    setLogLevel(environment.LOG_LEVEL);
+    const app = await createApi(environment);
+    await app.listen(environment.PORT, environment.HOST);
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    return new TestApp(app, `http://127.0.0.1:${port}`, database.url, issuer, env, () => database.drop());
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}

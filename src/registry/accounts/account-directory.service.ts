@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import type { JWK } from 'jose';
+import { LRUCache } from 'lru-cache';
+import {
+  type Account,
+  AccountDirectory,
+  type AccountStatus,
+  type KeyHolder,
+  ownIssuer,
+  type TokenSubject,
+} from '#platform/auth';
+import { Environment } from '#platform/config';
+import { newId } from '#platform/ids';
+import { ApiKeySecrets } from '../service-accounts/api-key-secret';
+import { SigningKeyService } from '../tokens/signing-key.service';
+import { keyIdOf } from '../tokens/token-id';
+import { AccountDirectoryRepository, type AccountRow } from './account-directory.repository';
+import { USER_ID } from './user.dto';
+
+/** Workspaces are never deleted, so one that was seen once is there for good. */
+const KNOWN_WORKSPACES = 10_000;
+
+/** What authentication knows of accounts: one query for each lookup. */
+@Injectable()
+export class AccountDirectoryService extends AccountDirectory {
+  private readonly knownWorkspaces = new LRUCache<string, true>({ max: KNOWN_WORKSPACES });
+  private readonly ownIssuer: string;
+
+  constructor(
+    environment: Environment,
+    private readonly accounts: AccountDirectoryRepository,
+    private readonly secrets: ApiKeySecrets,
+    private readonly signingKeys: SigningKeyService,
+  ) {
+    super();
+    this.ownIssuer = ownIssuer(environment);
+  }
+
+  async findAccount({ type, accountId, orgId, provision }: TokenSubject): Promise<Account | null> {
+    if (type === 'service_account') {
+      return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
+    }
+    // an id that looks like a service account's would share its memberships
+    if (!USER_ID.test(accountId)) return null;
+    const row = await this.accounts.findUser(orgId, accountId);
+    const account = accountOf(type, accountId, orgId, row);
+    if (account || !row || !provision || row.org_status !== 'active') return account;
+    await this.accounts.provisionUser(orgId, accountId, newId('usr'));
+    return accountOf(type, accountId, orgId, await this.accounts.findUser(orgId, accountId));
+  }
+
+  async findKeyHolder(apiKey: string): Promise<KeyHolder | null> {
+    const hash = this.secrets.hashOf(apiKey);
+    const row = hash && (await this.accounts.findKeyHolder(hash));
+    if (!row) return null;
+    const account = accountOf('service_account', row.service_account_id, row.org_id, row);
+    return account && { keyId: row.key_id, expiresAt: row.expires_at, account };
+  }
+
+  isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean> {
+    const keyId = issuer === this.ownIssuer ? keyIdOf(jti) : null;
+    return this.accounts.isRevoked(issuer, jti, orgId, keyId);
+  }
+
+  async workspaceExists(orgId: string, workspaceId: string): Promise<boolean> {
+    const place = `${orgId} ${workspaceId}`;
+    if (this.knownWorkspaces.has(place)) return true;
+    const exists = await this.accounts.workspaceExists(orgId, workspaceId);
+    if (exists) this.knownWorkspaces.set(place, true);
+    return exists;
+  }
+
+  ownKeys(): Promise<JWK[]> {
+    return this.signingKeys.publicKeys();
+  }
+}
+
+function accountOf(type: Account['type'], id: string, orgId: string, row: AccountRow | null): Account | null {
+  if (!row || row.status === null) return null;
+  const status: AccountStatus =
+    row.status === 'suspended' || row.org_status === 'suspended' ? 'suspended' : 'active';
+  return {
+    type,
+    id,
+    orgId,
+    status,
+    roles: row.roles ?? [],
+    workspaceIds: row.workspace_ids,
+    memberships: row.memberships.map(([workspaceId, roles]) => ({ workspaceId, roles })),
+  };
+}

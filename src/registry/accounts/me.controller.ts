@@ -1,0 +1,19 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { AnyPrincipal, CurrentPrincipal, type Principal } from '#platform/auth';
+import { MeDto } from './me.dto';
+import { MeService } from './me.service';
+
+@ApiTags('Accounts')
+@Controller('registry/v1/me')
+export class MeController {
+  constructor(private readonly me: MeService) {}
+
+  /** Tell the caller who it is, and what it may reach */
+  @Get()
+  @AnyPrincipal()
+  @ApiOkResponse({ type: MeDto })
+  describe(@CurrentPrincipal() principal: Principal): Promise<MeDto> {
+    return this.me.describe(principal);
+  }
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope } from '#platform/auth';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { changesOf, json, type Versioned } from '../shared/change';
+import {
+  type CreateOrgDto,
+  type OrgDto,
+  type OrgListQueryDto,
+  PatchAnyOrgDto,
+  type PatchOrgDto,
+  toOrgDto,
+} from './org.dto';
+import type { OrgEntity } from './org.entity';
+import { OrganizationRepository } from './org.repository';
+import { UserService } from './user.service';
+
+/** Organizations: one's own, and, for platform principals, all of them. */
+@Injectable()
+export class OrgService {
+  constructor(
+    private readonly changes: AccountChanges,
+    private readonly organizations: OrganizationRepository,
+    private readonly users: UserService,
+  ) {}
+
+  /** The caller's organization. */
+  get(scope: OrgScope): Promise<Versioned<OrgDto>> {
+    return this.getAny(scope.orgId);
+  }
+
+  /** Errors: 412 for a stale `If-Match`. */
+  patch(scope: OrgScope, dto: PatchOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
+    return this.patchAny(scope.orgId, dto, ifMatch);
+  }
+
+  /** @param principalId of the platform principal who makes it. */
+  async create(principalId: string, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
+    const orgId = newId('org');
+    return this.changes.within(orgId, async (tx) => {
+      const row = await this.insert(tx, orgId, principalId, dto);
+      if (dto.owner_user_id !== undefined) {
+        await this.users.insertOwner(tx, orgId, principalId, dto.owner_user_id);
+      }
+      return versionedView(row);
+    });
+  }
+
+  async insert(
+    on: SqlExecutor,
+    orgId: string,
+    createdBy: string,
+    { name, metadata }: Pick<CreateOrgDto, 'name' | 'metadata'>,
+  ): Promise<OrgEntity> {
+    const now = new Date();
+    const row: OrgEntity = {
+      org_id: orgId,
+      name,
+      status: 'active',
+      metadata: json(metadata ?? {}),
+      generation: 1,
+      created_at: now,
+      updated_at: now,
+      created_by: createdBy,
+      archived_at: null,
+    };
+    await this.organizations.insert(row, on);
+    return row;
+  }
+
+  async list(query: OrgListQueryDto): Promise<Page<OrgDto>> {
+    const { rows, page } = await this.organizations.list(query);
+    return { items: rows.map(toOrgDto), page };
+  }
+
+  async getAny(orgId: string): Promise<Versioned<OrgDto>> {
+    const row = await this.organizations.find(orgId);
+    if (!row) throw problem.notFound('organization', orgId);
+    return versionedView(row);
+  }
+
+  /** Errors: 404, 412 for a stale `If-Match`, 422 for an unknown status. */
+  patchAny(orgId: string, dto: PatchOrgDto | PatchAnyOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
+    return this.changes.within(orgId, async (tx: Tx) => {
+      const row = await this.organizations.lock(tx, orgId);
+      if (!row) throw problem.notFound('organization', orgId);
+      checkIfMatch(ifMatch, row.generation);
+      checkValues(dto);
+      const changes = changesOf(row, {
+        name: dto.name,
+        metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
+        status: dto instanceof PatchAnyOrgDto ? dto.status : undefined,
+      });
+      if (changes) await this.organizations.update(tx, orgId, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+}
+
+const versionedView = (row: OrgEntity): Versioned<OrgDto> => ({
+  view: toOrgDto(row),
+  version: row.generation,
+});

@@ -1,0 +1,53 @@
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
+import { created, IfMatch, type Reply, versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { CreateUserDto, PatchUserDto, UserDto, UserListQueryDto, UserPageDto } from './user.dto';
+import { UserService } from './user.service';
+
+@ApiTags('Accounts')
+@Controller('registry/v1/users')
+export class UserController {
+  constructor(private readonly users: UserService) {}
+
+  /** Add a person to the organization */
+  @Post()
+  @RequireRole('admin')
+  @ApiCreatedResponse({ type: UserDto })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateUserDto): Promise<Reply> {
+    const { view, version } = await this.users.create(scope, dto);
+    return created(`/registry/v1/users/${encodeURIComponent(view.user_id)}`, view, version);
+  }
+
+  /** List the people of the organization */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: UserPageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: UserListQueryDto): Promise<Page<UserDto>> {
+    return this.users.list(scope, query);
+  }
+
+  /** Get a person */
+  @Get(':user_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: UserDto })
+  async get(@CurrentScope() scope: OrgScope, @Param('user_id') userId: string): Promise<Reply> {
+    const { view, version } = await this.users.get(scope, userId);
+    return versioned(view, version);
+  }
+
+  /** Change, suspend or reinstate a person */
+  @Patch(':user_id')
+  @RequireRole('admin')
+  @ApiOkResponse({ type: UserDto })
+  async patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('user_id') userId: string,
+    @Body() dto: PatchUserDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.users.patch(scope, userId, dto, ifMatch);
+    return versioned(view, version);
+  }
+}

@@ -1,0 +1,131 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsEmail, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { type AccountStatus, type Role, ROLES } from '#platform/auth';
+import {
+  AnyJsonObject,
+  IsJsonObject,
+  IsOneOf,
+  METADATA_MAX_BYTES,
+  NotNull,
+  ValuesCheckedLater,
+} from '#platform/http';
+import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsName, IsRoles, STATUSES } from '../shared/fields';
+import type { UserEntity } from './user.entity';
+
+/** Visible ASCII, as every id in a path; not what looks like a service account, nor a step in a path. */
+export const USER_ID = /^(?!sva_|\.{1,2}$)[\x21-\x7e]{1,255}$/;
+
+export class CreateUserDto {
+  /** As the issuer of the person's tokens names them; unique in the organization. */
+  @IsString()
+  @Matches(USER_ID, {
+    message: 'user_id must be 1 to 255 visible ASCII characters, and not begin with sva_',
+  })
+  user_id!: string;
+
+  @IsOptional()
+  @IsName()
+  display_name?: string | null;
+
+  @IsOptional()
+  @IsEmail()
+  email?: string | null;
+
+  @NotNull()
+  @IsOneOf(STATUSES, { default: 'active' })
+  status?: AccountStatus;
+
+  /** Held in the organization, besides those that tokens carry. Only roles that the caller holds. */
+  @NotNull()
+  @IsRoles()
+  roles?: Role[];
+
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
+  metadata?: object;
+}
+
+/** A merge patch (RFC 7396). */
+@ValuesCheckedLater()
+export class PatchUserDto {
+  @IsOptional()
+  @IsName()
+  display_name?: string | null;
+
+  @IsOptional()
+  @IsEmail()
+  email?: string | null;
+
+  /** A suspended person is refused. */
+  @NotNull()
+  @IsOneOf(STATUSES)
+  status?: AccountStatus;
+
+  /** Replaced whole. Only roles that the caller holds can be given or taken. */
+  @IsOptional()
+  @IsRoles()
+  roles?: Role[] | null;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  metadata?: object | null;
+
+  /** Only the present one: it can never change (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  user_id?: string;
+}
+
+export class UserListQueryDto extends ListQueryDto {
+  /** Words of the id, name or email; the last letters of each may be missing. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+
+  @IsOptional()
+  @IsOneOf(STATUSES)
+  status?: AccountStatus;
+}
+
+/** A person of the organization. */
+export class UserDto {
+  user_id!: string;
+  org_id!: string;
+  display_name!: string | null;
+  email!: string | null;
+  @ApiProperty({ enum: STATUSES })
+  status!: AccountStatus;
+  @ApiProperty({ enum: ROLES, isArray: true })
+  roles!: Role[];
+  @AnyJsonObject()
+  metadata!: object;
+  /** Raised by every change; the ETag. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  generation!: number;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+export class UserPageDto {
+  items!: UserDto[];
+  page!: PageMetaDto;
+}
+
+export const toUserDto = (row: UserEntity): UserDto => ({
+  user_id: row.user_id,
+  org_id: row.org_id,
+  display_name: row.display_name,
+  email: row.email,
+  status: row.status,
+  roles: row.roles,
+  metadata: row.metadata,
+  generation: row.generation,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: row.archived_at,
+});

@@ -1,0 +1,51 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { AccountStatus, Role } from '#platform/auth';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+/** A person of an organization. */
+@Entity('users')
+export class UserEntity {
+  /** Sorts users by creation; they go by `user_id`. */
+  @PrimaryColumn('text')
+  user_ref!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  /** As the issuer of the person's tokens names them; unique in the organization. */
+  @Column('text')
+  user_id!: string;
+
+  @Column('text', { nullable: true })
+  display_name!: string | null;
+
+  @Column('text', { nullable: true })
+  email!: string | null;
+
+  @Column('text')
+  status!: AccountStatus;
+
+  /** Held in the organization besides those that tokens carry. */
+  @Column('text', { array: true })
+  roles!: Role[];
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  /** Raised by every change. */
+  @Column('integer')
+  generation!: number;
+
+  @Column('timestamptz')
+  created_at!: Date;
+
+  @Column('timestamptz')
+  updated_at!: Date;
+
+  @Column('text')
+  created_by!: string;
+
+  @Column('timestamptz', { nullable: true })
+  archived_at!: Date | null;
+}

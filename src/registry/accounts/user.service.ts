@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, expandRoles, type OrgScope, orgScope, reduceRoles } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { checkRoles } from './grants';
+import {
+  type CreateUserDto,
+  type PatchUserDto,
+  toUserDto,
+  type UserDto,
+  type UserListQueryDto,
+} from './user.dto';
+import type { UserEntity } from './user.entity';
+import { UserRepository } from './user.repository';
+
+const IN_ORG = 'in the organization';
+
+/** The people of an organization. */
+@Injectable()
+export class UserService {
+  constructor(
+    private readonly changes: AccountChanges,
+    private readonly users: UserRepository,
+  ) {}
+
+  /** Errors: 403 for a role the caller lacks, 409 for a `user_id` that is there already. */
+  async create(scope: OrgScope, dto: CreateUserDto): Promise<Versioned<UserDto>> {
+    checkRoles(scope.roles, [], dto.roles ?? [], IN_ORG);
+    return this.changes.within(scope.orgId, async (tx) => versionedView(await this.insert(tx, scope, dto)));
+  }
+
+  /** The first owner of an organization that a platform principal makes. */
+  async insertOwner(tx: Tx, orgId: string, createdBy: string, userId: string): Promise<void> {
+    const scope = orgScope(orgId, createdBy, expandRoles(['owner']));
+    await this.insert(tx, scope, { user_id: userId, roles: ['owner'] });
+  }
+
+  async get(scope: OrgScope, userId: string): Promise<Versioned<UserDto>> {
+    const row = await this.users.find(scope, userId);
+    if (!row) throw problem.notFound('user', userId);
+    return versionedView(row);
+  }
+
+  async list(scope: OrgScope, query: UserListQueryDto): Promise<Page<UserDto>> {
+    const { rows, page } = await this.users.list(scope, query);
+    return { items: rows.map(toUserDto), page };
+  }
+
+  /** Errors: 404, 412 for a stale `If-Match`, 422 for unknown values, 403 for a role the caller lacks. */
+  patch(scope: OrgScope, userId: string, dto: PatchUserDto, ifMatch?: string): Promise<Versioned<UserDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.users.lock(tx, scope, userId, 'update');
+      if (!row) throw problem.notFound('user', userId);
+      checkIfMatch(ifMatch, row.generation);
+      checkLive(row, 'user');
+      if (dto.user_id !== undefined && dto.user_id !== row.user_id) throw problem.immutableField('/user_id');
+      checkValues(dto);
+      if (dto.roles !== undefined) checkRoles(scope.roles, row.roles, dto.roles ?? [], IN_ORG);
+      const changes = changesOf(row, {
+        display_name: dto.display_name,
+        email: dto.email,
+        status: dto.status,
+        roles: dto.roles === undefined ? undefined : reduceRoles(dto.roles ?? []),
+        metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
+      });
+      if (changes) await this.users.update(tx, scope, userId, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+
+  private async insert(tx: Tx, scope: OrgScope, dto: CreateUserDto): Promise<UserEntity> {
+    const now = new Date();
+    const row: UserEntity = {
+      user_ref: newId('usr'),
+      org_id: scope.orgId,
+      user_id: dto.user_id,
+      display_name: dto.display_name ?? null,
+      email: dto.email ?? null,
+      status: dto.status ?? 'active',
+      roles: reduceRoles(dto.roles ?? []),
+      metadata: json(dto.metadata ?? {}),
+      generation: 1,
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+      archived_at: null,
+    };
+    await this.users.insert(row, tx);
+    return row;
+  }
+}
+
+const versionedView = (row: UserEntity): Versioned<UserDto> => ({
+  view: toUserDto(row),
+  version: row.generation,
+});

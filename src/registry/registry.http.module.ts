@@ -1,0 +1,36 @@
+import { Module } from '@nestjs/common';
+import { AccountChangesModule } from '#platform/auth';
+import { MeController } from './accounts/me.controller';
+import { MeService } from './accounts/me.service';
+import { OrgController } from './accounts/org.controller';
+import { PlatformOrgController } from './accounts/platform-org.controller';
+import { UserController } from './accounts/user.controller';
+import { RegistryModule } from './registry.module';
+import { ApiKeyController } from './service-accounts/api-key.controller';
+import { ServiceAccountController } from './service-accounts/service-account.controller';
+import { JwksController } from './tokens/jwks.controller';
+import { RevocationRepository } from './tokens/revocation.repository';
+import { RevocationService } from './tokens/revocation.service';
+import { TokenController } from './tokens/token.controller';
+import { TokenService } from './tokens/token.service';
+import { MemberController } from './workspaces/member.controller';
+import { WorkspaceController } from './workspaces/workspace.controller';
+
+/** The routes under /registry/v1, and what only they need: it asks for the authenticator, which is the API's. */
+@Module({
+  imports: [RegistryModule, AccountChangesModule],
+  controllers: [
+    MeController,
+    OrgController,
+    PlatformOrgController,
+    UserController,
+    WorkspaceController,
+    MemberController,
+    ServiceAccountController,
+    ApiKeyController,
+    TokenController,
+    JwksController,
+  ],
+  providers: [MeService, TokenService, RevocationService, RevocationRepository],
+})
+export class RegistryHttpModule {}

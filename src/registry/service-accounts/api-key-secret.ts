@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { API_KEY_PREFIX } from '#platform/auth';
+import { SecretKeys } from '#platform/secrets';
+
+const RANDOM_BYTES = 32;
+const FORM = new RegExp(`^${API_KEY_PREFIX}[A-Za-z0-9_-]{43}$`);
+/** Enough to tell keys apart, and far too little to guess the rest from. */
+const SHOWN_LENGTH = API_KEY_PREFIX.length + 6;
+
+/** Makes API keys and the keyed hashes by which they are recognised. */
+@Injectable()
+export class ApiKeySecrets {
+  constructor(private readonly keys: SecretKeys) {}
+
+  /** `rsk_` and 32 random bytes in base64url. */
+  make(): { key: string; prefix: string; hash: Buffer } {
+    const key = API_KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+    return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: this.keys.mac('api key', key) };
+  }
+
+  /** What is stored of a key; null where it is not of a key's form. */
+  hashOf(key: string): Buffer | null {
+    return FORM.test(key) ? this.keys.mac('api key', key) : null;
+  }
+}

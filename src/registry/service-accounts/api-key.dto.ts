@@ -1,0 +1,54 @@
+import { IsOptional, IsRFC3339 } from 'class-validator';
+import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsName } from '../shared/fields';
+import type { ApiKeyEntity } from './api-key.entity';
+
+export class CreateApiKeyDto {
+  /** What the key is for, so that people know it again. */
+  @IsName()
+  name!: string;
+
+  /** When the key stops working; in the future. Without it, the key works until it is revoked. */
+  @IsOptional()
+  @IsRFC3339()
+  expires_at?: string | null;
+}
+
+export class ApiKeyListQueryDto extends ListQueryDto {}
+
+/** An API key of a service account. */
+export class ApiKeyDto {
+  key_id!: string;
+  service_account_id!: string;
+  name!: string;
+  /** The first characters of the key. */
+  prefix!: string;
+  expires_at!: Date | null;
+  revoked_at!: Date | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+}
+
+/** A new API key, with the key itself, which is shown this once. */
+export class NewApiKeyDto extends ApiKeyDto {
+  /** Send it as `Authorization: Bearer rsk_…`, or exchange it for a token. */
+  key!: string;
+}
+
+export class ApiKeyPageDto {
+  items!: ApiKeyDto[];
+  page!: PageMetaDto;
+}
+
+export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
+  key_id: row.key_id,
+  service_account_id: row.service_account_id,
+  name: row.name,
+  prefix: row.prefix,
+  expires_at: row.expires_at,
+  revoked_at: row.revoked_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+});

@@ -1,0 +1,51 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { AccountStatus, Role } from '#platform/auth';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+/** A program that acts in an organization. */
+@Entity('service_accounts')
+export class ServiceAccountEntity {
+  @PrimaryColumn('text')
+  service_account_id!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  /** Unique among those that are not archived. */
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @Column('text')
+  status!: AccountStatus;
+
+  /** Held in the organization, within the workspaces below. */
+  @Column('text', { array: true })
+  roles!: Role[];
+
+  /** The only workspaces it reaches, besides those it is a member of. */
+  @Column('text', { array: true })
+  workspace_ids!: string[];
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  /** Raised by every change. */
+  @Column('integer')
+  generation!: number;
+
+  @Column('timestamptz')
+  created_at!: Date;
+
+  @Column('timestamptz')
+  updated_at!: Date;
+
+  @Column('text')
+  created_by!: string;
+
+  @Column('timestamptz', { nullable: true })
+  archived_at!: Date | null;
+}

@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { checkGrant, type Holding, NOTHING } from '../accounts/grants';
+import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { WorkspacesRepository } from '../workspaces/workspace.repository';
+import {
+  type CreateServiceAccountDto,
+  type PatchServiceAccountDto,
+  type ServiceAccountDto,
+  type ServiceAccountListQueryDto,
+  toServiceAccountDto,
+} from './service-account.dto';
+import type { ServiceAccountEntity } from './service-account.entity';
+import { ServiceAccountRepository } from './service-account.repository';
+
+/** The programs that act in an organization. */
+@Injectable()
+export class ServiceAccountService {
+  constructor(
+    private readonly changes: AccountChanges,
+    private readonly serviceAccounts: ServiceAccountRepository,
+    private readonly workspaces: WorkspacesRepository,
+  ) {}
+
+  /**
+   * Errors: 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, 409 for a name that is
+   * taken or a workspace that is archived.
+   */
+  create(scope: OrgScope, dto: CreateServiceAccountDto): Promise<Versioned<ServiceAccountDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const holding = { roles: dto.roles ?? [], workspaceIds: dto.workspace_ids ?? [] };
+      await this.checkHolding(tx, scope, NOTHING, holding);
+      return versionedView(await this.insert(tx, scope, dto));
+    });
+  }
+
+  async insert(
+    on: SqlExecutor,
+    scope: OrgScope,
+    dto: CreateServiceAccountDto,
+  ): Promise<ServiceAccountEntity> {
+    const now = new Date();
+    const row: ServiceAccountEntity = {
+      service_account_id: newId('sva'),
+      org_id: scope.orgId,
+      name: dto.name,
+      description: dto.description ?? null,
+      status: dto.status ?? 'active',
+      roles: reduceRoles(dto.roles ?? []),
+      workspace_ids: dto.workspace_ids ?? [],
+      metadata: json(dto.metadata ?? {}),
+      generation: 1,
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+      archived_at: null,
+    };
+    await this.serviceAccounts.insert(row, on);
+    return row;
+  }
+
+  async get(scope: OrgScope, id: string): Promise<Versioned<ServiceAccountDto>> {
+    const row = await this.serviceAccounts.find(scope, id);
+    if (!row) throw problem.notFound('service account', id);
+    return versionedView(row);
+  }
+
+  async list(scope: OrgScope, query: ServiceAccountListQueryDto): Promise<Page<ServiceAccountDto>> {
+    const { rows, page } = await this.serviceAccounts.list(scope, query);
+    return { items: rows.map(toServiceAccountDto), page };
+  }
+
+  /**
+   * Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for an unknown role or
+   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks.
+   */
+  patch(
+    scope: OrgScope,
+    id: string,
+    dto: PatchServiceAccountDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ServiceAccountDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, id);
+      checkIfMatch(ifMatch, row.generation);
+      checkLive(row, 'service account');
+      checkValues(dto);
+      const roles = dto.roles === undefined ? row.roles : reduceRoles(dto.roles ?? []);
+      const workspaceIds = dto.workspace_ids === undefined ? row.workspace_ids : (dto.workspace_ids ?? []);
+      await this.checkHolding(tx, scope, holdingOf(row), { roles, workspaceIds });
+      const changes = changesOf(row, {
+        name: dto.name,
+        description: dto.description,
+        status: dto.status,
+        roles,
+        workspace_ids: workspaceIds,
+        metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
+      });
+      if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+
+  /** Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. */
+  archive(scope: OrgScope, id: string): Promise<Versioned<ServiceAccountDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, id);
+      if (row.archived_at) return versionedView(row);
+      const changes = changesOf(row, { archived_at: new Date() });
+      if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+
+  /** Locks a service account until the transaction ends; 404 without one. */
+  async lock(tx: Tx, scope: OrgScope, id: string): Promise<ServiceAccountEntity> {
+    const row = await this.serviceAccounts.lock(tx, scope, id, 'update');
+    if (!row) throw problem.notFound('service account', id);
+    return row;
+  }
+
+  private async checkHolding(tx: Tx, scope: OrgScope, before: Holding, after: Holding): Promise<void> {
+    const had = new Set(before.workspaceIds);
+    const added = after.workspaceIds.filter((id) => !had.has(id));
+    const found = added.length > 0 ? await this.workspaces.findAmong(scope, added, tx) : [];
+    const known = new Set(found.map(({ workspace_id }) => workspace_id));
+    const unknown = added.find((id) => !known.has(id));
+    if (unknown !== undefined) {
+      throw problem.invalidFields([
+        {
+          pointer: `/workspace_ids/${after.workspaceIds.indexOf(unknown)}`,
+          detail: 'is not a workspace of the organization',
+        },
+      ]);
+    }
+    checkGrant(scope, before, after);
+    const archived = found.find((one) => one.archived);
+    if (archived) throw problem.conflict(`The workspace ${archived.workspace_id} is archived.`);
+  }
+}
+
+/** What a service account holds by itself, without its memberships. */
+export const holdingOf = (row: ServiceAccountEntity): Holding => ({
+  roles: row.roles,
+  workspaceIds: row.workspace_ids,
+});
+
+const versionedView = (row: ServiceAccountEntity): Versioned<ServiceAccountDto> => ({
+  view: toServiceAccountDto(row),
+  version: row.generation,
+});

@@ -1,0 +1,45 @@
+import type { ServiceRequest } from '#platform/http';
+import { JsonInputError, parseJson } from '#platform/json';
+import { Problem, problem } from '#platform/problem';
+
+const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+
+/** Largest body of the OAuth 2 endpoints, in bytes: a token and what surrounds it. */
+export const OAUTH_BODY_BYTES = 32 * 1024;
+
+/**
+ * The members of a body that is a form, as OAuth 2 clients send it, or JSON. Errors: 415 for another media type, 400
+ * for what cannot be read, or a parameter that is sent twice (RFC 6749, section 3.2).
+ */
+export function formOrJson({ headers, rawBody }: ServiceRequest): unknown {
+  const media = MEDIA.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
+  if (!media) {
+    throw new Problem(
+      'unsupported_media_type',
+      'Send the body as application/x-www-form-urlencoded or application/json.',
+    );
+  }
+  const bytes = rawBody ?? Buffer.alloc(0);
+  return media === 'json' ? jsonOf(bytes) : formOf(bytes);
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    throw problem.invalidRequest(error.detail, {
+      errors: [{ pointer: error.pointer, detail: error.detail }],
+    });
+  }
+}
+
+function formOf(bytes: Buffer): Record<string, string> {
+  const parameters = [...new URLSearchParams(bytes.toString('utf8'))].filter(([, value]) => value !== '');
+  const names = new Set<string>();
+  for (const [name] of parameters) {
+    if (names.has(name)) throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is sent twice' }]);
+    names.add(name);
+  }
+  return Object.fromEntries(parameters);
+}

@@ -1,0 +1,59 @@
+import { API_KEY_PREFIX } from '#platform/auth';
+import { type ServiceRequest, validateBody } from '#platform/http';
+import { problem } from '#platform/problem';
+import { formOrJson } from './form-or-json';
+import { TokenRequestDto } from './token.dto';
+
+/** What a client sends to have its API key exchanged for a token. */
+export interface KeyExchange {
+  apiKey: string;
+  /** The service account the client says it is, where it says so. */
+  clientId: string | undefined;
+}
+
+/**
+ * Reads the client credentials grant of RFC 6749, section 4.4: the key as `client_secret` or `api_key` of the body,
+ * which is a form or JSON, or in the `Authorization` header, by HTTP Basic (section 2.3.1) or as a bearer. Errors: 400
+ * for another grant, 400 for no key or several, 415 for another media type.
+ */
+export function readKeyExchange(request: ServiceRequest): KeyExchange {
+  const inHeader = credentialsOf(request.headers.authorization);
+  const dto = validateBody(TokenRequestDto, formOrJson(request));
+  const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
+  if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
+    throw problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
+  }
+  const [apiKey] = keys;
+  if (apiKey === undefined || keys.length > 1) {
+    const detail =
+      keys.length > 1
+        ? 'is given twice: send the API key once'
+        : 'must be the API key (or send it by HTTP Basic authentication, or as api_key)';
+    throw problem.invalidFields([{ pointer: '/client_secret', detail }]);
+  }
+  if (inHeader?.clientId && dto.client_id !== undefined && dto.client_id !== inHeader.clientId) {
+    throw problem.invalidFields([
+      { pointer: '/client_id', detail: 'differs from that of the Authorization header' },
+    ]);
+  }
+  return { apiKey, clientId: dto.client_id ?? (inHeader?.clientId || undefined) };
+}
+
+function credentialsOf(header: string | undefined): { clientId: string; apiKey: string } | null {
+  const [, scheme, credentials] = /^(basic|bearer) +(\S+)$/i.exec(header ?? '') ?? [];
+  if (scheme === undefined || credentials === undefined) return null;
+  if (scheme.toLowerCase() === 'bearer') {
+    return credentials.startsWith(API_KEY_PREFIX) ? { clientId: '', apiKey: credentials } : null;
+  }
+  const [id, ...secret] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
+  return { clientId: formDecoded(id ?? ''), apiKey: formDecoded(secret.join(':')) };
+}
+
+/** Id and secret are form-encoded before they are put into Basic credentials (RFC 6749, section 2.3.1). */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replace(/\+/g, ' '));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, Authenticator, ownIssuer, type Principal, type VerifiedToken } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Problem, problem } from '#platform/problem';
+import { type Revocation, RevocationRepository } from './revocation.repository';
+import { TOKEN_SECONDS } from './signing-key.service';
+import type { RevokedTokenDto, RevokeTokenDto } from './token.dto';
+
+/** Beyond its own expiry a token is accepted for the clocks' difference, and its revocation must outlast that. */
+const MARGIN_MS = 120_000;
+
+/** Revokes tokens: one's own, and for admins any of the organization's. */
+@Injectable()
+export class RevocationService {
+  private readonly ownIssuer: string;
+
+  constructor(
+    environment: Environment,
+    private readonly authenticator: Authenticator,
+    private readonly changes: AccountChanges,
+    private readonly revocations: RevocationRepository,
+  ) {
+    this.ownIssuer = ownIssuer(environment);
+  }
+
+  /**
+   * Errors: 400 for a body that names no token or one that is not valid, 403 for the token of another principal
+   * without the role admin. What is revoked already, or has expired, is answered all the same.
+   */
+  async revoke(principal: Principal, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
+    if ((dto.token === undefined) === (dto.jti === undefined)) {
+      throw problem.invalidFields([{ pointer: '', detail: 'must have either token or jti' }]);
+    }
+    const revocation =
+      dto.token === undefined
+        ? this.byId(principal, dto.jti ?? '', dto)
+        : await this.byToken(principal, dto.token);
+    await this.changes.within(revocation.orgId ?? '', (tx) => this.revocations.add(tx, revocation));
+    return { issuer: revocation.issuer, jti: revocation.jti, expires_at: revocation.expiresAt };
+  }
+
+  private async byToken(principal: Principal, text: string): Promise<Revocation> {
+    const token = await this.read(text);
+    const own = token.type === principal.type && token.id === principal.id && token.orgId === principal.orgId;
+    if (!own) {
+      // a token of another organization looks like one that is not valid
+      if (token.orgId === null || token.orgId !== principal.orgId) throw unusable();
+      demandAdmin(principal);
+    }
+    if (token.jti === null) {
+      throw problem.invalidFields([
+        { pointer: '/token', detail: 'has no jti, so it cannot be revoked; suspend its account instead' },
+      ]);
+    }
+    return {
+      issuer: token.issuer.issuer,
+      jti: token.jti,
+      orgId: token.orgId,
+      expiresAt: new Date(token.expiresAt.getTime() + MARGIN_MS),
+      principalId: principal.id,
+    };
+  }
+
+  private byId(principal: Principal, jti: string, dto: RevokeTokenDto): Revocation {
+    const issuer = dto.issuer ?? this.ownIssuer;
+    const { credential } = principal;
+    const own = credential.kind === 'token' && credential.issuer === issuer && credential.jti === jti;
+    if (!own) demandAdmin(principal);
+    return {
+      issuer,
+      jti,
+      orgId: principal.orgId,
+      expiresAt: expiryOf(dto, own ? credential.expiresAt : null, issuer === this.ownIssuer),
+      principalId: principal.id,
+    };
+  }
+
+  /** A token that does not verify needs no revoking; that it was revoked before is no error either. */
+  private async read(text: string): Promise<VerifiedToken> {
+    try {
+      return await this.authenticator.verifyToken(text);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) throw unusable();
+      throw error;
+    }
+  }
+}
+
+function expiryOf(dto: RevokeTokenDto, known: Date | null, isOwnIssuer: boolean): Date | null {
+  if (known) return new Date(known.getTime() + MARGIN_MS);
+  if (isOwnIssuer) return new Date(Date.now() + TOKEN_SECONDS * 1000 + MARGIN_MS);
+  return dto.expires_at ? new Date(new Date(dto.expires_at).getTime() + MARGIN_MS) : null;
+}
+
+function demandAdmin(principal: Principal): void {
+  if (!principal.roles.has('admin')) {
+    throw problem.accessDenied('Revoking the token of another principal needs the role admin.');
+  }
+}
+
+const unusable = (): Problem =>
+  problem.invalidFields([{ pointer: '/token', detail: 'is not a valid token of the organization' }]);

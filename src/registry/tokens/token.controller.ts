@@ -1,0 +1,46 @@
+import { Controller, HttpCode, Post, Req } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platform/auth';
+import { NotRepeatable, Reply, RequestBody, type ServiceRequest, validateBody } from '#platform/http';
+import { formOrJson, OAUTH_BODY_BYTES } from './form-or-json';
+import { readKeyExchange } from './key-exchange.request';
+import { RevocationService } from './revocation.service';
+import { RevokedTokenDto, RevokeTokenDto, TokenDto, TokenRequestDto } from './token.dto';
+import { TokenService } from './token.service';
+
+/** RFC 6749, section 5.1. */
+const UNCACHED = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+
+@ApiTags('Tokens')
+@Controller('registry/v1/tokens')
+export class TokenController {
+  constructor(
+    private readonly tokens: TokenService,
+    private readonly revocations: RevocationService,
+  ) {}
+
+  /** Exchange an API key for a token (OAuth 2.0 client credentials) */
+  @Post()
+  @HttpCode(200)
+  @Public()
+  @NotRepeatable()
+  @RequestBody({ kind: 'bytes', limit: OAUTH_BODY_BYTES })
+  @ApiConsumes('application/x-www-form-urlencoded', 'application/json')
+  @ApiBody({ type: TokenRequestDto })
+  @ApiOkResponse({ type: TokenDto })
+  async exchange(@Req() request: ServiceRequest): Promise<Reply> {
+    return new Reply(200, await this.tokens.exchange(readKeyExchange(request)), UNCACHED);
+  }
+
+  /** Revoke a token: the caller's own, or as an admin any of the organization's */
+  @Post('revoke')
+  @HttpCode(200)
+  @AnyPrincipal()
+  @RequestBody({ kind: 'bytes', limit: OAUTH_BODY_BYTES })
+  @ApiConsumes('application/x-www-form-urlencoded', 'application/json')
+  @ApiBody({ type: RevokeTokenDto })
+  @ApiOkResponse({ type: RevokedTokenDto })
+  revoke(@CurrentPrincipal() principal: Principal, @Req() request: ServiceRequest): Promise<RevokedTokenDto> {
+    return this.revocations.revoke(principal, validateBody(RevokeTokenDto, formOrJson(request)));
+  }
+}

@@ -1,0 +1,75 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsRFC3339, IsString, Length } from 'class-validator';
+import { NotNull } from '#platform/http';
+
+/** The body of a key exchange, as a form (RFC 6749, section 4.4) or as JSON. */
+export class TokenRequestDto {
+  /** `client_credentials`; may be left out beside `api_key`. */
+  @NotNull()
+  @IsString()
+  grant_type?: string;
+
+  /** The service account; if it is named, it must be the key's. */
+  @NotNull()
+  @IsString()
+  client_id?: string;
+
+  /** The API key. Or send it as `api_key`, or as the password of HTTP Basic authentication. */
+  @NotNull()
+  @IsString()
+  client_secret?: string;
+
+  /** The API key. */
+  @NotNull()
+  @IsString()
+  api_key?: string;
+}
+
+/** A token in exchange for a key (RFC 6749, section 5.1). */
+export class TokenDto {
+  access_token!: string;
+  @ApiProperty({ enum: ['Bearer'] })
+  token_type!: 'Bearer';
+  /** Seconds until the token expires. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: 3600 })
+  expires_in!: number;
+}
+
+/** Which token to revoke: itself (as a form, RFC 7009, or as JSON), or its `jti`. */
+export class RevokeTokenDto {
+  @NotNull()
+  @IsString()
+  @Length(1, 8192)
+  token?: string;
+
+  /** The id of a token of the organization; needs the role admin, unless it is the caller's own present token. */
+  @NotNull()
+  @IsString()
+  @Length(1, 1024)
+  jti?: string;
+
+  /** The issuer of the token that `jti` names; this service itself unless given. */
+  @NotNull()
+  @IsString()
+  @Length(1, 1024)
+  issuer?: string;
+
+  /** With `jti`: when the token expires. The revocation is kept until then; without it, for good. */
+  @IsOptional()
+  @IsRFC3339()
+  expires_at?: string | null;
+}
+
+/** A token that is refused from now on. */
+export class RevokedTokenDto {
+  issuer!: string;
+  jti!: string;
+  /** Until when the revocation is kept; null: for good. */
+  expires_at!: Date | null;
+}
+
+/** A JWK set (RFC 7517): the public keys of the tokens that this service issues. */
+export class JwksDto {
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  keys!: object[];
+}

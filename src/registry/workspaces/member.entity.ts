@@ -1,0 +1,31 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Role } from '#platform/auth';
+
+/** What a principal holds in one workspace, besides what it holds in the organization. */
+@Entity('workspace_members')
+export class MemberEntity {
+  @PrimaryColumn('text')
+  workspace_id!: string;
+
+  /** `user_id` or `service_account_id`. */
+  @PrimaryColumn('text')
+  principal_id!: string;
+
+  @Column('text')
+  principal_type!: 'user' | 'service_account';
+
+  @Column('text')
+  org_id!: string;
+
+  @Column('text', { array: true })
+  roles!: Role[];
+
+  @Column('timestamptz')
+  created_at!: Date;
+
+  @Column('timestamptz')
+  updated_at!: Date;
+
+  @Column('text')
+  created_by!: string;
+}

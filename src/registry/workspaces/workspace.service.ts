@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { checkIfMatch, patchMetadata } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { MemberRepository, principalTypeOf } from './member.repository';
+import { WorkspaceAccess } from './workspace-access.service';
+import {
+  type CreateWorkspaceDto,
+  type PatchWorkspaceDto,
+  toWorkspaceDto,
+  type WorkspaceDto,
+  type WorkspaceListQueryDto,
+} from './workspace.dto';
+import type { WorkspaceEntity } from './workspace.entity';
+import { WorkspacesRepository } from './workspace.repository';
+
+@Injectable()
+export class WorkspaceService {
+  constructor(
+    private readonly changes: AccountChanges,
+    private readonly workspaces: WorkspacesRepository,
+    private readonly members: MemberRepository,
+    private readonly access: WorkspaceAccess,
+  ) {}
+
+  /** Makes a workspace, of which its maker becomes a member with the roles they hold. 409 for a name that is taken. */
+  create(scope: OrgScope, dto: CreateWorkspaceDto): Promise<Versioned<WorkspaceDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.insert(tx, scope, dto);
+      await this.members.put(tx, scope, {
+        workspaceId: row.workspace_id,
+        principalId: scope.principalId,
+        principalType: principalTypeOf(scope.principalId),
+        roles: reduceRoles(scope.roles),
+      });
+      return versionedView(row);
+    });
+  }
+
+  async insert(on: SqlExecutor, scope: OrgScope, dto: CreateWorkspaceDto): Promise<WorkspaceEntity> {
+    const now = new Date();
+    const row: WorkspaceEntity = {
+      workspace_id: newId('wsp'),
+      org_id: scope.orgId,
+      name: dto.name,
+      description: dto.description ?? null,
+      metadata: json(dto.metadata ?? {}),
+      generation: 1,
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+      archived_at: null,
+    };
+    await this.workspaces.insert(row, on);
+    return row;
+  }
+
+  /** 404 also where the caller holds no role that reads. */
+  async get(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
+    const row = await this.workspaces.find(scope, workspaceId);
+    if (!row || !scope.rolesIn(workspaceId).has('viewer')) throw problem.notFound('workspace', workspaceId);
+    return versionedView(row);
+  }
+
+  async list(scope: OrgScope, query: WorkspaceListQueryDto): Promise<Page<WorkspaceDto>> {
+    const { rows, page } = await this.workspaces.list(scope, query);
+    return { items: rows.map(toWorkspaceDto), page };
+  }
+
+  /** Errors: 404, 403 without admin in it, 412 for a stale `If-Match`, 409 when archived or the name is taken. */
+  patch(
+    scope: OrgScope,
+    workspaceId: string,
+    dto: PatchWorkspaceDto,
+    ifMatch?: string,
+  ): Promise<Versioned<WorkspaceDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, workspaceId);
+      checkIfMatch(ifMatch, row.generation);
+      checkLive(row, 'workspace');
+      const changes = changesOf(row, {
+        name: dto.name,
+        description: dto.description,
+        metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
+      });
+      if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+
+  /** Archives a workspace; repeated, it answers the same. Its name is free again. */
+  archive(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, workspaceId);
+      if (row.archived_at) return versionedView(row);
+      const changes = changesOf(row, { archived_at: new Date() });
+      if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
+      return versionedView(Object.assign(row, changes));
+    });
+  }
+
+  /** Locks a workspace that the caller manages: 404 where it is out of reach, 403 without admin in it. */
+  async lock(tx: Tx, scope: OrgScope, workspaceId: string): Promise<WorkspaceEntity> {
+    const row = await this.workspaces.lock(tx, scope, workspaceId, 'update');
+    if (!row) throw problem.notFound('workspace', workspaceId);
+    this.access.reach(scope, workspaceId, 'workspace', workspaceId);
+    this.access.demand(scope, workspaceId, ['admin']);
+    return row;
+  }
+}
+
+const versionedView = (row: WorkspaceEntity): Versioned<WorkspaceDto> => ({
+  view: toWorkspaceDto(row),
+  version: row.generation,
+});
