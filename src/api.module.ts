@@ -6,9 +6,10 @@ import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { EvaluationHttpModule } from './evaluation';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { TelemetryHttpModule } from './telemetry';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { TelemetryModule } from '../telemetry';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
@@ -18,6 +19,8 @@ import { CaseRules } from './results/case-rules';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
+import { ExperimentTraceService } from './traces/experiment-trace.service';
 
 const SERVICES = [
   DatasetService,
@@ -28,6 +31,7 @@ const SERVICES = [
   ExperimentFinalizer,
   ResultService,
   CaseRules,
+  ExperimentTraceService,
 ];
 
 const REPOSITORIES = [
@@ -37,11 +41,15 @@ const REPOSITORIES = [
   SummaryRepository,
   ResultRepository,
   CaseRepository,
+  ExperimentTraceRepository,
 ];
 
-/** Evaluation: datasets, records, experiments, results. Its logic, for the API and the worker alike. */
+/** Evaluation: datasets, records, experiments, results, traces. Its logic, for the API and the worker alike. */
 @Module({
-  imports: [TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity])],
+  imports: [
+    TelemetryModule,
+    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity]),
+  ],
   providers: [...SERVICES, ...REPOSITORIES],
   exports: [...SERVICES, ...REPOSITORIES],
 })

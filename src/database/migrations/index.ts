@@ -2,6 +2,7 @@ import { PlatformIdempotency1795132800100 } from './1795132800100-platform-idemp
 import { RegistryAccounts1795132800200 } from './1795132800200-registry-accounts';
 import { EvaluationDatasets1795132800300 } from './1795132800300-evaluation-datasets';
 import { EvaluationExperiments1795132800400 } from './1795132800400-evaluation-experiments';
+import { TelemetryTraces1795132800500 } from './1795132800500-telemetry-traces';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   RegistryAccounts1795132800200,
   EvaluationDatasets1795132800300,
   EvaluationExperiments1795132800400,
+  TelemetryTraces1795132800500,
 ];
