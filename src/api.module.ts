@@ -4,13 +4,15 @@ import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
+import { JobsModule } from '#platform/jobs';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})
@@ -22,6 +24,7 @@ export class ApiModule {
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        JobsModule.forRoot(),
         AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,

@@ -1,3 +1,5 @@
+export { TelemetryHttpModule } from './telemetry.http.module';
+export { TelemetryModule } from './telemetry.module';
 export {
   type SelectionPage,
   type SessionRef,
@@ -6,4 +8,5 @@ export {
   type TraceRow,
   type TraceSelection,
   TraceStore,
+  type TraceSummary,
 } from './trace-store';

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import type { Response } from 'express';
 import { Problem } from '#platform/problem';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -13,6 +14,13 @@ const KEEP_ALIVE_MS = 75_000;
 
 /** Express on a Node server with the service's limits, which answers with a problem also where no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
+  /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    if (statusCode !== undefined) response.status(statusCode);
+    return response.end(body);
+  }
+
   override initHttpServer(): void {
     const server = http.createServer(
       {

@@ -59,7 +59,7 @@ export class CandidateSource {
       const where = { ...bounds, session_ids: sessions };
       return {
         page: async (offset, limit) => this.traces.traceRefs(scope, where, { offset, limit }),
-        count: () => this.traces.countTraces(scope, where),
+        count: () => this.traces.countSelectedTraces(scope, where),
       };
     }
     const ofExperiment = named && (await this.sessionsOfResults(scope, named));
@@ -69,7 +69,7 @@ export class CandidateSource {
     return {
       page: async (offset, limit) =>
         (await this.traces.sessionRefs(scope, where, { offset, limit })).map(asSession),
-      count: () => this.traces.countSessions(scope, where),
+      count: () => this.traces.countSelectedSessions(scope, where),
     };
   }
 

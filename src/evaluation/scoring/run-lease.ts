@@ -28,6 +28,15 @@ export class RunLease {
     clearTimeout(this.timer);
   }
 
+  /** Looks at once whether the run is still held. */
+  async verify(): Promise<void> {
+    if (!(await this.runs.renew(this.runId, this.token, LEASE_MS))) this.lose();
+  }
+
+  private lose(cause?: unknown): void {
+    this.controller.abort(cause ?? new Error('The run is held no more.'));
+  }
+
   private schedule(): void {
     if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.beat(), HEARTBEAT_MS);
   }
@@ -36,10 +45,10 @@ export class RunLease {
     const begun = performance.now();
     try {
       if (await this.runs.renew(this.runId, this.token, LEASE_MS)) this.renewedAt = begun;
-      else this.controller.abort(new Error('the run is held no more'));
+      else this.lose();
     } catch (error) {
       rootLogger.warn({ err: error, score_run_id: this.runId }, 'the hold on a scoring run was not renewed');
-      if (performance.now() - this.renewedAt > LEASE_MS) this.controller.abort(error);
+      if (performance.now() - this.renewedAt > LEASE_MS) this.lose(error);
     }
     this.schedule();
   }

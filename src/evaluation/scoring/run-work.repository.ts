@@ -17,7 +17,8 @@ export interface ClaimedRun {
   concurrency: number;
   total: number;
   takeovers: number;
-  deadline_at: Date;
+  /** Until its deadline; by the clock of the database. */
+  ms_left: number;
   created_by: string;
 }
 
@@ -31,7 +32,7 @@ const CLAIM = {
       AND (run_status = 'queued'
            OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
     RETURNING score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain, concurrency, total,
-              takeovers, deadline_at, created_by`,
+              takeovers, created_by, (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
 };
 
 const TARGETS_LEFT = {

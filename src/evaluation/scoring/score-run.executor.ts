@@ -8,6 +8,7 @@ import { JobHandedBack, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { ScorerRepository } from '../scorers/scorer.repository';
 import { landingOf } from './landing';
+import { linkedSignal } from './linked-signal';
 import { LEASE_MS, RunLease } from './run-lease';
 import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
 import type { ScoringTarget } from './score-run.entity';
@@ -60,7 +61,7 @@ export class ScoreRunExecutor {
       });
     }
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new Error('deadline')), msUntil(run.deadline_at));
+    const timer = setTimeout(() => deadline.abort(new Error('deadline')), Math.max(0, run.ms_left));
     try {
       await this.scoreTargets(scope, run, lease, deadline.signal);
     } finally {
@@ -89,27 +90,23 @@ export class ScoreRunExecutor {
     if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} is gone.`);
     const scorer = runnable(version);
     const targets = await this.work.targetsLeft(run.score_run_id);
-    const giveUp = new AbortController();
-    const signals = [lease.lost, deadline, this.shutdown.outOfTime];
-    const abort = (event: Event): void => giveUp.abort((event.target as AbortSignal).reason);
-    for (const signal of signals) signal.addEventListener('abort', abort);
+    const giveUp = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
+    const job = {
+      scorer,
+      targets,
+      concurrency: run.concurrency,
+      stopping: this.shutdown.stopping,
+      signal: giveUp.signal,
+    };
     try {
-      await this.runner.run(
-        scope,
-        {
-          scorer,
-          targets,
-          concurrency: run.concurrency,
-          stopping: this.shutdown.stopping,
-          signal: giveUp.signal,
-        },
-        async (target, item) => {
-          const landing = landingOf(run, scorer, target, item);
-          await this.work.store(run.score_run_id, target, newId('score'), item, landing);
-        },
-      );
+      await this.runner.run(scope, job, async (target, item) => {
+        const landing = landingOf(run, scorer, target, item);
+        const isKept = await this.work.store(run.score_run_id, target, newId('score'), item, landing);
+        // somebody else scored it, or the run has ended: the next heartbeat would tell, later
+        if (!isKept) await lease.verify();
+      });
     } finally {
-      for (const signal of signals) signal.removeEventListener('abort', abort);
+      giveUp.unlink();
     }
   }
 
@@ -121,8 +118,6 @@ export class ScoreRunExecutor {
     log(run, 'failed', end.code);
   }
 }
-
-const msUntil = (time: Date): number => Math.max(0, time.getTime() - Date.now());
 
 function log(run: ClaimedRun, status: string, failureCode?: string): void {
   rootLogger.info(

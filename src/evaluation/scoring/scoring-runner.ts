@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { linkedSignal } from './linked-signal';
 import type { ScoringTarget } from './score-run.entity';
 import type { ScoredItem } from './scored-item';
 import { SubjectBuilder } from './subject-builder';
@@ -40,13 +41,12 @@ export class ScoringRunner {
   ): Promise<void> {
     const queue = this.subjects.prepare(scope, job.targets, Math.min(CHUNK, job.concurrency));
     const broken = new AbortController();
-    const signals = {
-      stopping: linked(job.stopping, job.signal, broken.signal),
-      signal: linked(job.signal, broken.signal),
-    };
+    const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
+    const giveUp = linkedSignal(job.signal, broken.signal);
+    const ownJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
     const lane = async (): Promise<void> => {
       try {
-        while (await this.next(queue, { ...job, ...signals }, keep));
+        while (await this.next(queue, ownJob, keep));
       } catch (error) {
         broken.abort(error);
         throw error;
@@ -54,8 +54,8 @@ export class ScoringRunner {
     };
     const lanes = Array.from({ length: Math.min(job.concurrency, job.targets.length) }, lane);
     const ends = await Promise.allSettled(lanes);
-    signals.stopping.unlink();
-    signals.signal.unlink();
+    stopping.unlink();
+    giveUp.unlink();
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
   }
@@ -88,17 +88,4 @@ export class ScoringRunner {
       this.slots.release();
     }
   }
-}
-
-/** A signal that is aborted with the first of others; `unlink` frees those of it, which may live much longer. */
-function linked(...signals: AbortSignal[]): AbortSignal & { unlink(): void } {
-  const controller = new AbortController();
-  const abort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);
-  for (const signal of signals) {
-    if (signal.aborted) controller.abort(signal.reason);
-    else signal.addEventListener('abort', abort);
-  }
-  return Object.assign(controller.signal, {
-    unlink: () => signals.forEach((signal) => signal.removeEventListener('abort', abort)),
-  });
 }

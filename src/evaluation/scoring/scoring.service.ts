@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { checkValues } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -10,12 +9,10 @@ import { ScorerService } from '../scorers/scorer.service';
 import { SCORE_RUN } from './score-run.job';
 import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import { ScoreRunRepository } from './score-run.repository';
-import { toScoringResultDto } from './scoring.mapper';
-import type { QueuedRunDto, ScoreDto, ScoringResultDto, SynchronousScoresDto } from './scoring.dto';
-import { ScoringRunner } from './scoring-runner';
+import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
+import { ScoringWork } from './scoring-work';
 import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
-import { SubjectBuilder } from './subject-builder';
-import { type RunnableScorer, runnable, TargetScorer } from './target-scorer';
+import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
 /** A request to score: a run that was queued, or what came of it at once. */
@@ -82,52 +79,6 @@ export class ScoringService {
       scorer_version: run.scorer_version,
       total: run.total,
     };
-  }
-}
-
-/** Scoring that is answered at once. */
-@Injectable()
-export class ScoringWork {
-  constructor(
-    private readonly environment: Environment,
-    private readonly subjects: SubjectBuilder,
-    private readonly scorer: TargetScorer,
-    private readonly runner: ScoringRunner,
-  ) {}
-
-  checkBackend(scorer: RunnableScorer): void {
-    this.scorer.checkBackend(scorer);
-  }
-
-  /** What would be run on each target; nothing is. */
-  async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
-    const results: ScoringResultDto[] = [];
-    for await (const prepared of this.subjects.prepare(scope, targets, targets.length)) {
-      const shown =
-        'error' in prepared
-          ? { error: prepared.error }
-          : { preview_request: this.scorer.preview(scorer, prepared.subject) };
-      results.push({ ...toScoringResultDto(prepared.target, { elapsed_ms: 0 }), ...shown });
-    }
-    return results;
-  }
-
-  /** What came of each target, in their order. What is not done when the request's time is out is given up. */
-  async test(
-    scope: Scope,
-    scorer: RunnableScorer,
-    targets: ScoringTarget[],
-    concurrency: number,
-  ): Promise<ScoringResultDto[]> {
-    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS);
-    const results = new Map<number, ScoringResultDto>();
-    const job = { scorer, targets, concurrency, stopping: signal, signal };
-    await this.runner.run(scope, job, (target, item) => {
-      results.set(target.ordinal, toScoringResultDto(target, item));
-      return Promise.resolve();
-    });
-    signal.throwIfAborted();
-    return targets.map(({ ordinal }) => results.get(ordinal)!);
   }
 }
 
