@@ -8,4 +8,5 @@ export {
   type TestDatabase,
   type TestDatabaseServer,
 } from './test-database';
+export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';
 export { TestIssuer, type TokenOverrides } from './test-issuer';

@@ -7,10 +7,15 @@ export type JobIds = Readonly<Record<`${string}_id`, string>>;
 export interface JobKind<Ids extends JobIds = JobIds> {
   readonly name: string;
   /** Which of the ids the job is about: of one subject, one job waits or runs at a time, and others are dropped. */
-  readonly subject: keyof Ids & string;
+  readonly subject: string;
+  /** Only a type: what the jobs of this kind carry. */
+  readonly ids?: Ids;
 }
 
-export const defineJob = <Ids extends JobIds>(kind: JobKind<Ids>): JobKind<Ids> => Object.freeze(kind);
+export const defineJob = <Ids extends JobIds>(kind: {
+  name: string;
+  subject: keyof Ids & string;
+}): JobKind<Ids> => Object.freeze({ ...kind });
 
 /** The id by which jobs of one kind are told apart. */
 export const subjectOf = (kind: JobKind, ids: JobIds): string => (ids as Record<string, string>)[kind.subject]!;

@@ -3,7 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { BullModule } from '@nestjs/bullmq';
 import { Environment } from '#platform/config';
 import { DeclaredJob, DeclaredJobs } from './declared-jobs';
-import type { JobIds, JobKind } from './job-kind';
+import type { JobKind } from './job-kind';
 import { JobOutbox } from './job-outbox';
 import { JobOutboxRepository } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
@@ -43,8 +43,8 @@ export class JobsModule {
   }
 
   /** For the module of an area that orders jobs of this kind. */
-  static register<Ids extends JobIds>(kind: JobKind<Ids>): DynamicModule {
-    const declared = { provide: `job:${kind.name}`, useValue: new DeclaredJob(kind as unknown as JobKind) };
+  static register(kind: JobKind): DynamicModule {
+    const declared = { provide: `job:${kind.name}`, useValue: new DeclaredJob(kind) };
     return {
       module: JobsModule,
       imports: [BullModule.registerQueue({ name: kind.name })],

@@ -11,7 +11,6 @@ import { landingOf } from './landing';
 import { linkedSignal } from './linked-signal';
 import { LEASE_MS, RunLease } from './run-lease';
 import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
-import type { ScoringTarget } from './score-run.entity';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 import { ScoringRunner } from './scoring-runner';
 import { runnable } from './target-scorer';
