@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toEcmaScriptJsonText } from './json.writer';
+import { hasToJson, toEcmaScriptJsonText } from './json.writer';
 import { objectOf } from './member-order';
 
 /** How `JSON.stringify` writes half of a surrogate pair: an escape that no other character gets. */
@@ -29,7 +29,7 @@ export function sha256OfJson(value: unknown): string {
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return sorted(value.toJSON());
+  if (hasToJson(value)) return sorted(value.toJSON());
   const names = Object.keys(value).sort();
   return objectOf(
     names,

@@ -94,7 +94,7 @@ describe('parseJson', () => {
       const long = 'secret'.repeat(1_000);
       for (const text of [
         `{"a":"${long}`,
-        `${long}`,
+        long,
         `["${long}" 1]`,
         `[${'1'.repeat(5_000)}]`,
         `["${long}\\u0000"]`,

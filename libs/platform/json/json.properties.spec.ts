@@ -61,9 +61,13 @@ function spelt(tree: Node, choices: readonly number[]): string {
   let turn = 0;
   const choose = (): number => choices[turn++ % choices.length] ?? 0;
   const gap = (): string => ['', '', '', '', ' ', '\n', '\t\r '][choose()] ?? '';
-  const unit = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
-  const string = (value: string): string =>
-    `"${[...value].map((one) => (choose() > 8 ? Array.from({ length: one.length }, (_, at) => unit(one.charCodeAt(at))).join('') : JSON.stringify(one).slice(1, -1))).join('')}"`;
+  const escaped = (character: string): string =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join('');
+  const character = (one: string): string => (choose() > 8 ? escaped(one) : JSON.stringify(one).slice(1, -1));
+  const string = (value: string): string => `"${Array.from(value, character).join('')}"`;
   const write = (part: Node): string => {
     if (part.kind === 'array') return `[${gap()}${part.items.map(write).join(`${gap()},${gap()}`)}${gap()}]`;
     if (part.kind === 'object') {

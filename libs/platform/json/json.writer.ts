@@ -125,9 +125,7 @@ function drafted(value: unknown, replacer?: Replacer): Draft | undefined {
 
 function joined({ parts, embedded }: Draft): string {
   let text = parts[0] ?? '';
-  for (let place = 0; place < embedded.length; place++) {
-    text += embedded[place] + (parts[place + 1] ?? '');
-  }
+  for (const [place, part] of embedded.entries()) text += part + (parts[place + 1] ?? '');
   return text;
 }
 
@@ -154,7 +152,8 @@ function checkNumbers(value: unknown, name: string): void {
   for (const member in value) checkNumbers((value as Record<string, unknown>)[member], member);
 }
 
-function hasToJson(value: object): value is { toJSON(): unknown } {
+/** Whether `JSON.stringify` would take what the object's own method answers in its place. */
+export function hasToJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
