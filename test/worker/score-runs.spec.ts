@@ -63,7 +63,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(Date.parse(finished.started_at)).toBeLessThanOrEqual(Date.parse(finished.finished_at));
     const scores = await on.resultsOf(run.score_run_id);
     const byTrace = new Map(scores.map((one) => [one.trace_id, one.score]));
-    expect(results.map((result) => byTrace.get(result.trace_id))).toEqual([1, 0]);
+    expect(results.map((result: any) => byTrace.get(result.trace_id))).toEqual([1, 0]);
     expect(scores[0]).toMatchObject({
       score_id: expect.stringMatching(/^score_/),
       score_run_id: run.score_run_id,

@@ -1,13 +1,17 @@
 import { RawJson, toJsonText } from '#platform/json';
-import { compileJsonSchema } from '#platform/json-schema';
+import { compileJsonSchema, SchemaRefused } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
 
 /** Takes a schema that a client gave: 400 when it is not a usable JSON Schema (2020-12). */
 export function checkSchema(schema: object | null, pointer: string): RawJson | null {
   if (schema === null) return null;
-  const compiled = compileJsonSchema(schema);
-  if ('error' in compiled) throw problem.invalidFields([{ pointer, detail: compiled.error }]);
+  try {
+    compileJsonSchema(schema);
+  } catch (error) {
+    if (!(error instanceof SchemaRefused)) throw error;
+    throw problem.invalidFields([{ pointer: `${pointer}${error.pointer}`, detail: error.message }]);
+  }
   return new RawJson(toJsonText(schema));
 }
 
@@ -24,9 +28,7 @@ export function schemaFaults(
 
 function faultsOf(schema: RawJson | null, value: unknown, pointer: string): FieldError[] {
   if (schema === null) return [];
-  const compiled = compileJsonSchema(schema.parse() as object);
-  if ('error' in compiled) return [];
-  return compiled
+  return compileJsonSchema(schema.parse())
     .validate(value)
     .map((fault) => ({ pointer: `${pointer}${fault.pointer}`, detail: fault.detail }));
 }
