@@ -69,7 +69,13 @@ export class ApiClient {
     });
     const content = parsed(answer, await answer.text());
     const { status } = answer;
-    this.observe?.({ method, url: path, status, contentType: answer.headers.get('content-type'), body: content });
+    this.observe?.({
+      method,
+      url: path,
+      status,
+      contentType: answer.headers.get('content-type'),
+      body: content,
+    });
     return { status, headers: answer.headers, body: content as Body };
   }
 }

@@ -9,5 +9,6 @@ export {
   type TestDatabase,
   type TestDatabaseServer,
 } from './test-database';
-export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';
+export { TcpProxy } from './tcp-proxy';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
+export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';

@@ -21,7 +21,7 @@ export class TestIssuer {
 
   static async create(
     issuer = 'https://idp.test',
-    { audience = 'test-api', algorithm = 'ES256', kid = randomUUID() } = {},
+    { audience = 'test-api', algorithm = 'ES256', kid = randomUUID() as string } = {},
   ): Promise<TestIssuer> {
     const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
     const publicJwk = { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' };

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestApp, newOrganization, TcpProxy, type TestApp, createTestDatabase } from '#testing';
+import { ME } from './authentication.harness';
+
+/** Waits until something holds; what should hold soon, and at a time that nobody knows. */
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(20);
+}
+
+describe('what is remembered of tokens and keys', () => {
+  let one: TestApp;
+  let other: TestApp;
+
+  beforeAll(async () => {
+    one = await createTestApp({ env: { AUTH_CACHE_SECONDS: '60' } });
+    // a second process of the same service: nothing but the database and the configuration is shared
+    other = await createTestApp({ databaseUrl: one.databaseUrl, issuer: one.issuer, env: one.env });
+  });
+  afterAll(async () => {
+    await other.close();
+    await one.close();
+  });
+
+  const codeIn = async (app: TestApp, token: string): Promise<string> => {
+    const { status, body } = await app.api(token).get(ME);
+    return status === 200 ? 'ok' : (body as { code: string }).code;
+  };
+
+  it('saves the database: a second request asks it nothing about the account', async () => {
+    const org = await newOrganization(one);
+    const token = await org.tokenOf('someone');
+    expect(await codeIn(one, token)).toBe('ok');
+    await one.database.query(`UPDATE users SET status = 'suspended' WHERE org_id = $1`, [org.orgId]);
+    expect(await codeIn(one, token)).toBe('ok');
+  });
+
+  it('is forgotten at once in the process that suspends, and as soon as it hears of it in the others', async () => {
+    const org = await newOrganization(one);
+    const admin = one.api(await org.token('admin'));
+    const { key, serviceAccountId } = await org.serviceAccount('viewer');
+    const person = await org.tokenOf('someone');
+    for (const app of [one, other]) {
+      expect(await codeIn(app, key)).toBe('ok');
+      expect(await codeIn(app, person)).toBe('ok');
+    }
+    const suspended = { status: 'suspended' };
+    expect((await admin.patch(`/registry/v1/service-accounts/${serviceAccountId}`, suspended)).status).toBe(
+      200,
+    );
+    expect((await admin.patch('/registry/v1/users/someone', suspended)).status).toBe(200);
+    expect(await codeIn(one, key)).toBe('account_suspended');
+    expect(await codeIn(one, person)).toBe('account_suspended');
+    await eventually(async () => (await codeIn(other, key)) === 'account_suspended');
+    await eventually(async () => (await codeIn(other, person)) === 'account_suspended');
+  });
+
+  it('is forgotten when a key or a token is revoked', async () => {
+    const org = await newOrganization(one);
+    const admin = one.api(await org.token('admin'));
+    const { key, keyId, serviceAccountId } = await org.serviceAccount('viewer');
+    const token = await org.tokenOf('someone');
+    for (const app of [one, other]) {
+      expect(await codeIn(app, key)).toBe('ok');
+      expect(await codeIn(app, token)).toBe('ok');
+    }
+    await admin.post(`/registry/v1/service-accounts/${serviceAccountId}/keys/${keyId}/revoke`);
+    await admin.post('/registry/v1/tokens/revoke', { token });
+    expect(await codeIn(one, key)).toBe('invalid_api_key');
+    expect(await codeIn(one, token)).toBe('token_rejected');
+    await eventually(async () => (await codeIn(other, key)) === 'invalid_api_key');
+    await eventually(async () => (await codeIn(other, token)) === 'token_rejected');
+  });
+
+  it('does not keep a new workspace from its maker, in whichever process', async () => {
+    const org = await newOrganization(one);
+    const { key } = await org.serviceAccount('owner');
+    expect(await codeIn(other, key)).toBe('ok');
+    const made = await one.api(key).post('/registry/v1/workspaces', { name: 'new' });
+    const path = made.headers.get('location')!;
+    expect((await one.api(key).get(path)).status).toBe(200);
+    await eventually(async () => (await other.api(key).get(path)).status === 200);
+  });
+
+  it('ends after the time that is configured, also where nobody told of a change', async () => {
+    const short = await createTestApp({ env: { AUTH_CACHE_SECONDS: '1' } });
+    try {
+      const org = await newOrganization(short);
+      const token = await org.tokenOf('someone');
+      expect(await codeIn(short, token)).toBe('ok');
+      await short.database.query(`UPDATE users SET status = 'suspended' WHERE org_id = $1`, [org.orgId]);
+      await eventually(async () => (await codeIn(short, token)) === 'account_suspended');
+    } finally {
+      await short.close();
+    }
+  });
+});
+
+describe('a database that cannot be reached', () => {
+  it('makes authentication unavailable, but for those that are remembered', async () => {
+    const database = await createTestDatabase();
+    const proxy = await TcpProxy.to(database.url);
+    const app = await createTestApp({ databaseUrl: proxy.url, env: { AUTH_CACHE_SECONDS: '60' } });
+    try {
+      const org = await newOrganization(app);
+      const known = await org.serviceAccount('viewer');
+      const unknown = await org.serviceAccount('viewer');
+      const token = await org.token('viewer');
+      expect((await app.api(known.key).get('/registry/v1/org')).status).toBe(200);
+      proxy.cut();
+      for (const credential of [unknown.key, token]) {
+        const answer = await app.api(credential).get('/registry/v1/org');
+        expect(answer.status).toBe(503);
+        expect(answer.body).toMatchObject({ code: 'auth_unavailable' });
+        expect(answer.headers.get('retry-after')).toBe('1');
+      }
+      const remembered = await app.api(known.key).get('/registry/v1/org');
+      expect(remembered.body).toMatchObject({ status: 503, code: 'service_unavailable' });
+      const exchange = await app.api().post('/registry/v1/tokens', { api_key: known.key });
+      expect(exchange.body).toMatchObject({ status: 503, code: 'auth_unavailable' });
+      expect((await app.api('x.y.z').get('/registry/v1/org')).body).toMatchObject({
+        code: 'token_malformed',
+      });
+      proxy.restore();
+      expect((await app.api(token).get('/registry/v1/org')).status).toBe(200);
+    } finally {
+      await app.close();
+      await proxy.close();
+      await database.drop();
+    }
+  });
+
+  it('that was lost to those who listen for changes is listened to again', async () => {
+    const database = await createTestDatabase();
+    const proxy = await TcpProxy.to(database.url);
+    const one = await createTestApp({ databaseUrl: database.url, env: { AUTH_CACHE_SECONDS: '60' } });
+    const env = { ...one.env, DATABASE_URL: proxy.url };
+    const other = await createTestApp({ databaseUrl: proxy.url, issuer: one.issuer, env });
+    try {
+      const org = await newOrganization(one);
+      const { key, keyId, serviceAccountId } = await org.serviceAccount('viewer');
+      proxy.cut();
+      proxy.restore();
+      expect((await other.api(key).get(ME)).status).toBe(200);
+      const admin = one.api(await org.token('admin'));
+      await admin.post(`/registry/v1/service-accounts/${serviceAccountId}/keys/${keyId}/revoke`);
+      await eventually(async () => (await other.api(key).get(ME)).status === 401);
+    } finally {
+      await other.close();
+      await one.close();
+      await proxy.close();
+      await database.drop();
+    }
+  });
+});

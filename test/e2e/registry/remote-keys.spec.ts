@@ -1,0 +1,104 @@
+import { createTestApp, newOrganization, type TestApp, TestIssuer, type TestOrganization } from '#testing';
+import { ME } from './authentication.harness';
+import { JwksServer } from './jwks-server';
+
+describe('keys of an issuer that are fetched', () => {
+  let server: JwksServer;
+  let idp: TestIssuer;
+  let app: TestApp;
+  let org: TestOrganization;
+
+  /** Each test has an application that has fetched nothing yet. */
+  beforeEach(async () => {
+    server = await JwksServer.start();
+    idp = await TestIssuer.create('https://remote.test');
+    server.keys = [idp.publicJwk];
+    app = await createTestApp({
+      env: { AUTH_CACHE_SECONDS: '0' },
+      issuers: [idp.entry({ jwks: undefined, jwks_uri: server.url })],
+    });
+    org = await newOrganization(app);
+  });
+  afterEach(async () => {
+    await app.close();
+    await server.stop();
+  });
+
+  const codeOf = async (from: TestIssuer): Promise<string> => {
+    const token = await from.issueToken({ sub: 'u', user_id: 'u', org_id: org.orgId });
+    const { status, body } = await app.api(token).get(ME);
+    return status === 200 ? 'ok' : (body as { code: string }).code;
+  };
+
+  it('are fetched once, however many requests come at once', async () => {
+    const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(idp)));
+    expect(new Set(codes)).toEqual(new Set(['ok']));
+    expect(await codeOf(idp)).toBe('ok');
+    expect(server.asked).toBe(1);
+  });
+
+  it('may be changed by the issuer: the new key is accepted at once, the old one no more', async () => {
+    expect(await codeOf(idp)).toBe('ok');
+    const next = await TestIssuer.create(idp.issuer);
+    server.keys = [next.publicJwk];
+    expect(await codeOf(next)).toBe('ok');
+    expect(await codeOf(idp)).toBe('unknown_key');
+  });
+
+  it('cannot be made to be fetched again and again by tokens that name unknown ones', async () => {
+    expect(await codeOf(idp)).toBe('ok');
+    const forger = () => TestIssuer.create(idp.issuer);
+    const codes = await Promise.all(Array.from({ length: 10 }, async () => codeOf(await forger())));
+    expect(new Set(codes)).toEqual(new Set(['unknown_key']));
+    expect(server.asked).toBe(2);
+  });
+
+  it('go on being used while the issuer is out of reach', async () => {
+    expect(await codeOf(idp)).toBe('ok');
+    await server.stop();
+    expect(await codeOf(idp)).toBe('ok');
+    expect(await codeOf(await TestIssuer.create(idp.issuer))).toBe('unknown_key');
+    expect(await codeOf(idp)).toBe('ok');
+  });
+
+  it.each<[string, (server: JwksServer) => void | Promise<void>]>([
+    ['is out of reach', (one) => one.stop()],
+    ['answers an error', (one) => void (one.answer = (_, response) => response.writeHead(500).end('{}'))],
+    ['answers garbage', (one) => void (one.answer = (_, response) => response.end('<html>'))],
+    ['answers no key set', (one) => void (one.answer = (_, response) => response.end('{"keys":5}'))],
+    ['breaks off', (one) => void (one.answer = (_, response) => response.destroy())],
+  ])('make authentication unavailable when the issuer %s and none are at hand', async (_, fail) => {
+    await fail(server);
+    const token = await idp.issueToken({ sub: 'u', user_id: 'u', org_id: org.orgId });
+    const answer = await app.api(token).get(ME);
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({ code: 'auth_unavailable' });
+    expect(answer.headers.get('retry-after')).toBe('1');
+    // other issuers are no worse off
+    expect((await app.api(await org.token('viewer')).get(ME)).status).toBe(200);
+  });
+
+  it('leave a token that fails before them its own code while they are out of reach', async () => {
+    await server.stop();
+    const token = await idp.issueToken({ sub: 'u' }, { header: { typ: 'id+jwt' } });
+    expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+  });
+});
+
+describe('a start', () => {
+  it('is stopped by an issuer that does not hold, and told which and why', async () => {
+    const idp = await TestIssuer.create('https://remote.test');
+    const start = (entry: Record<string, unknown>) => createTestApp({ issuers: [entry] });
+    await expect(start(idp.entry({ algorithms: ['HS256'] }))).rejects.toThrow('AUTH_ISSUERS[1].algorithms');
+    await expect(start(idp.entry({ org_ids: undefined }))).rejects.toThrow('AUTH_ISSUERS[1].org_ids');
+    const broken = { keys: [{ ...idp.publicJwk, x: 'AAAA' }] };
+    await expect(start(idp.entry({ jwks: broken }))).rejects.toThrow('AUTH_ISSUERS[1].jwks');
+    await expect(start(idp.entry({ issuer: 'agent-registry-service' }))).rejects.toThrow(
+      "AUTH_ISSUERS[1].issuer: is this service's own",
+    );
+  });
+
+  it('is stopped without SECRETS_KEY, and told that it is missing', async () => {
+    await expect(createTestApp({ env: { SECRETS_KEY: '' } })).rejects.toThrow('SECRETS_KEY is required');
+  });
+});
