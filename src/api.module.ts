@@ -4,6 +4,7 @@ import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
+import { JobsModule } from '#platform/jobs';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
@@ -23,6 +24,7 @@ export class ApiModule {
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        JobsModule.forRoot(),
         AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,

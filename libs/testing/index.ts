@@ -11,3 +11,4 @@ export {
 } from './test-database';
 export { TcpProxy } from './tcp-proxy';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
+export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';

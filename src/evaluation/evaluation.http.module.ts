@@ -4,6 +4,9 @@ import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
 import { RecordController } from './records/record.controller';
 import { ResultController } from './results/result.controller';
+import { ScorerController } from './scorers/scorer.controller';
+import { ScoreRunController } from './scoring/score-run.controller';
+import { ScoringController } from './scoring/scoring.controller';
 import { ExperimentTraceController } from './traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */
@@ -15,6 +18,9 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     ExperimentController,
     ResultController,
     ExperimentTraceController,
+    ScorerController,
+    ScoringController,
+    ScoreRunController,
   ],
 })
 export class EvaluationHttpModule {}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -19,6 +20,27 @@ import { CaseRules } from './results/case-rules';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { CodeEngine } from './scorers/code-engine';
+import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
+import { ScorerEntity } from './scorers/scorer.entity';
+import { ScorerRepository } from './scorers/scorer.repository';
+import { ScorerService } from './scorers/scorer.service';
+import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
+import { CandidateSource } from './scoring/candidate-source';
+import { JudgeBackends } from './scoring/judge-backends';
+import { RunWorkRepository } from './scoring/run-work.repository';
+import { SCORE_RUN } from './scoring/score-run.job';
+import { ScoreRunRepository } from './scoring/score-run.repository';
+import { ScoreRunService } from './scoring/score-run.service';
+import { ScoringRunner } from './scoring/scoring-runner';
+import { ScoringService } from './scoring/scoring.service';
+import { ScoringWork } from './scoring/scoring-work';
+import { SelectionRepository } from './scoring/selection.repository';
+import { SubjectBuilder } from './scoring/subject-builder';
+import { SubjectRepository } from './scoring/subject.repository';
+import { TargetScorer } from './scoring/target-scorer';
+import { TargetSelector } from './scoring/target-selector';
+import { WorkerSlots } from './scoring/worker-slots';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 
@@ -32,6 +54,23 @@ const SERVICES = [
   ResultService,
   CaseRules,
   ExperimentTraceService,
+  ScorerService,
+  ScorerDefinitions,
+  CodeEngine,
+];
+
+const SCORING = [
+  { provide: AgentSessions, useClass: NoAgentSessions },
+  CandidateSource,
+  JudgeBackends,
+  ScoreRunService,
+  ScoringRunner,
+  ScoringService,
+  ScoringWork,
+  SubjectBuilder,
+  TargetScorer,
+  TargetSelector,
+  WorkerSlots,
 ];
 
 const REPOSITORIES = [
@@ -42,15 +81,21 @@ const REPOSITORIES = [
   ResultRepository,
   CaseRepository,
   ExperimentTraceRepository,
+  ScorerRepository,
+  ScoreRunRepository,
+  RunWorkRepository,
+  SelectionRepository,
+  SubjectRepository,
 ];
 
-/** Evaluation: datasets, records, experiments, results, traces. Its logic, for the API and the worker alike. */
+/** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */
 @Module({
   imports: [
     TelemetryModule,
-    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity]),
+    JobsModule.register(SCORE_RUN),
+    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
   ],
-  providers: [...SERVICES, ...REPOSITORIES],
-  exports: [...SERVICES, ...REPOSITORIES],
+  providers: [...SERVICES, ...SCORING, ...REPOSITORIES],
+  exports: [...SERVICES, ...SCORING, ...REPOSITORIES],
 })
 export class EvaluationModule {}

@@ -1,7 +1,10 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export {
+  type SelectionPage,
+  type SessionRef,
   type SpanRow,
+  type TraceRef,
   type TraceRow,
   type TraceSelection,
   TraceStore,

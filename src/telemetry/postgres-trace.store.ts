@@ -7,7 +7,10 @@ import type { ListQueryDto, RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { ModelPrices } from './model-prices';
 import {
+  type SelectionPage,
+  type SessionRef,
   type SpanRow,
+  type TraceRef,
   type TraceRow,
   type TraceSelection,
   TraceStore,
@@ -99,6 +102,22 @@ export class PostgresTraceStore extends TraceStore {
 
   override sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
     return this.read(() => this.traces.ofSession(scope, sessionId, limit));
+  }
+
+  override traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
+    return this.read(() => this.traces.refs(scope, selection, page));
+  }
+
+  override sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
+    return this.read(() => this.traces.sessionRefs(scope, selection, page));
+  }
+
+  override countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number> {
+    return this.read(() => this.traces.countSelected(scope, selection, 'trace_id'));
+  }
+
+  override countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number> {
+    return this.read(() => this.traces.countSelected(scope, selection, 'session_id'));
   }
 
   /** Gives a read its time. What runs on afterwards is ended by the statement timeout of the connection. */

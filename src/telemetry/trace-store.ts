@@ -71,6 +71,26 @@ export interface TraceSelection {
   until?: Date;
 }
 
+/** What of a trace is needed to choose it. */
+export interface TraceRef {
+  trace_id: string;
+  session_id: string | null;
+  started_at: Date;
+}
+
+/** What of a session is needed to choose it. */
+export interface SessionRef {
+  session_id: string;
+  /** Start of its last trace that meets the selection. */
+  last_started_at: Date;
+}
+
+/** A part of what a selection comes to. */
+export interface SelectionPage {
+  offset: number;
+  limit: number;
+}
+
 /**
  * Where traces are kept, and what evaluation reads them through; a columnar store could take the place of
  * PostgreSQL behind it. Everything is within the scope's workspace.
@@ -106,4 +126,16 @@ export abstract class TraceStore {
 
   /** The traces of a session by start, at most `limit` of them. */
   abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
+
+  /** The same traces in the same order, without what they contain. */
+  abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;
+
+  /** The same sessions in the same order, each with its time. */
+  abstract sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]>;
+
+  /** How many traces meet all of a selection. */
+  abstract countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number>;
+
+  /** How many sessions have a trace that meets all of a selection. */
+  abstract countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number>;
 }

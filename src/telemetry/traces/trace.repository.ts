@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { BulkColumns, Database, type Tx, Where } from '#platform/db';
-import type { TraceRow, TraceSelection, TraceSummary } from '../trace-store';
+import type {
+  SelectionPage,
+  SessionRef,
+  TraceRef,
+  TraceRow,
+  TraceSelection,
+  TraceSummary,
+} from '../trace-store';
 import type { SpanSource } from './span-record';
 import { MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 
@@ -177,10 +184,44 @@ export class TraceRepository {
     return rows.map((row) => row.session_id);
   }
 
+  refs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
+    const where = selected(scope, selection);
+    return this.database.query<TraceRef>(
+      `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
+       ORDER BY started_at DESC, trace_id DESC ${limited(where, page)}`,
+      where.values,
+    );
+  }
+
+  sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
+    const where = selected(scope, selection).add('session_id IS NOT NULL');
+    return this.database.query<SessionRef>(
+      `SELECT session_id, max(started_at) AS last_started_at FROM traces WHERE ${where.toString()}
+       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC ${limited(where, page)}`,
+      where.values,
+    );
+  }
+
+  async countSelected(
+    scope: Scope,
+    selection: TraceSelection,
+    of: 'trace_id' | 'session_id',
+  ): Promise<number> {
+    const where = selected(scope, selection);
+    const [row] = await this.database.query<{ found: number }>(
+      `SELECT count(DISTINCT ${of}) AS found FROM traces WHERE ${where.toString()}`,
+      where.values,
+    );
+    return row?.found ?? 0;
+  }
+
   ofSession(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(OF_SESSION, [scope.workspaceId, sessionId, limit]);
   }
 }
+
+const limited = (where: Where, { limit, offset }: SelectionPage): string =>
+  `LIMIT ${where.parameter(limit)} OFFSET ${where.parameter(offset)}`;
 
 const selected = (scope: Scope, { trace_ids, session_ids, since, until }: TraceSelection): Where =>
   new Where(scope.key)
