@@ -76,7 +76,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const dataDir = path.resolve(options.dataDir);
   const cluster = clusterDirectory(dataDir);
   const installed = installedBinaries();
-  const user = serverUser(cluster, dataDir);
+  const user = serverUser(cluster);
   mkdirSync(dataDir, { recursive: true, mode: user ? 0o711 : 0o700 });
   if (ephemeral && readdirSync(dataDir).length > 0) {
     throw new Error(`${dataDir} is not empty, and an ephemeral database would remove what is in it.`);
