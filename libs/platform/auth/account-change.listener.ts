@@ -42,9 +42,7 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
     });
-    client.on('notification', ({ payload }) => {
-      if (payload) this.cache.forget(payload);
-    });
+    client.on('notification', ({ payload }) => this.cache.forget(payload ?? ''));
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     this.client = client;

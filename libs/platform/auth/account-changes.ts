@@ -17,7 +17,7 @@ export class AccountChanges {
     private readonly cache: PrincipalCache,
   ) {}
 
-  /** Runs a transaction that changes accounts of one organization. */
+  /** Runs a transaction that changes accounts of one organization. @param orgId empty for platform principals. */
   async within<Result>(orgId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const result = await this.database.transaction(async (tx) => {
       const done = await work(tx);

@@ -48,9 +48,12 @@ export class PrincipalCache {
     return verification;
   }
 
-  /** Drops what is remembered of an organization, because something about its accounts has changed. */
+  /**
+   * Drops what is remembered of an organization, because something about its accounts has changed.
+   * @param orgId empty for platform principals.
+   */
   forget(orgId: string): void {
-    this.forgetWhere((principal) => principal.orgId === orgId);
+    this.forgetWhere((principal) => (principal.orgId ?? '') === orgId);
   }
 
   /** Drops everything. */

@@ -12,6 +12,10 @@ export interface CurrentKey extends Pick<SigningKeyEntity, 'kid' | 'private_jwk'
   due: boolean;
 }
 
+/**
+ * Times are those of the clock and not of the transaction (`now()`): whoever waited for the lock must see the key that
+ * was made meanwhile.
+ */
 @Injectable()
 export class SigningKeyRepository {
   constructor(private readonly database: Database) {}
@@ -19,9 +23,9 @@ export class SigningKeyRepository {
   /** @param days for which a key should sign. */
   async findCurrent(days: number, on: SqlExecutor = this.database): Promise<CurrentKey | null> {
     const [row] = await on.query<CurrentKey>(
-      `SELECT kid, private_jwk, signs_until IS NULL AND signs_from < now() - $1 * interval '1 day' AS due
+      `SELECT kid, private_jwk, signs_until IS NULL AND signs_from < clock_timestamp() - $1 * interval '1 day' AS due
        FROM signing_keys
-       WHERE signs_from <= now() AND (signs_until IS NULL OR signs_until > now())
+       WHERE signs_from <= clock_timestamp() AND (signs_until IS NULL OR signs_until > clock_timestamp())
        ORDER BY signs_from DESC, kid LIMIT 1`,
       [days],
     );
@@ -32,7 +36,7 @@ export class SigningKeyRepository {
   async findPublic(graceSeconds: number): Promise<JWK[]> {
     const rows = await this.database.query<{ public_jwk: JWK }>(
       `SELECT public_jwk FROM signing_keys
-       WHERE signs_until IS NULL OR signs_until > now() - $1 * interval '1 second'
+       WHERE signs_until IS NULL OR signs_until > clock_timestamp() - $1 * interval '1 second'
        ORDER BY signs_from DESC, kid`,
       [graceSeconds],
     );
@@ -55,15 +59,15 @@ export class SigningKeyRepository {
     graceSeconds: number,
   ): Promise<void> {
     await tx.query(
-      `UPDATE signing_keys SET signs_until = now() + $1 * interval '1 second' WHERE signs_until IS NULL`,
+      `UPDATE signing_keys SET signs_until = clock_timestamp() + $1 * interval '1 second' WHERE signs_until IS NULL`,
       [afterSeconds],
     );
     await tx.query(
       `INSERT INTO signing_keys (kid, public_jwk, private_jwk, signs_from)
-       VALUES ($1, $2, $3, now() + $4 * interval '1 second')`,
+       VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')`,
       [key.kid, JSON.stringify(key.publicJwk), key.sealed, afterSeconds],
     );
-    await tx.query(`DELETE FROM signing_keys WHERE signs_until < now() - $1 * interval '1 second'`, [
+    await tx.query(`DELETE FROM signing_keys WHERE signs_until < clock_timestamp() - $1 * interval '1 second'`, [
       graceSeconds,
     ]);
   }

@@ -1,0 +1,269 @@
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { ME } from './authentication.harness';
+
+const TOKENS = '/registry/v1/tokens';
+const REVOKE = '/registry/v1/tokens/revoke';
+
+interface TokenBody {
+  access_token: string;
+  token_type: string;
+  expires_in: number;
+}
+
+describe('the exchange of a key for a token', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { PUBLIC_URL: 'https://registry.test/' } });
+    org = await newOrganization(app);
+  });
+  afterAll(() => app.close());
+
+  const basic = (id: string, secret: string) => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+  });
+  const form = (members: Record<string, string>) => new URLSearchParams(members);
+  const grant = { grant_type: 'client_credentials' };
+
+  it('takes the key as OAuth 2 clients send it, and as JSON', async () => {
+    const { key, serviceAccountId } = await org.serviceAccount('viewer');
+    const named = { client_id: serviceAccountId, client_secret: key };
+    for (const [body, headers] of [
+      [form({ ...grant, ...named })],
+      [form({ ...grant, client_secret: key })],
+      [form(grant), basic(serviceAccountId, key)],
+      [form(grant), basic('', key)],
+      [form(grant), { authorization: `Bearer ${key}` }],
+      [{ ...grant, ...named }],
+      [{ ...grant, api_key: key }],
+      [{ api_key: key }],
+    ] as [unknown, Record<string, string>?][]) {
+      const answer = await app.api().post<TokenBody>(TOKENS, body, headers);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({
+        access_token: expect.any(String) as string,
+        token_type: 'Bearer',
+        expires_in: 3600,
+      });
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const me = await app.api(answer.body.access_token).get(ME);
+      expect(me.body).toMatchObject({ principal: { principal_id: serviceAccountId } });
+    }
+  });
+
+  it('gives a token that others can verify by the published keys', async () => {
+    const { key, serviceAccountId } = await org.serviceAccount('admin');
+    const { body } = await app.api().post<TokenBody>(TOKENS, { api_key: key });
+    const keys = createRemoteJWKSet(new URL(`${app.url}/.well-known/jwks.json`));
+    const { payload, protectedHeader } = await jwtVerify(body.access_token, keys, {
+      issuer: 'https://registry.test',
+      audience: 'public-api',
+      algorithms: ['ES256'],
+    });
+    expect(protectedHeader).toMatchObject({ typ: 'at+jwt' });
+    expect(payload).toMatchObject({
+      sub: serviceAccountId,
+      org_id: org.orgId,
+      service_account_id: serviceAccountId,
+      principal_type: 'service_account',
+    });
+    expect(payload.exp! - payload.iat!).toBe(3600);
+  });
+
+  it('publishes public keys only', async () => {
+    const answer = await app.api().get<{ keys: Record<string, unknown>[] }>('/.well-known/jwks.json');
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(answer.body.keys.length).toBeGreaterThan(0);
+    for (const key of answer.body.keys) {
+      expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+    }
+  });
+
+  it('gives a token that never outlives its key', async () => {
+    const { serviceAccountId } = await org.serviceAccount('viewer');
+    const admin = app.api(await org.token('owner'));
+    const made = await admin.post<{ key: string }>(`/registry/v1/service-accounts/${serviceAccountId}/keys`, {
+      name: 'short',
+      expires_at: new Date(Date.now() + 60_000).toISOString(),
+    });
+    const { body } = await app.api().post<TokenBody>(TOKENS, { api_key: made.body.key });
+    expect(body.expires_in).toBeLessThanOrEqual(60);
+    expect(decodeJwt(body.access_token).exp! * 1000).toBeLessThanOrEqual(Date.now() + 60_000);
+  });
+
+  it('gives a token whose roles are those stored at the time it is used', async () => {
+    const { key, serviceAccountId } = await org.serviceAccount('editor');
+    const { body } = await app.api().post<TokenBody>(TOKENS, { api_key: key });
+    const admin = app.api(await org.token('owner'));
+    await admin.patch(`/registry/v1/service-accounts/${serviceAccountId}`, { roles: ['viewer'] });
+    expect((await app.api(body.access_token).get(ME)).body).toMatchObject({ roles: ['viewer'] });
+  });
+
+  it.each<[string, (key: string) => [unknown, Record<string, string>?], number, string]>([
+    ['no key', () => [form(grant)], 400, 'invalid_request'],
+    ['no grant', (key) => [form({ client_secret: key })], 400, 'invalid_request'],
+    ['another grant', (key) => [{ grant_type: 'password', api_key: key }], 400, 'invalid_request'],
+    ['the key twice', (key) => [{ ...grant, api_key: key, client_secret: key }], 400, 'invalid_request'],
+    ['the key twice, once by Basic', (key) => [{ api_key: key }, basic('', key)], 400, 'invalid_request'],
+    [
+      'two client ids',
+      (key) => [form({ ...grant, client_id: 'a' }), basic('b', key)],
+      400,
+      'invalid_request',
+    ],
+    [
+      'a parameter twice',
+      (key) => [new URLSearchParams(`grant_type=client_credentials&client_secret=${key}&client_secret=x`)],
+      400,
+      'invalid_request',
+    ],
+    ['no object', () => ['[]'], 400, 'invalid_request'],
+    ['what is not JSON', () => ['{'], 400, 'invalid_request'],
+    ['a key that is no text', () => [{ api_key: 5 }], 400, 'invalid_request'],
+    ['another media type', () => ['x', { 'content-type': 'text/plain' }], 415, 'unsupported_media_type'],
+    ['an unknown key', () => [{ api_key: `rsk_${'x'.repeat(43)}` }], 401, 'invalid_api_key'],
+    ['what is no key', () => [{ api_key: 'x.y.z' }], 401, 'invalid_api_key'],
+    [
+      "another's client id",
+      (key) => [{ ...grant, client_id: 'sva_other', client_secret: key }],
+      401,
+      'invalid_api_key',
+    ],
+    ['a body that is too large', () => [form({ ...grant, x: 'y'.repeat(40_000) })], 413, 'payload_too_large'],
+  ])('refuses %s', async (_, make, status, code) => {
+    const { key } = await org.serviceAccount('viewer');
+    const answer = await app.api().post(TOKENS, ...make(key));
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ code });
+    if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  });
+
+  it('does not exchange a token for a longer one', async () => {
+    const { key } = await org.serviceAccount('viewer');
+    const { body } = await app.api().post<TokenBody>(TOKENS, { api_key: key });
+    const again = await app.api().post(TOKENS, { api_key: body.access_token });
+    expect(again.body).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('keeps no answer for a repeat, because it is a secret', async () => {
+    const { key } = await org.serviceAccount('viewer');
+    const once = { 'idempotency-key': 'again' };
+    const [first, second] = [
+      await app.api().post<TokenBody>(TOKENS, { api_key: key }, once),
+      await app.api().post<TokenBody>(TOKENS, { api_key: key }, once),
+    ];
+    expect(second.headers.get('idempotency-replayed')).toBeNull();
+    expect(second.body.access_token).not.toBe(first.body.access_token);
+  });
+
+  it('asks the database each time, so that a revoked key yields nothing more', async () => {
+    const { key, keyId } = await org.serviceAccount('viewer');
+    expect((await app.api(key).get(ME)).status).toBe(200);
+    await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE key_id = $1', [keyId]);
+    const answer = await app.api().post(TOKENS, { api_key: key });
+    expect(answer.body).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  describe('and its tokens', () => {
+    const exchange = async (key: string): Promise<string> =>
+      (await app.api().post<TokenBody>(TOKENS, { api_key: key })).body.access_token;
+
+    it('are worth nothing once their key is revoked', async () => {
+      const { key, keyId, serviceAccountId } = await org.serviceAccount('viewer');
+      const token = await exchange(key);
+      expect((await app.api(token).get(ME)).status).toBe(200);
+      const admin = app.api(await org.token('admin'));
+      await admin.post(`/registry/v1/service-accounts/${serviceAccountId}/keys/${keyId}/revoke`);
+      expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+    });
+
+    it('can be revoked by whoever they belong to, as a form and as JSON, and again', async () => {
+      const { key } = await org.serviceAccount('runtime');
+      for (const body of [(token: string) => form({ token }), (token: string) => ({ token })]) {
+        const token = await exchange(key);
+        expect((await app.api(token).get(ME)).status).toBe(200);
+        const revoked = await app.api(key).post(REVOKE, body(token));
+        expect(revoked.status).toBe(200);
+        expect(revoked.body).toMatchObject({
+          issuer: 'https://registry.test',
+          jti: decodeJwt(token).jti,
+        });
+        expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+      }
+    });
+
+    it('can revoke themselves, by their jti too', async () => {
+      const { key } = await org.serviceAccount('runtime');
+      const [one, other] = [await exchange(key), await exchange(key)];
+      expect((await app.api(one).post(REVOKE, { token: one })).status).toBe(200);
+      expect((await app.api(other).post(REVOKE, { jti: decodeJwt(other).jti })).status).toBe(200);
+      for (const token of [one, other]) {
+        expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+      }
+    });
+
+    it('of others can be revoked by an admin and by nobody less', async () => {
+      const { key } = await org.serviceAccount('runtime');
+      const [token, another] = [await exchange(key), await exchange(key)];
+      const editor = app.api(await org.token('editor', 'publisher'));
+      expect((await editor.post(REVOKE, { token })).body).toMatchObject({
+        status: 403,
+        code: 'access_denied',
+      });
+      expect((await editor.post(REVOKE, { jti: decodeJwt(token).jti })).status).toBe(403);
+      expect((await app.api(token).get(ME)).status).toBe(200);
+      const admin = app.api(await org.token('admin'));
+      expect((await admin.post(REVOKE, { token })).status).toBe(200);
+      expect((await admin.post(REVOKE, { jti: decodeJwt(another).jti })).status).toBe(200);
+      for (const gone of [token, another]) {
+        expect((await app.api(gone).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+      }
+    });
+
+    it('of foreign issuers can be revoked too, by what is sent or by issuer and jti', async () => {
+      const admin = app.api(await org.token('admin'));
+      const [one, other] = [await org.token('viewer'), await org.token('viewer')];
+      expect((await admin.post(REVOKE, { token: one })).status).toBe(200);
+      const named = { issuer: 'https://idp.test', jti: decodeJwt(other).jti };
+      const byName = await admin.post(REVOKE, named);
+      expect(byName.body).toEqual({ ...named, expires_at: null });
+      for (const token of [one, other]) {
+        expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+      }
+    });
+
+    it('of another organization cannot be revoked, not even by guessing their jti', async () => {
+      const stranger = await newOrganization(app);
+      const token = await exchange((await org.serviceAccount('viewer')).key);
+      const owner = app.api(await stranger.token('owner'));
+      expect((await owner.post(REVOKE, { token })).body).toMatchObject({ code: 'invalid_request' });
+      expect((await owner.post(REVOKE, { jti: decodeJwt(token).jti })).status).toBe(200);
+      expect((await app.api(token).get(ME)).status).toBe(200);
+    });
+
+    it('of a platform principal can be revoked by itself', async () => {
+      const token = await app.issuer.issueToken({ sub: 'operator', principal_type: 'platform' });
+      expect((await app.api(token).post(REVOKE, { token })).status).toBe(200);
+      expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+    });
+
+    it.each<[string, unknown]>([
+      ['nothing', {}],
+      ['both', { token: 'x.y.z', jti: 'x' }],
+      ['what is no token', { token: 'x.y.z' }],
+      ['a key', { token: `rsk_${'x'.repeat(43)}` }],
+      ['a number', { jti: 5 }],
+    ])('are not revoked by naming %s', async (_, body) => {
+      const answer = await app.api(await org.token('admin')).post(REVOKE, body);
+      expect(answer.body).toMatchObject({ status: 400, code: 'invalid_request' });
+    });
+
+    it('without a jti cannot be revoked, which is said', async () => {
+      const token = await org.tokenOf('someone', { jti: undefined });
+      const answer = await app.api(token).post<{ detail: string }>(REVOKE, { token });
+      expect(answer.status).toBe(400);
+      expect(answer.body.detail).toContain('has no jti');
+    });
+  });
+});
