@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
@@ -45,6 +46,7 @@ import { ExperimentTraceRepository } from './traces/experiment-trace.repository'
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 
 const SERVICES = [
+  DatasetSchemas,
   DatasetService,
   RecordService,
   RecordBulkService,
