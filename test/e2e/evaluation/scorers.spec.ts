@@ -1,4 +1,10 @@
-import { type ApiClient, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
 
 const SCRIPT = { language: 'javascript', source: 'function score({ output }) { return output === 1; }' };
 const JUDGE = { prompt: 'Is {{output}} right?', output: { type: 'boolean' } };
@@ -89,7 +95,11 @@ describe('scorers', () => {
     expect(versions.body.items.map((one: any) => one.scorer_version)).toEqual([2, 1]);
     expect(versions.body.page.total).toBe(2);
     const first = await editor.get(`${pathOf(scorer)}/versions/1`);
-    expect(first.body).toMatchObject({ scorer_version: 1, version_id: scorer.version_id, definition: SCRIPT });
+    expect(first.body).toMatchObject({
+      scorer_version: 1,
+      version_id: scorer.version_id,
+      definition: SCRIPT,
+    });
     expect((await editor.get(`${pathOf(scorer)}/versions/3`)).status).toBe(404);
     expect((await editor.get(`${pathOf(scorer)}/versions/x`)).status).toBe(404);
   });
@@ -113,7 +123,10 @@ describe('scorers', () => {
     const stale = await editor.patch(pathOf(scorer), { description: 'second' }, { 'if-match': '"1"' });
     expect(stale.status).toBe(412);
     expect(stale.body.code).toBe('precondition_failed');
-    expect((await editor.get(pathOf(scorer))).body).toMatchObject({ description: 'first', scorer_version: 2 });
+    expect((await editor.get(pathOf(scorer))).body).toMatchObject({
+      description: 'first',
+      scorer_version: 2,
+    });
     expect((await editor.patch(pathOf(scorer), { description: 'x' }, { 'if-match': '*' })).status).toBe(200);
   });
 
@@ -204,7 +217,13 @@ describe('scorers', () => {
       create({
         name: '3',
         scorer_kind: 'llm_judge',
-        definition: { ...JUDGE, output: { type: 'questions', questions }, reasoning: true, samples: 3, temperature: 0.5 },
+        definition: {
+          ...JUDGE,
+          output: { type: 'questions', questions },
+          reasoning: true,
+          samples: 3,
+          temperature: 0.5,
+        },
       }),
       create({ name: '4', scorer_kind: 'human', definition: { ...HUMAN, min_annotations: 2 } }),
     ]);

@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+/**
+ * Drives every operation of the OpenAPI document to each of its successes. The callers hold each answer to the
+ * document; the last test finds the operation that a change added and nobody drove.
+ */
+describe('every operation', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let admin: ApiClient;
+  let evaluator: ApiClient;
+  let workspace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    organization = await newOrganization(app);
+    workspace_id = organization.workspaceId;
+    admin = await organization.member('owner');
+    evaluator = await organization.as('evaluator');
+  });
+  afterAll(() => app.close());
+
+  const expectAll = async (answers: Promise<{ status: number }>[], status: number): Promise<void> => {
+    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual(answers.map(() => status));
+  };
+
+  it('of health and keys answers as documented', async () => {
+    await expectAll(
+      ['/health/live', '/health/ready', '/.well-known/jwks.json'].map((path) => app.api().get(path)),
+      200,
+    );
+  });
+
+  it('of organizations and people answers as documented', async () => {
+    await expectAll([admin.get('/registry/v1/me'), admin.get('/registry/v1/org')], 200);
+    await expectAll([admin.patch('/registry/v1/org', { name: 'Acme' })], 200);
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const platform = app.api(await app.issuer.issueToken(claims));
+    const made = await platform.post('/registry/v1/orgs', { name: 'another' });
+    expect(made.status).toBe(201);
+    await expectAll(
+      [platform.get('/registry/v1/orgs'), platform.get(`/registry/v1/orgs/${made.body.org_id}`)],
+      200,
+    );
+    await expectAll([platform.patch(`/registry/v1/orgs/${made.body.org_id}`, { status: 'suspended' })], 200);
+    const user = await admin.post('/registry/v1/users', {
+      user_id: 'ada',
+      display_name: 'Ada',
+      email: 'ada@example.com',
+    });
+    expect(user.status).toBe(201);
+    await expectAll([admin.get('/registry/v1/users'), admin.get('/registry/v1/users/ada')], 200);
+    await expectAll([admin.patch('/registry/v1/users/ada', { display_name: 'Ada L.' })], 200);
+  });
+
+  it('of workspaces and their members answers as documented', async () => {
+    const made = await admin.post('/registry/v1/workspaces', { name: 'second' });
+    expect(made.status).toBe(201);
+    const path = `/registry/v1/workspaces/${made.body.workspace_id}`;
+    await expectAll([admin.get('/registry/v1/workspaces'), admin.get(path)], 200);
+    await expectAll([admin.patch(path, { description: 'for trials' })], 200);
+    await admin.post('/registry/v1/users', { user_id: 'grace' });
+    const member = `${path}/members/grace`;
+    await expectAll([admin.put(member, { roles: ['viewer'] })], 201);
+    await expectAll([admin.put(member, { roles: ['editor'] })], 200);
+    await expectAll([admin.get(member), admin.get(`${path}/members`)], 200);
+    await expectAll([admin.delete(member)], 204);
+    await expectAll([admin.post(`${path}/archive`)], 200);
+  });
+
+  it('of service accounts, keys and tokens answers as documented', async () => {
+    const made = await admin.post('/registry/v1/service-accounts', {
+      name: 'ci',
+      roles: ['evaluator'],
+      workspace_ids: [workspace_id],
+    });
+    expect(made.status).toBe(201);
+    const path = `/registry/v1/service-accounts/${made.body.service_account_id}`;
+    await expectAll([admin.get('/registry/v1/service-accounts'), admin.get(path)], 200);
+    await expectAll([admin.patch(path, { description: 'runs in CI' })], 200);
+    const key = await admin.post(`${path}/keys`, { name: 'first' });
+    expect(key.status).toBe(201);
+    await expectAll([admin.get(`${path}/keys`), admin.get(`${path}/keys/${key.body.key_id}`)], 200);
+    const token = await app.api().post('/registry/v1/tokens', {
+      grant_type: 'client_credentials',
+      client_id: made.body.service_account_id,
+      client_secret: key.body.key,
+    });
+    expect(token.status).toBe(200);
+    await expectAll([admin.post('/registry/v1/tokens/revoke', { token: token.body.access_token })], 200);
+    await expectAll([admin.post(`${path}/keys/${key.body.key_id}/revoke`)], 200);
+    await expectAll([admin.post(`${path}/archive`)], 200);
+  });
+
+  it('of datasets and records answers as documented', async () => {
+    const made = await evaluator.post('/eval/v1/datasets', { workspace_id, name: 'cases' });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([evaluator.get('/eval/v1/datasets'), evaluator.get(path)], 200);
+    await expectAll([evaluator.patch(path, { description: 'sums' })], 200);
+    const record = await evaluator.post(`${path}/records`, {
+      workspace_id,
+      input: { question: '1 + 1' },
+      expected: 2,
+    });
+    expect(record.status).toBe(201);
+    const recordPath = record.headers.get('location')!;
+    const bulk = await evaluator.post(`${path}/records/bulk`, { workspace_id, items: [{ input: 1 }, {}] });
+    expect(bulk.status).toBe(207);
+    await expectAll([evaluator.patch(recordPath, { expected: 3 })], 200);
+    const reads = [`${path}/records`, recordPath, `${recordPath}/versions`, `${recordPath}/versions/1`];
+    await expectAll(
+      reads.map((one) => evaluator.get(one)),
+      200,
+    );
+    await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    await expectAll([evaluator.post(`${path}/archive`)], 200);
+  });
+
+  it('of experiments, results, traces, scorers and scoring answers as documented', async () => {
+    const experiment = await evaluator.post('/eval/v1/experiments', {
+      workspace_id,
+      name: 'sums',
+      config: { m: 1 },
+    });
+    expect(experiment.status).toBe(201);
+    const path = experiment.headers.get('location')!;
+    await expectAll(
+      [evaluator.post('/eval/v1/experiments', { workspace_id, name: 'sums', resume: true })],
+      200,
+    );
+    await expectAll([evaluator.get('/eval/v1/experiments'), evaluator.get(path)], 200);
+    const traceId = await exportTrace();
+    const result = await evaluator.post(`${path}/results`, {
+      workspace_id,
+      case_id: '1',
+      output: 2,
+      expected: 2,
+      trace_id: traceId,
+      scores: { human: { score: true, comment: 'right' } },
+    });
+    expect(result.status).toBe(201);
+    const bulk = await evaluator.post(`${path}/results/bulk`, {
+      workspace_id,
+      items: [{ case_id: '2' }, { case_id: '1' }],
+    });
+    expect(bulk.status).toBe(207);
+    const reads = [
+      'results',
+      `results/${result.body.result_id}`,
+      'traces',
+      `traces/${traceId}`,
+      `traces/${traceId}/spans`,
+    ];
+    await expectAll(
+      reads.map((one) => evaluator.get(`${path}/${one}`)),
+      200,
+    );
+    await score(experiment.body.experiment_id as string);
+    await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
+    await expectAll([evaluator.post(`${path}/archive`)], 200);
+  });
+
+  /** Exports one trace of two spans by OTLP/JSON. */
+  async function exportTrace(): Promise<string> {
+    const traceId = randomBytes(16).toString('hex');
+    const span = (spanId: string, parentSpanId: string, name: string) => ({
+      traceId,
+      spanId,
+      parentSpanId,
+      name,
+      kind: 1,
+      startTimeUnixNano: '1795132800000000000',
+      endTimeUnixNano: '1795132801000000000',
+      attributes: [{ key: 'gen_ai.request.model', value: { stringValue: 'gpt-4o' } }],
+      events: [{ timeUnixNano: '1795132800500000000', name: 'thought' }],
+    });
+    const spans = [
+      span('00f067aa0ba902b7', '', 'root'),
+      span('00f067aa0ba902b8', '00f067aa0ba902b7', 'child'),
+    ];
+    const answer = await evaluator.post('/telemetry/v1/traces', {
+      resourceSpans: [{ scopeSpans: [{ spans }] }],
+    });
+    expect(answer.status).toBe(200);
+    return traceId;
+  }
+
+  async function score(experimentId: string): Promise<void> {
+    const scorer = await evaluator.post('/eval/v1/scorers', {
+      workspace_id,
+      name: 'exact',
+      scorer_kind: 'code',
+      definition: { language: 'javascript', source: 'function score(s) { return s.output === s.expected; }' },
+    });
+    expect(scorer.status).toBe(201);
+    const path = scorer.headers.get('location')!;
+    await expectAll([evaluator.patch(path, { description: 'equal or not' })], 200);
+    const reads = ['/eval/v1/scorers', path, `${path}/versions`, `${path}/versions/1`];
+    await expectAll(
+      reads.map((one) => evaluator.get(one)),
+      200,
+    );
+    const selection = { experiment_id: experimentId };
+    await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'test' })], 200);
+    await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'preview' })], 200);
+    const run = await evaluator.post(`${path}/score`, selection);
+    expect(run.status).toBe(202);
+    const runPath = run.headers.get('location')!;
+    await expectAll(
+      ['/eval/v1/score-runs', runPath, `${runPath}/results`].map((one) => evaluator.get(one)),
+      200,
+    );
+    await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    await expectAll([evaluator.post(`${path}/archive`)], 200);
+  }
+
+  it('was driven to each of its documented successes', () => {
+    const documented = app.contract.operations.flatMap(({ method, path, responses }) =>
+      Object.keys(responses)
+        .filter((status) => status.startsWith('2'))
+        .map((status) => `${method} ${path} ${status}`),
+    );
+    expect(documented.length).toBeGreaterThan(60);
+    expect(documented.filter((one) => !app.contract.seen.has(one))).toEqual([]);
+  });
+});
