@@ -9,6 +9,6 @@ module.exports = {
   testTimeout: 60_000,
   transform: { '/node_modules/.+\\.m?js$': '<rootDir>/scripts/jest-esm.cjs' },
   transformIgnorePatterns: [
-    '/node_modules/(?!(@nestjs|jose|uuid|re2js|lru-cache|ajv-formats|@jitl|quickjs-emscripten-core)/)',
+    '/node_modules/(?!(@nestjs|jose|uuid|re2js|lru-cache|ajv-formats|@jitl|quickjs-emscripten-core|@opentelemetry/otlp-exporter-base)/)',
   ],
 };

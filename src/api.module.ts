@@ -4,25 +4,33 @@ import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
+import { JobsModule } from '#platform/jobs';
 import { EvaluationHttpModule } from './evaluation';
+import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { TelemetryHttpModule } from './telemetry';
+import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})
 export class ApiModule {
-  static forRoot(environment: Environment): DynamicModule {
+  /** @param withWorker the process also does the worker's part. */
+  static forRoot(environment: Environment, withWorker = false): DynamicModule {
     return {
       module: ApiModule,
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
+        JobsModule.forRoot(),
         AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,
+        OpenApiModule,
         ...API_AREAS,
+        ...(withWorker ? WORKER_AREAS : []),
       ],
     };
   }

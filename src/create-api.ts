@@ -4,17 +4,28 @@ import type { Environment } from '#platform/config';
 import { configureHttp, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
 import { ApiModule } from './api.module';
+import { buildDocument, OpenApiSource, serveDocs } from './openapi';
+
+export interface ApiOptions {
+  /** The process also does the worker's part. */
+  withWorker?: boolean;
+}
 
 /**
- * Makes the API application, ready to listen: for the process that serves it, and for tests. Errors of the
+ * Makes the API application, ready to listen: for the processes that serve it, and for tests. Errors of the
  * configuration are thrown, not printed.
  */
-export async function createApi(environment: Environment): Promise<NestExpressApplication> {
+export async function createApi(
+  environment: Environment,
+  { withWorker = false }: ApiOptions = {},
+): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    ApiModule.forRoot(environment),
+    ApiModule.forRoot(environment, withWorker),
     new ServiceAdapter(),
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );
   configureHttp(app);
+  serveDocs(app);
+  app.get(OpenApiSource).provide(() => buildDocument(app, environment.PUBLIC_URL));
   return app;
 }

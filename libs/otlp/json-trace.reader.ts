@@ -1,5 +1,5 @@
 import { type JsonObject, JsonValueReader } from './json-value.reader';
-import { InvalidFieldError, OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.errors';
 import {
   type OtlpEvent,
   type OtlpLink,
@@ -18,16 +18,7 @@ import { finishLink, SPAN_ID_BYTES, TRACE_ID_BYTES } from './span.draft';
  * recurse, so nesting is bounded only where values are read.
  */
 export function readJsonTraces(bytes: Buffer, spans: SpanCollector): void {
-  const reader = new JsonTraceReader(new JsonValueReader(bytes), spans);
-  const document = parse(bytes);
-  try {
-    reader.request(document);
-  } catch (error) {
-    if (error instanceof InvalidFieldError) {
-      throw new OtlpDecodeError(`The body is not an ExportTraceServiceRequest: ${error.message}.`);
-    }
-    throw error;
-  }
+  new JsonTraceReader(new JsonValueReader(bytes), spans).request(parse(bytes));
 }
 
 function parse(bytes: Buffer): unknown {
@@ -47,22 +38,40 @@ class JsonTraceReader {
   ) {}
 
   request(document: unknown): void {
-    const request = this.values.element(document, 'the request');
-    for (const item of this.values.list(request.resourceSpans ?? request.resource_spans, 'resourceSpans')) {
-      this.resourceSpans(this.values.element(item, 'resourceSpans'));
+    const { values } = this;
+    const request = this.sound(values.element(document, 'the request'));
+    for (const item of this.sound(
+      values.list(request.resourceSpans ?? request.resource_spans, 'resourceSpans'),
+    )) {
+      this.resourceSpans(this.sound(values.element(item, 'resourceSpans')));
     }
   }
 
   private resourceSpans(source: JsonObject): void {
     const { values } = this;
-    const resource = this.resource(source);
-    for (const item of values.list(source.scopeSpans ?? source.scope_spans, 'scopeSpans')) {
-      const scopeSpans = values.element(item, 'scopeSpans');
-      const scope = this.scope(scopeSpans);
-      for (const span of values.list(scopeSpans.spans, 'spans')) {
-        this.spans.collect(() => this.span(span, resource, scope));
-      }
+    this.spans.countRecord();
+    const resource = this.sound(this.resource(source));
+    for (const item of this.sound(values.list(source.scopeSpans ?? source.scope_spans, 'scopeSpans'))) {
+      this.scopeSpans(this.sound(values.element(item, 'scopeSpans')), resource);
     }
+  }
+
+  private scopeSpans(source: JsonObject, resource: OtlpResource): void {
+    this.spans.countRecord();
+    const scope = this.sound(this.scope(source));
+    for (const item of this.sound(this.values.list(source.spans, 'spans'))) {
+      const span = this.span(item, resource, scope);
+      this.spans.collect(span, this.values.takeFault());
+    }
+  }
+
+  /** What spans share must be without fault, or the whole request is refused. */
+  private sound<T>(part: T): T {
+    const fault = this.values.takeFault();
+    if (fault !== undefined) {
+      throw new OtlpDecodeError(`The body is not an ExportTraceServiceRequest: ${fault}.`);
+    }
+    return part;
   }
 
   private resource(source: JsonObject): OtlpResource {
@@ -89,6 +98,7 @@ class JsonTraceReader {
 
   private span(item: unknown, resource: OtlpResource, scope: OtlpScope): OtlpSpan {
     const { values } = this;
+    this.spans.countRecord();
     const span = values.element(item, 'a span');
     const parentSpanId = span.parentSpanId ?? span.parent_span_id;
     const startTime = span.startTimeUnixNano ?? span.start_time_unix_nano;

@@ -1,4 +1,4 @@
-import { InvalidFieldError, OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.errors';
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
 import { MALFORMED_ID } from './span.draft';
 import { MAX_VALUE_DEPTH, setMember, storableDouble, storableText } from './stored-value';
@@ -26,16 +26,23 @@ const UNSTORABLE_ESCAPES = ['\\u0000', '\\ud', '\\uD'];
  * `startTimeUnixNano` and the original `start_time_unix_nano` name a field. null means the default, and what has an
  * unknown name is ignored.
  *
- * Every method throws InvalidFieldError, with the name of the field, for a value of another form.
+ * A value of another form reads as the default and leaves a fault behind, which names the field: see {@link takeFault}.
  */
 export class JsonValueReader {
   private readonly clean: (text: string) => string;
-  private readonly faults = new Map<string, InvalidFieldError>();
+  private fault: string | undefined;
 
   /** @param bytes the document, to see whether its strings need cleaning at all */
   constructor(bytes: Buffer) {
     const suspect = UNSTORABLE_ESCAPES.some((escape) => bytes.includes(escape));
     this.clean = suspect ? storableText : (text) => text;
+  }
+
+  /** The first fault since it was last asked for. */
+  takeFault(): string | undefined {
+    const fault = this.fault;
+    this.fault = undefined;
+    return fault;
   }
 
   object(value: unknown, field: string): JsonObject {
@@ -48,7 +55,7 @@ export class JsonValueReader {
   /** A member of a list: there, null does not stand for a default. */
   element(value: unknown, field: string): JsonObject {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.fail(`${field} must be an object`);
+      return this.fail(`${field} must be an object`, {});
     }
     return value as JsonObject;
   }
@@ -58,7 +65,7 @@ export class JsonValueReader {
       return [];
     }
     if (!Array.isArray(value)) {
-      this.fail(`${field} must be a list`);
+      return this.fail(`${field} must be a list`, []);
     }
     return value;
   }
@@ -68,7 +75,7 @@ export class JsonValueReader {
       return '';
     }
     if (typeof value !== 'string') {
-      this.fail(`${field} must be a string`);
+      return this.fail(`${field} must be a string`, '');
     }
     return this.clean(value);
   }
@@ -88,7 +95,7 @@ export class JsonValueReader {
     }
     const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
     if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > UINT32_MAX) {
-      this.fail(`${field} must be an integer from 0 to ${UINT32_MAX}`);
+      return this.fail(`${field} must be an integer from 0 to ${UINT32_MAX}`, 0);
     }
     return number;
   }
@@ -100,7 +107,7 @@ export class JsonValueReader {
     }
     const integer = integerOf(value);
     if (integer === undefined || integer < 0n || integer > UINT64_MAX) {
-      this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`);
+      return this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`, 0n);
     }
     return integer;
   }
@@ -119,7 +126,7 @@ export class JsonValueReader {
       return names[value] ?? names[0];
     }
     if (typeof value !== 'string') {
-      this.fail(`${field} must be a number or a name`);
+      return this.fail(`${field} must be a number or a name`, names[0]);
     }
     return names.find((name) => value === prefix + name.toUpperCase()) ?? names[0];
   }
@@ -182,14 +189,14 @@ export class JsonValueReader {
     }
     const integer = integerOf(value);
     if (integer === undefined || integer < INT64_MIN || integer > INT64_MAX) {
-      this.fail('intValue must be a 64-bit integer, as a string or a number');
+      return this.fail('intValue must be a 64-bit integer, as a string or a number', 0);
     }
     return integer.toString();
   }
 
   private boolean(value: unknown): boolean {
     if (typeof value !== 'boolean') {
-      this.fail('boolValue must be true or false');
+      return this.fail('boolValue must be true or false', false);
     }
     return value;
   }
@@ -201,28 +208,21 @@ export class JsonValueReader {
     if (typeof value === 'string' && (DECIMAL.test(value) || DOUBLE_NAMES.has(value))) {
       return storableDouble(Number(value));
     }
-    this.fail('doubleValue must be a number, "NaN", "Infinity" or "-Infinity"');
+    return this.fail('doubleValue must be a number, "NaN", "Infinity" or "-Infinity"', 0);
   }
 
   /** Both alphabets of RFC 4648 are read, padded or not; the answer is the standard one, padded. */
   private base64(value: unknown): string {
     if (typeof value !== 'string' || !BASE64.test(value)) {
-      this.fail('bytesValue must be base64');
+      return this.fail('bytesValue must be base64', '');
     }
     return Buffer.from(value, 'base64').toString('base64');
   }
 
-  /**
-   * One error per text: capturing a stack trace takes so long that a body full of faults would hold up everything.
-   * The texts are those of this class; none holds a part of the body.
-   */
-  private fail(message: string): never {
-    let fault = this.faults.get(message);
-    if (!fault) {
-      fault = new InvalidFieldError(message);
-      this.faults.set(message, fault);
-    }
-    throw fault;
+  /** Notes a fault; returns what to read instead. The texts are those of this class: none quotes the body. */
+  private fail<T>(fault: string, instead: T): T {
+    this.fault ??= fault;
+    return instead;
   }
 }
 

@@ -12,11 +12,3 @@ export class OtlpDecodeError extends Error {
     super(detail, options);
   }
 }
-
-/**
- * One field does not have the form OTLP gives it. In a span it costs that span only; in what spans share (resource,
- * scope) it is a fault of the whole body.
- */
-export class InvalidFieldError extends Error {
-  override readonly name = 'InvalidFieldError';
-}

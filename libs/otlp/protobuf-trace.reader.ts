@@ -61,6 +61,7 @@ class ProtobufTraceReader {
   private resourceSpans(): void {
     const { values } = this;
     const { reader } = values;
+    this.spans.countRecord();
     const outerEnd = values.enter();
     const resource = newResource();
     while (reader.pos < reader.len) {
@@ -105,6 +106,7 @@ class ProtobufTraceReader {
   private scopeSpans(resource: OtlpResource): void {
     const { values } = this;
     const { reader } = values;
+    this.spans.countRecord();
     const outerEnd = values.enter();
     const scope = newScope();
     while (reader.pos < reader.len) {
@@ -114,7 +116,7 @@ class ProtobufTraceReader {
           this.scope(scope);
           break;
         case 18: // spans = 2
-          this.spans.collect(() => this.span(resource, scope));
+          this.spans.collect(this.span(resource, scope));
           break;
         case 26: // schema_url = 3
           scope.schemaUrl = values.text();
@@ -155,6 +157,7 @@ class ProtobufTraceReader {
   private span(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
     const { values } = this;
     const { reader } = values;
+    this.spans.countRecord();
     const outerEnd = values.enter();
     const span = newSpan(resource, scope);
     while (reader.pos < reader.len) {

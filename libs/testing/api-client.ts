@@ -1,3 +1,5 @@
+import type { ObservedAnswer } from './contract';
+
 /** What the service answered. */
 export interface Answer<Body = any> {
   status: number;
@@ -19,11 +21,13 @@ export class ApiClient {
     readonly baseUrl: string,
     private readonly token?: string,
     private readonly workspaceId?: string,
+    /** Is shown every answer: what holds it to the OpenAPI document. */
+    private readonly observe?: (answer: ObservedAnswer) => void,
   ) {}
 
   /** The same caller, within a workspace. */
   in(workspaceId: string): ApiClient {
-    return new ApiClient(this.baseUrl, this.token, workspaceId);
+    return new ApiClient(this.baseUrl, this.token, workspaceId, this.observe);
   }
 
   get<Body = any>(path: string, headers?: Record<string, string>): Promise<Answer<Body>> {
@@ -63,8 +67,16 @@ export class ApiClient {
       },
       body: sent.content,
     });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: parsed(answer, text) as Body };
+    const content = parsed(answer, await answer.text());
+    const { status } = answer;
+    this.observe?.({
+      method,
+      url: path,
+      status,
+      contentType: answer.headers.get('content-type'),
+      body: content,
+    });
+    return { status, headers: answer.headers, body: content as Body };
   }
 }
 

@@ -1,4 +1,5 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
+export { Contract, type ObservedAnswer } from './contract';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export { describeWithRedis, findRedis, provideRedis, type TestRedis } from './redis';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
@@ -10,3 +11,4 @@ export {
 } from './test-database';
 export { TcpProxy } from './tcp-proxy';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
+export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';

@@ -5,7 +5,9 @@ import { readEnvironment } from '#platform/config';
 import { Database } from '#platform/db';
 import { setLogLevel } from '#platform/logging';
 import { createApi } from '../../src/create-api';
+import { OpenApiSource } from '../../src/openapi';
 import { ApiClient } from './api-client';
+import { Contract } from './contract';
 import { createTestDatabase } from './test-database';
 import { TestIssuer } from './test-issuer';
 
@@ -41,9 +43,16 @@ export class TestApp {
     return this.app.get<Type>(type as never, { strict: false });
   }
 
-  /** A caller: with an access token, an API key, or nothing. */
+  /** The OpenAPI document that every answer a caller gets is held to. */
+  get contract(): Contract {
+    this.builtContract ??= new Contract(this.get(OpenApiSource).document());
+    return this.builtContract;
+  }
+  private builtContract: Contract | null = null;
+
+  /** A caller: with an access token, an API key, or nothing. Answers that are not as documented throw. */
   api(token?: string): ApiClient {
-    return new ApiClient(this.url, token);
+    return new ApiClient(this.url, token, undefined, (answer) => this.contract.check(answer));
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { migrateQueues } from '#platform/jobs';
 import { MIGRATIONS } from './migrations';
 
 /** Advisory lock under which migrations run: any number, the same in every process. */
@@ -31,6 +32,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
     } finally {
       await source.destroy();
     }
+    await migrateQueues(lock);
   } finally {
     await lock.end();
   }

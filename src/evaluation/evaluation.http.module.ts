@@ -4,10 +4,23 @@ import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
 import { RecordController } from './records/record.controller';
 import { ResultController } from './results/result.controller';
+import { ScorerController } from './scorers/scorer.controller';
+import { ScoreRunController } from './scoring/score-run.controller';
+import { ScoringController } from './scoring/scoring.controller';
+import { ExperimentTraceController } from './traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */
 @Module({
   imports: [EvaluationModule],
-  controllers: [DatasetController, RecordController, ExperimentController, ResultController],
+  controllers: [
+    DatasetController,
+    RecordController,
+    ExperimentController,
+    ResultController,
+    ExperimentTraceController,
+    ScorerController,
+    ScoringController,
+    ScoreRunController,
+  ],
 })
 export class EvaluationHttpModule {}

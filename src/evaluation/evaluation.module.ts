@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobsModule } from '#platform/jobs';
+import { TelemetryModule } from '../telemetry';
+import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
@@ -18,8 +21,32 @@ import { CaseRules } from './results/case-rules';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { CodeEngine } from './scorers/code-engine';
+import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
+import { ScorerEntity } from './scorers/scorer.entity';
+import { ScorerRepository } from './scorers/scorer.repository';
+import { ScorerService } from './scorers/scorer.service';
+import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
+import { CandidateSource } from './scoring/candidate-source';
+import { JudgeBackends } from './scoring/judge-backends';
+import { RunWorkRepository } from './scoring/run-work.repository';
+import { SCORE_RUN } from './scoring/score-run.job';
+import { ScoreRunRepository } from './scoring/score-run.repository';
+import { ScoreRunService } from './scoring/score-run.service';
+import { ScoringRunner } from './scoring/scoring-runner';
+import { ScoringService } from './scoring/scoring.service';
+import { ScoringWork } from './scoring/scoring-work';
+import { SelectionRepository } from './scoring/selection.repository';
+import { SubjectBuilder } from './scoring/subject-builder';
+import { SubjectRepository } from './scoring/subject.repository';
+import { TargetScorer } from './scoring/target-scorer';
+import { TargetSelector } from './scoring/target-selector';
+import { WorkerSlots } from './scoring/worker-slots';
+import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
+import { ExperimentTraceService } from './traces/experiment-trace.service';
 
 const SERVICES = [
+  DatasetSchemas,
   DatasetService,
   RecordService,
   RecordBulkService,
@@ -28,6 +55,24 @@ const SERVICES = [
   ExperimentFinalizer,
   ResultService,
   CaseRules,
+  ExperimentTraceService,
+  ScorerService,
+  ScorerDefinitions,
+  CodeEngine,
+];
+
+const SCORING = [
+  { provide: AgentSessions, useClass: NoAgentSessions },
+  CandidateSource,
+  JudgeBackends,
+  ScoreRunService,
+  ScoringRunner,
+  ScoringService,
+  ScoringWork,
+  SubjectBuilder,
+  TargetScorer,
+  TargetSelector,
+  WorkerSlots,
 ];
 
 const REPOSITORIES = [
@@ -37,12 +82,22 @@ const REPOSITORIES = [
   SummaryRepository,
   ResultRepository,
   CaseRepository,
+  ExperimentTraceRepository,
+  ScorerRepository,
+  ScoreRunRepository,
+  RunWorkRepository,
+  SelectionRepository,
+  SubjectRepository,
 ];
 
-/** Evaluation: datasets, records, experiments, results. Its logic, for the API and the worker alike. */
+/** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */
 @Module({
-  imports: [TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity])],
-  providers: [...SERVICES, ...REPOSITORIES],
-  exports: [...SERVICES, ...REPOSITORIES],
+  imports: [
+    TelemetryModule,
+    JobsModule.register(SCORE_RUN),
+    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
+  ],
+  providers: [...SERVICES, ...SCORING, ...REPOSITORIES],
+  exports: [...SERVICES, ...SCORING, ...REPOSITORIES],
 })
 export class EvaluationModule {}

@@ -1,2 +1,3 @@
 export { EvaluationHttpModule } from './evaluation.http.module';
 export { EvaluationModule } from './evaluation.module';
+export { EvaluationWorkerModule } from './evaluation.worker.module';

@@ -10,7 +10,7 @@ interface Operation {
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: object }[];
   requestBody?: object;
   security?: object[];
-  responses: Record<string, Response>;
+  responses: Record<string, Response | { $ref: string }>;
 }
 
 interface Response {
@@ -70,7 +70,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     jsonSchemaDialect?: string;
     tags?: unknown[];
     paths: Record<string, Partial<Record<Method, Operation>>>;
-    components: { schemas?: Record<string, Schema> };
+    components: { schemas?: Record<string, Schema>; responses?: Record<string, Response> };
   };
   delete completed.info.contact;
   completed.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
@@ -82,6 +82,12 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
+  completed.components.responses = Object.fromEntries(
+    Object.entries(REASONS).map(([status, description]) => [
+      status,
+      { description, headers: REQUEST_ID_HEADER, ...(status !== '304' && { content: PROBLEM }) },
+    ]),
+  );
   completed.tags = [...tags].sort().map((name) => ({ name }));
   return document;
 }
@@ -94,6 +100,7 @@ function completeOperation(path: string, method: Method, operation: Operation): 
   operation.parameters = parameters;
   const single = method === 'get' && path.endsWith('}');
   for (const [status, response] of Object.entries(operation.responses)) {
+    if ('$ref' in response) continue;
     response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
     response.headers = {
       ...response.headers,
@@ -103,11 +110,7 @@ function completeOperation(path: string, method: Method, operation: Operation): 
     };
   }
   for (const status of errorsOf(path, method, operation, isPublic, conditional)) {
-    operation.responses[status] ??= {
-      description: REASONS[status],
-      headers: { ...REQUEST_ID_HEADER },
-      ...(status === 304 ? {} : { content: PROBLEM }),
-    };
+    operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
   }
 }
 

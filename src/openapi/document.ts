@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ProblemDto } from '#platform/problem';
 import { completeDocument } from './complete';
 
 export const API_TITLE = 'public API';
@@ -29,5 +30,7 @@ export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObje
     .addServer(baseUrl)
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
     .build();
-  return completeDocument(SwaggerModule.createDocument(app, config, { operationIdFactory: operationId }));
+  return completeDocument(
+    SwaggerModule.createDocument(app, config, { operationIdFactory: operationId, extraModels: [ProblemDto] }),
+  );
 }

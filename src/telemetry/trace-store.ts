@@ -3,21 +3,35 @@ import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { ListQueryDto, RowPage } from '#platform/paging';
 
-/** A trace as a whole, kept up to date as its spans arrive, late and out of order. */
-export interface TraceRow {
+/** The figures and names of a trace, kept up to date as its spans arrive, late and out of order. */
+export interface TraceSummary {
   trace_id: string;
+  /** Null until the root span (one without a parent) arrives; of several, the earliest. */
   root_name: string | null;
   started_at: Date;
   ended_at: Date;
+  /** From the first start to the last end, to the microsecond. */
   duration_ms: number;
   span_count: number;
+  /** Spans whose status is an error. */
   error_count: number;
+  /**
+   * Added up over calls of models. Where only spans of steps that consist of such calls (an agent, a chain) tell
+   * tokens, the largest of them, because they repeat one another. Null where no span tells any.
+   */
   input_tokens: number | null;
   output_tokens: number | null;
+  /** The same for cost: what a span says it cost, else its tokens by the price table. */
   cost_usd: number | null;
+  /** Sorted; at most 100. */
   models: string[];
+  /** Of the root, else of the earliest span that tells one. */
   session_id: string | null;
   service_name: string | null;
+}
+
+/** A trace as a whole. */
+export interface TraceRow extends TraceSummary {
   /** What the root span was given and answered, by `gen_ai.*` or OpenInference; null where it says neither. */
   input: RawJson | null;
   output: RawJson | null;
@@ -29,15 +43,22 @@ export interface SpanRow {
   span_id: string;
   parent_span_id: string | null;
   name: string;
+  /** unspecified, internal, server, client, producer or consumer. */
   kind: string;
+  /** `code`: unset, ok or error. */
   status: { code: string; message: string | null };
   started_at: Date;
   ended_at: Date;
+  /** To the microsecond; 0 where the end is before the start. */
   duration_ms: number;
   attributes: RawJson;
+  /** `[{name, timestamp, attributes, dropped_attributes_count}]` */
   events: RawJson;
+  /** `[{trace_id, span_id, trace_state, attributes, dropped_attributes_count}]` */
   links: RawJson;
+  /** `{attributes, dropped_attributes_count, schema_url}` */
   resource: RawJson;
+  /** `{name, version, attributes, dropped_attributes_count, schema_url}` */
   scope: RawJson;
 }
 
@@ -50,9 +71,31 @@ export interface TraceSelection {
   until?: Date;
 }
 
+/** What of a trace is needed to choose it. */
+export interface TraceRef {
+  trace_id: string;
+  session_id: string | null;
+  started_at: Date;
+}
+
+/** What of a session is needed to choose it. */
+export interface SessionRef {
+  session_id: string;
+  /** Start of its last trace that meets the selection. */
+  last_started_at: Date;
+}
+
+/** A part of what a selection comes to. */
+export interface SelectionPage {
+  offset: number;
+  limit: number;
+}
+
 /**
  * Where traces are kept, and what evaluation reads them through; a columnar store could take the place of
  * PostgreSQL behind it. Everything is within the scope's workspace.
+ *
+ * Errors of every method: 503 `service_unavailable` when the store cannot be reached, or does not answer in time.
  */
 export abstract class TraceStore {
   /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
@@ -63,7 +106,13 @@ export abstract class TraceStore {
   /** Those of these traces that exist, in no particular order. */
   abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
 
-  /** A page of a trace's spans, by start. */
+  /** The same, without what the roots were given and answered, which may be large. */
+  abstract summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]>;
+
+  /** How many of these traces exist; each id is given once. */
+  abstract countTraces(scope: Scope, traceIds: readonly string[]): Promise<number>;
+
+  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`). */
   abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;
 
   /** The spans of a trace by start, at most `limit` of them. */
@@ -77,4 +126,16 @@ export abstract class TraceStore {
 
   /** The traces of a session by start, at most `limit` of them. */
   abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
+
+  /** The same traces in the same order, without what they contain. */
+  abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;
+
+  /** The same sessions in the same order, each with its time. */
+  abstract sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]>;
+
+  /** How many traces meet all of a selection. */
+  abstract countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number>;
+
+  /** How many sessions have a trace that meets all of a selection. */
+  abstract countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number>;
 }

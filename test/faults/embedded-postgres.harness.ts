@@ -35,6 +35,13 @@ export async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
+const started = new Set<NodeWithServer>();
+
+/** Ends what a failed test left running; for `afterEach`. */
+export async function endNodes(): Promise<void> {
+  await Promise.all([...started].map((node) => node.kill()));
+}
+
 /** A Node process that runs an embedded PostgreSQL, see embedded-postgres.child.ts. */
 export class NodeWithServer {
   /** What it says about its start. */
@@ -48,7 +55,8 @@ export class NodeWithServer {
     const child = spawn(process.execPath, [script, dataDir, kind], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.child = child;
     this.pid = child.pid ?? 0;
-    this.exited = once(child, 'exit');
+    started.add(this);
+    this.exited = once(child, 'exit').then(() => started.delete(this));
     this.outcome = once(createInterface(child.stdout), 'line').then(
       ([line]) => JSON.parse(String(line)) as { url?: string; error?: string },
     );
@@ -82,6 +90,12 @@ export function serverPid(dataDir: string): number {
 /** Whether a process of that number lives. A zombie, which nobody has asked after yet, does not. */
 export function lives(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
+}
+
+/** The processes that a process has started. */
+export function childrenOf(pid: number): number[] {
+  const { stdout } = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
+  return stdout.split('\n').filter(Boolean).map(Number);
 }
 
 /** What `ps` says about a process, such as its `uid` or `ppid`. */

@@ -4,7 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import path from 'node:path';
 import {
   ask,
+  childrenOf,
   closedDirectory,
+  endNodes,
   lives,
   NodeWithServer,
   query,
@@ -28,6 +30,8 @@ describe('embedded PostgreSQL', () => {
       await query(url, `CREATE TABLE saved AS SELECT 'kept' AS word`);
     });
   });
+
+  afterEach(endNodes);
 
   afterAll(() => {
     for (const child of children) child.kill('SIGKILL');
@@ -128,7 +132,8 @@ describe('embedded PostgreSQL', () => {
     const node = new NodeWithServer(dataDir);
     await node.url();
     const orphan = serverPid(dataDir);
-    process.kill(Number(ask(orphan, 'ppid')), 'SIGKILL');
+    const holder = Number(ask(orphan, 'ppid'));
+    for (const pid of [holder, ...childrenOf(holder)]) if (pid !== orphan) process.kill(pid, 'SIGKILL');
     await node.kill();
     expect(lives(orphan)).toBe(true);
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
@@ -218,6 +223,8 @@ describe('embedded PostgreSQL', () => {
 });
 
 describe('ephemeral embedded PostgreSQL', () => {
+  afterEach(endNodes);
+
   it('leaves neither server nor directory behind when its Node process is killed', async () => {
     const directory = closedDirectory();
     const node = new NodeWithServer(directory, 'ephemeral');

@@ -69,6 +69,10 @@ export class Environment {
   @Matches(/^rediss?:\/\//, { message: 'must begin with redis:// or rediss://' })
   REDIS_URL?: string;
 
+  /** Begins the name of every key in Redis. The braces keep all keys of a cluster on one node, as BullMQ needs. */
+  @Matches(/^[\x21-\x7e]{1,64}$/, { message: 'must be 1 to 64 visible ASCII characters' })
+  REDIS_PREFIX = '{registry}';
+
   /** Where `npm start` keeps its database and secrets. */
   @IsString()
   @MinLength(1)
@@ -146,6 +150,13 @@ export class Environment {
   @Max(256)
   @Integer()
   WORKER_RUNS = 8;
+
+  /** Seconds from the first start of a scoring run to its end; what is not scored by then fails. */
+  @IsInt()
+  @Min(1)
+  @Max(604_800)
+  @Integer()
+  SCORE_RUN_SECONDS = 3_600;
 
   /** Threads that run the JavaScript of scorers in each process. */
   @IsInt()

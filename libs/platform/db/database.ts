@@ -54,6 +54,7 @@ export class Database implements SqlExecutor {
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const runner = this.dataSource.createQueryRunner();
+    const afterCommit: (() => void)[] = [];
     try {
       const client = (await runner.connect()) as PoolClient;
       await runner.startTransaction();
@@ -61,8 +62,10 @@ export class Database implements SqlExecutor {
         isTransaction: true,
         manager: runner.manager,
         query: (statement, values = []) => run(client, statement, values),
+        afterCommit: (then) => afterCommit.push(then),
       });
       await runner.commitTransaction();
+      for (const then of afterCommit) then();
       return result;
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);

@@ -20,4 +20,6 @@ export interface SqlExecutor {
 /** An open transaction. Taking it as a parameter says that the caller decides when it commits. */
 export interface Tx extends SqlExecutor {
   readonly isTransaction: true;
+  /** Has `work` called once the transaction has committed, before its caller goes on; never if it does not commit. */
+  afterCommit(work: () => void): void;
 }

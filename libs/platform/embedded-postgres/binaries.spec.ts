@@ -20,7 +20,7 @@ describe('binaries', () => {
   let home: string;
   let cache: string;
   let installed: BinariesPackage;
-  const user = serverUser();
+  const user = serverUser(path.join(os.tmpdir(), 'none'));
 
   beforeAll(() => {
     home = mkdtempSync(path.join(os.tmpdir(), 'binaries-'));

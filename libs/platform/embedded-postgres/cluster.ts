@@ -81,10 +81,13 @@ export async function ensureCluster(
     // From the inside out: nobody else can enter the outer one before everything in it is settled.
     for (const file of [fresh, passwordFile, workspace]) chownSync(file, user.uid, user.gid);
   }
-  await initialize(fresh, binaries, user, options.ephemeral);
-  renameSync(passwordFile, path.join(fresh, PASSWORD_FILE));
-  renameSync(fresh, cluster);
-  rmSync(workspace, { recursive: true });
+  try {
+    await initialize(fresh, binaries, user, options.ephemeral);
+    renameSync(passwordFile, path.join(fresh, PASSWORD_FILE));
+    renameSync(fresh, cluster);
+  } finally {
+    rmSync(workspace, { recursive: true, force: true });
+  }
 }
 
 function requireVersion(cluster: string, major: number): void {
@@ -132,8 +135,10 @@ async function initialize(
       return initdb('C');
     });
   } catch (error) {
-    throw new Error(`PostgreSQL could not create its data directory: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const said = (error as { stderr?: string }).stderr?.trim() || (error as Error).message;
+    throw new Error(
+      `PostgreSQL could not create its data directory: ${said}. If that cannot be mended, set DATABASE_URL to a PostgreSQL server.`,
+      { cause: error },
+    );
   }
 }

@@ -39,8 +39,11 @@ function putDown(file: string, directory: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new Error(`This process already uses the database directory ${directory}.`, { cause: error });
+    const why =
+      (error as NodeJS.ErrnoException).code === 'EEXIST'
+        ? `This process already uses the database directory ${directory}.`
+        : `This user may not write to the database directory ${directory}: ${(error as Error).message}. Start as its owner, or choose another DATA_DIR.`;
+    throw new Error(why, { cause: error });
   }
 }
 

@@ -76,13 +76,20 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const dataDir = path.resolve(options.dataDir);
   const cluster = clusterDirectory(dataDir);
   const installed = installedBinaries();
-  const user = serverUser(cluster, dataDir);
+  const user = serverUser(cluster);
   mkdirSync(dataDir, { recursive: true, mode: user ? 0o711 : 0o700 });
   if (ephemeral && readdirSync(dataDir).length > 0) {
     throw new Error(`${dataDir} is not empty, and an ephemeral database would remove what is in it.`);
   }
   const release = await claimDirectory(dataDir);
   let server: HeldProcess | undefined;
+  let ending: Promise<void> | undefined;
+  const end = async () => {
+    await server?.stop();
+    release();
+    if (ephemeral) rmSync(dataDir, { recursive: true, force: true });
+  };
+  const stop = () => (ending ??= end());
   try {
     const binaries = usableBinaries(installed, user);
     await ensureCluster(dataDir, binaries, user, { ephemeral, log });
@@ -90,17 +97,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (user && ephemeral) chownSync(dataDir, user.uid, user.gid);
     const running = await run(dataDir, binaries, user, { ephemeral, log });
     server = running.server;
+    void server.ended.then(() => {
+      if (!ending) log(`PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`);
+    });
     const password = readPassword(cluster);
     const url = (role: string, database: string) =>
       `postgres://${role}:${password}@127.0.0.1:${running.port}/${database}`;
     await ensureDatabase(url(SUPERUSER, 'postgres'), password, ephemeral);
-    return {
-      url: url(DATABASE, DATABASE),
-      stop: stopper(running.server, dataDir, { ephemeral, log, release }),
-    };
+    return { url: url(DATABASE, DATABASE), stop };
   } catch (error) {
-    await server?.stop();
-    release();
+    await stop();
     throw error;
   }
 }
@@ -108,23 +114,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 interface Surroundings {
   readonly ephemeral: boolean;
   readonly log: (line: string) => void;
-}
-
-function stopper(
-  server: HeldProcess,
-  dataDir: string,
-  { ephemeral, log, release }: Surroundings & { release: () => void },
-): () => Promise<void> {
-  let stopping = false;
-  void server.ended.then(() => {
-    if (!stopping) log(`PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`);
-  });
-  return async () => {
-    stopping = true;
-    await server.stop();
-    release();
-    if (ephemeral) rmSync(dataDir, { recursive: true, force: true });
-  };
 }
 
 async function run(

@@ -7,28 +7,43 @@ export type ServerUser = { readonly uid: number; readonly gid: number } | undefi
 /** Accounts that exist on the usual systems and own nothing of value, in order of preference. */
 const UNPRIVILEGED = ['postgres', 'nobody'];
 
+const WAY_OUT = 'start as another user, or set DATABASE_URL to a PostgreSQL server';
+
 /**
- * PostgreSQL refuses to run as root. When this process is root, the server runs as the owner of the first of
- * `directories` that exists and is not root's (so a directory stays with the user who made it), or else as an
- * unprivileged account of the system.
+ * PostgreSQL refuses to run as root. When this process is root, the server runs as the owner of `cluster` where that
+ * exists already, or else as an unprivileged account of the system.
  *
- * @throws Error when this process is root and there is no such account.
+ * @throws Error when this process is root and there is no such account, or when it is a root that may not run
+ *   programs as another user, as in some containers.
  */
-export function serverUser(...directories: readonly string[]): ServerUser {
+export function serverUser(cluster: string): ServerUser {
   if (process.getuid?.() !== 0) return undefined;
-  for (const directory of directories) {
-    const owner = statSync(directory, { throwIfNoEntry: false });
-    if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const user = ownerOf(cluster) ?? unprivilegedAccount();
+  if (!user) {
+    throw new Error(
+      `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), ${WAY_OUT}.`,
+    );
   }
+  const { error } = spawnSync('sh', ['-c', ':'], { ...user, cwd: '/' });
+  if (error) {
+    throw new Error(
+      `PostgreSQL does not run as root, and this process may not run it as user ${user.uid} (${error.message}): ${WAY_OUT}.`,
+    );
+  }
+  return user;
+}
+
+function ownerOf(directory: string): ServerUser {
+  const owner = statSync(directory, { throwIfNoEntry: false });
+  return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : undefined;
+}
+
+function unprivilegedAccount(): ServerUser {
   for (const name of UNPRIVILEGED) {
     const [uid, gid] = ['-u', '-g'].map((option) => spawnSync('id', [option, name], { encoding: 'utf8' }));
-    if (uid?.status === 0 && gid?.status === 0) {
-      return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
-    }
+    if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
-  throw new Error(
-    `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), start as another user, or set DATABASE_URL to a PostgreSQL server.`,
-  );
+  return undefined;
 }
 
 /** The environment of everything run for the server: none of the service's own, and no PG* settings. */

@@ -3,12 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
 import { Database } from '#platform/db';
 import { problem } from '#platform/problem';
+import { HealthDto } from './health.dto';
 import { Lifecycle } from './lifecycle';
-
-/** What a probe is answered. */
-export class HealthDto {
-  status!: 'ok';
-}
 
 const READY_TIMEOUT_MS = 2_000;
 

@@ -4,13 +4,20 @@ import type { ServiceRequest } from './request-context';
 /** A body that sends nothing for this long is given up: 408. */
 export const BODY_STALL_MS = 10_000;
 
+/** What is read and thrown away of a refused body, so that its sender can read why before the connection ends. */
+const DISCARD_BYTES = 64 * 1024 * 1024;
+const DISCARD_MS = 10_000;
+
 /**
  * Reads a request's body whole, in bounded memory. Errors: 413 `payload_too_large` as soon as `limit` bytes are
  * passed (or announced), 408 `request_timeout` when the client stalls, 400 when it breaks off.
  */
 export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_STALL_MS): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > limit) return Promise.reject(tooLarge(limit));
+  if (announced > limit) {
+    discard(request);
+    return Promise.reject(tooLarge(limit));
+  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -34,7 +41,10 @@ export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_
     };
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > limit) return fail(tooLarge(limit));
+      if (size > limit) {
+        fail(tooLarge(limit));
+        return discard(request);
+      }
       chunks.push(chunk);
       clearTimeout(timer);
       timer = setTimeout(stalled, stallMs);
@@ -48,8 +58,19 @@ export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_
   });
 }
 
-/** What is left of a refused body is not read: the connection ends with the answer. */
 const tooLarge = (limit: number): Problem =>
-  new Problem('payload_too_large', `The body may have at most ${limit} bytes.`, {
-    headers: { Connection: 'close' },
-  });
+  new Problem('payload_too_large', `The body may have at most ${limit} bytes.`);
+
+/** Closing at once would reset the connection under the answer; a sender that does not end soon is cut off. */
+function discard(request: ServiceRequest): void {
+  let left = DISCARD_BYTES;
+  const timer = setTimeout(() => request.destroy(), DISCARD_MS).unref();
+  request
+    .on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) request.destroy();
+    })
+    .on('error', () => undefined)
+    .once('close', () => clearTimeout(timer));
+  request.resume();
+}

@@ -7,6 +7,8 @@ import { JsonInputError, parseJson } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody } from './body-reader';
+import { codingsOf, undoCodings } from './content-coding';
+import { mediaTypeOf } from './media-type';
 import type { ServiceRequest } from './request-context';
 
 /** `RouteParamtypes.BODY` of Nest, as its metadata spells it. */
@@ -36,9 +38,9 @@ export class BodyInterceptor implements NestInterceptor {
   }
 
   private async read(request: ServiceRequest, rule: BodyRule): Promise<void> {
-    const limit = rule.limit ?? this.environment.BODY_LIMIT_BYTES;
+    const limit = this.limitOf(rule);
     if (rule.kind === 'bytes') {
-      request.rawBody = await readBody(request, limit);
+      request.rawBody = await readBytes(request, rule, limit);
       return;
     }
     const encoding = request.headers['content-encoding'];
@@ -63,6 +65,10 @@ export class BodyInterceptor implements NestInterceptor {
     request.body = parse(bytes);
   }
 
+  private limitOf({ limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
+    return typeof limit === 'number' ? limit : limit(this.environment);
+  }
+
   /** How a handler's body is read; null where it takes none. */
   private ruleOf(context: ExecutionContext): BodyRule | null {
     const handler = context.getHandler();
@@ -77,6 +83,15 @@ export class BodyInterceptor implements NestInterceptor {
     }
     return rule;
   }
+}
+
+async function readBytes(request: ServiceRequest, rule: BodyRule, limit: number): Promise<Buffer> {
+  const { codings: allowed, media } = rule;
+  const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
+  if (media && !media.includes(mediaTypeOf(request) ?? '')) {
+    throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
+  }
+  return undoCodings(await readBody(request, limit), codings, limit);
 }
 
 const hasBody = ({ headers }: ServiceRequest): boolean =>

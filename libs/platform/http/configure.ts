@@ -12,7 +12,7 @@ function answerHeaders(_request: Request, response: Response, next: NextFunction
 /** Settings of Express and the middleware before all routes. The application is made with `bodyParser: false`. */
 export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
-  app.set('etag', 'strong');
+  app.set('etag', false);
   app.set('query parser', 'simple');
   app.set('case sensitive routing', true);
   app.use(requestContext, answerHeaders);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type CallHandler,
   type ExecutionContext,
@@ -11,18 +12,21 @@ import { toJsonText } from '#platform/json';
 import { Reply } from './reply';
 import type { ServiceRequest } from './request-context';
 
-/** Writes what a handler returned: a view, or a `Reply`. Views are serialised here, by the one JSON writer. */
+/**
+ * Writes what a handler returned: a view, or a `Reply`. Views are serialised here, by the one JSON writer. What is
+ * read carries an ETag, its version's or a digest of its text, and is 304 when `If-None-Match` names that.
+ */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
     request.context.route = (request.route as { path?: string } | undefined)?.path;
-    return next.handle().pipe(map((result: unknown) => write(http.getResponse<Response>(), result)));
+    return next.handle().pipe(map((result: unknown) => write(request, http.getResponse<Response>(), result)));
   }
 }
 
-function write(response: Response, result: unknown): unknown {
+function write(request: ServiceRequest, response: Response, result: unknown): unknown {
   let body = result;
   if (result instanceof Reply) {
     response.status(result.status);
@@ -30,6 +34,24 @@ function write(response: Response, result: unknown): unknown {
     body = result.body;
   }
   if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
+  const text = toJsonText(body);
+  if ((request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200) {
+    if (!response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
+    // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
+    if (names(request.headers['if-none-match'], String(response.getHeader('ETag')))) {
+      response.status(304);
+      return undefined;
+    }
+  }
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  return toJsonText(body);
+  return text;
+}
+
+const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
+
+/** RFC 9110, section 13.1.2: weak comparison with a list of tags, or `*`. */
+function names(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  if (condition.trim() === '*') return true;
+  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import type { Response } from 'express';
 import { Problem } from '#platform/problem';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -11,8 +12,18 @@ const CHECK_INTERVAL_MS = 2_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they and not the service close first. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** What a stopping server gives to answers that are under way, and to clients that read them slowly. */
+const CLOSE_GRACE_MS = 15_000;
+
 /** Express on a Node server with the service's limits, which answers with a problem also where no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
+  /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    if (statusCode !== undefined) response.status(statusCode);
+    return response.end(body);
+  }
+
   override initHttpServer(): void {
     const server = http.createServer(
       {
@@ -35,6 +46,17 @@ export class ServiceAdapter extends ExpressAdapter {
       writeProblem(response, refused('Only Expect: 100-continue is supported.', 417));
     });
     this.httpServer = server as typeof this.httpServer;
+  }
+
+  /** Takes no more connections, and resolves when all answers are out; after a while it breaks off what is left. */
+  override async close(): Promise<void> {
+    const server = this.httpServer as http.Server;
+    const breakOff = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+    try {
+      await super.close();
+    } finally {
+      clearTimeout(breakOff);
+    }
   }
 }
 

@@ -50,6 +50,12 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
       })),
     );
   }
+  const unstorable = Object.keys(query).filter((name) => [query[name]].flat().some(hasNul));
+  if (unstorable.length > 0) {
+    throw problem.invalidQueries(
+      unstorable.map((parameter) => ({ parameter, detail: 'may not hold a NUL character' })),
+    );
+  }
   const dto = plainToInstance(type, { ...query });
   const faults = fieldErrors(validateSync(dto, { forbidUnknownValues: false }));
   if (faults.length > 0) throw problem.invalidQueries(faults.map(asParameter));
@@ -57,6 +63,9 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
   if (values.length > 0) throw problem.validationFailed(values.map(asParameter));
   return dto;
 }
+
+/** No stored text holds one, and PostgreSQL takes none as a parameter. */
+const hasNul = (value: unknown): boolean => typeof value === 'string' && value.includes('\0');
 
 const asParameter = (error: FieldError): FieldError =>
   'pointer' in error ? { parameter: error.pointer.slice(1), detail: error.detail } : error;

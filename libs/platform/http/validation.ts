@@ -1,15 +1,13 @@
 import 'reflect-metadata';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import {
-  ArrayMaxSize,
-  ArrayUnique,
   getMetadataStorage,
-  IsArray,
   IsString,
-  Length,
+  length,
   registerDecorator,
   ValidateIf,
   ValidateNested,
+  type ValidationArguments,
   type ValidationError,
 } from 'class-validator';
 import { type FieldError, problem } from '#platform/problem';
@@ -113,6 +111,16 @@ export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !
 const TAGS_MAX = 100;
 const TAG_LENGTH_MAX = 255;
 
+function faultOfTags(tags: unknown): string | null {
+  if (!Array.isArray(tags)) return 'must be an array';
+  // before anything that looks at each of them: a body has room for a million
+  if (tags.length > TAGS_MAX) return `may have at most ${TAGS_MAX} elements`;
+  if (!tags.every((tag) => length(tag, 1, TAG_LENGTH_MAX))) {
+    return `must have elements that are texts of 1 to ${TAG_LENGTH_MAX} characters`;
+  }
+  return new Set(tags).size === tags.length ? null : 'may not have an element twice';
+}
+
 /** Labels to find a resource by: at most 100 distinct ones of 1 to 255 characters. */
 export const IsTags = (): PropertyDecorator => (target, property) => {
   ApiProperty({
@@ -121,10 +129,15 @@ export const IsTags = (): PropertyDecorator => (target, property) => {
     maxItems: TAGS_MAX,
     required: false,
   } as ApiPropertyOptions)(target, property);
-  IsArray()(target, property);
-  ArrayMaxSize(TAGS_MAX)(target, property);
-  ArrayUnique()(target, property);
-  Length(1, TAG_LENGTH_MAX, { each: true })(target, property);
+  registerDecorator({
+    name: 'isTags',
+    target: target.constructor,
+    propertyName: String(property),
+    validator: {
+      validate: (value: unknown) => faultOfTags(value) === null,
+      defaultMessage: ({ value }: ValidationArguments) => faultOfTags(value) ?? '',
+    },
+  });
 };
 
 /** OpenAPI of a member that takes any JSON value. */

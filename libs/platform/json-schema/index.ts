@@ -1,6 +1,3 @@
-export interface CompiledSchema {
-  validate(value: unknown): { pointer: string; detail: string }[];
-}
-export function compileJsonSchema(_schema: object): CompiledSchema | { error: string } {
-  return { validate: () => [] };
-}
+export { compileJsonSchema, JsonSchemaCache } from './schema.compiler';
+export type { CompiledSchema, SchemaViolation } from './schema.compiler';
+export { SchemaRefused } from './schema.refused';

@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto';
-import { toJsonText } from './json.writer';
+import { hasToJson, toEcmaScriptJsonText } from './json.writer';
 import { objectOf } from './member-order';
-import { RawJson } from './raw-json';
 
 /** How `JSON.stringify` writes half of a surrogate pair: an escape that no other character gets. */
 const LONE_SURROGATE_ESCAPE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /**
  * The canonical form of JSON (RFC 8785): no whitespace, members sorted by the UTF-16 code units of their
- * names, numbers and strings as ECMAScript writes them. Takes what `toJsonText` takes; a {@link RawJson}
- * counts as its value.
+ * names, numbers and strings as ECMAScript writes them. Takes what `toJsonText` takes; stored JSON counts as
+ * its value.
  *
  * @throws TypeError for what has no JSON form, and for half of a surrogate pair, as RFC 8785 demands.
  */
 export function canonicalJson(value: unknown): string {
-  const text = toJsonText(sorted(value));
+  const text = toEcmaScriptJsonText(sorted(value));
   if (text.includes('\\ud') && LONE_SURROGATE_ESCAPE.test(text)) {
     throw new TypeError('A string or member name with half of a surrogate pair has no canonical form.');
   }
@@ -29,9 +28,8 @@ export function sha256OfJson(value: unknown): string {
 /** A copy with all members in canonical order. Dates stay, for the writer to check. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (value instanceof RawJson) return sorted(value.parse());
   if (Array.isArray(value)) return value.map(sorted);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return sorted(value.toJSON());
+  if (hasToJson(value)) return sorted(value.toJSON());
   const names = Object.keys(value).sort();
   return objectOf(
     names,

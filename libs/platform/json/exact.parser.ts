@@ -127,9 +127,7 @@ class ExactParser {
     }
     if (!this.accept('"')) {
       throw this.syntaxError(
-        this.at < this.text.length
-          ? 'an escape, as control characters must be,'
-          : 'the closing quote of a string',
+        this.at < this.text.length ? 'an escape such as "\\n"' : 'the closing quote of a string',
       );
     }
     return isEscaped

@@ -52,10 +52,8 @@ export function objectOf(names: readonly string[], values: readonly unknown[]): 
 }
 
 function recordOrder(object: object, names: readonly string[]): void {
-  const present = Object.keys(object);
-  const distinct = names.length === present.length ? names : [...new Set(names)];
-  if (present.every((name, place) => name === distinct[place])) return;
-  Object.defineProperty(object, MEMBER_ORDER, { value: distinct });
+  if (Object.keys(object).every((name, place) => name === names[place])) return;
+  Object.defineProperty(object, MEMBER_ORDER, { value: names });
   anyRecorded = true;
 }
 

@@ -44,7 +44,7 @@ export function isPlainText(text: string): boolean {
     if (code === QUOTE) {
       const open = at + 1;
       let close = text.indexOf('"', open);
-      if (close < 0 || backslash < open) return false;
+      if (close < 0) return false;
       while (backslash < close) {
         const length = lengthOfPlainEscape(text, backslash);
         if (length === 0) return false;
@@ -56,7 +56,7 @@ export function isPlainText(text: string): boolean {
       }
       if (isMaybeIndexName(text, open, close)) return false;
       at = close + 1;
-    } else if ((code >= ZERO && code <= NINE) || code === MINUS) {
+    } else if (code >= ZERO && code <= NINE) {
       at = endOfHeldNumber(text, at);
       if (at < 0) return false;
     } else {

@@ -34,10 +34,10 @@ export function setLogLevel(level: string): void {
   rootLogger.level = level;
 }
 
-/** Nest's own messages, as JSON lines like all others. */
+/** Nest's own messages, as JSON lines like all others; what it says of its start is for debugging. */
 export class JsonLogger implements LoggerService {
   log(message: unknown, context?: string): void {
-    rootLogger.info({ context }, String(message));
+    rootLogger.debug({ context }, String(message));
   }
   warn(message: unknown, context?: string): void {
     rootLogger.warn({ context }, String(message));

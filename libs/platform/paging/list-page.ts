@@ -14,7 +14,7 @@ export interface SortKey {
 /** Lists that sort by their id, which sorts by the time of creation. */
 export const BY_CREATION: Record<string, SortKey> = { created_at: { expression: '' } };
 
-export interface ListSpec {
+export interface ListSpec<Row = never> {
   /** What follows SELECT. */
   columns: string;
   /** What follows FROM. */
@@ -27,6 +27,13 @@ export interface ListSpec {
   defaultSort?: string;
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
+  /** Counts the rows where that is known without `from` and `where`, or they cannot tell. Null: over TOTAL_MAX. */
+  count?: () => Promise<number | null>;
+  /**
+   * Answers those of the rows that belong to the list, in their order, where a part of its condition lies outside the
+   * database. Goes with a `count` of its own.
+   */
+  keep?: (rows: Row[]) => Promise<Row[]>;
 }
 
 export interface RowPage<Row> {
@@ -42,7 +49,7 @@ type Keyed<Row> = Row & { page_key: unknown; page_id: string };
  */
 export async function listPage<Row>(
   on: SqlExecutor,
-  spec: ListSpec,
+  spec: ListSpec<Row>,
   query: ListQueryDto,
 ): Promise<RowPage<Row>> {
   const limit = query.limit ?? PAGE_SIZE_DEFAULT;
@@ -63,11 +70,10 @@ export async function listPage<Row>(
   const where = spec.where.copy();
   if (spec.archivedAt && query.include_archived !== true) where.add(`${spec.archivedAt} IS NULL`);
 
-  const count = countRows(on, spec.from, where);
-  const rows =
-    limit === 0
-      ? Promise.resolve([])
-      : readRows<Row>(on, spec, where.copy(), { sort, key, descending, limit, offset, cursor: query.cursor });
+  const count = spec.count ? spec.count() : countRows(on, spec.from, where);
+  const order = { sort, key, descending, limit, offset, cursor: query.cursor };
+  const read = spec.keep ? readKept<Row> : readRows<Row>;
+  const rows = limit === 0 ? Promise.resolve([]) : read(on, spec, where, order);
   const [total, found] = await Promise.all([count, rows]);
   const more = found.length > limit;
   const last = more ? found[limit - 1] : undefined;
@@ -77,12 +83,13 @@ export async function listPage<Row>(
       limit,
       offset,
       total,
-      next_cursor: last
-        ? encodeCursor({ sort, key: key.type ? String(last.page_key) : null, id: last.page_id })
-        : null,
+      next_cursor: last ? cursorAfter(last, order) : null,
     },
   };
 }
+
+/** The least number of rows that are read to find those that belong to a list. */
+const KEPT_AT_ONCE = 100;
 
 interface PageOrder {
   sort: string;
@@ -93,13 +100,38 @@ interface PageOrder {
   cursor: string | undefined;
 }
 
-async function readRows<Row>(
+const cursorAfter = (row: Keyed<unknown>, { sort, key }: PageOrder): string =>
+  encodeCursor({ sort, key: key.type ? String(row.page_key) : null, id: row.page_id });
+
+/** Reads rows of which only some belong to the list, until the page is full. */
+async function readKept<Row>(
   on: SqlExecutor,
-  spec: ListSpec,
+  spec: ListSpec<Row>,
   where: Where,
   order: PageOrder,
 ): Promise<Keyed<Row>[]> {
+  const found: Keyed<Row>[] = [];
+  let { offset, cursor } = order;
+  const limit = Math.max(order.limit, KEPT_AT_ONCE);
+  for (;;) {
+    const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
+    const kept = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
+    found.push(...kept.slice(offset));
+    offset = Math.max(0, offset - kept.length);
+    const last = rows.length > limit ? rows.at(-1) : undefined;
+    if (!last || found.length > order.limit) return found.slice(0, order.limit + 1);
+    cursor = cursorAfter(last, order);
+  }
+}
+
+async function readRows<Row>(
+  on: SqlExecutor,
+  spec: ListSpec<Row>,
+  filter: Where,
+  order: PageOrder,
+): Promise<Keyed<Row>[]> {
   const { key, descending } = order;
+  const where = filter.copy();
   if (order.cursor !== undefined) addKeyset(where, spec.id, order, order.cursor);
   const direction = descending ? 'DESC' : 'ASC';
   const by = key.type ? `${key.expression} ${direction}, ${spec.id} ${direction}` : `${spec.id} ${direction}`;

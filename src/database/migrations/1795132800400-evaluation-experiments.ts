@@ -65,7 +65,7 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         case_id text COLLATE "C" NOT NULL,
         input json,
         expected json,
-        metadata json,
+        metadata json NOT NULL DEFAULT '{}',
         tags text[] NOT NULL DEFAULT '{}',
         dataset_record_id text COLLATE "C",
         dataset_record_version integer,

@@ -1,12 +1,20 @@
 import { PlatformIdempotency1795132800100 } from './1795132800100-platform-idempotency';
+import { PlatformJobOutbox1795132800150 } from './1795132800150-platform-job-outbox';
 import { RegistryAccounts1795132800200 } from './1795132800200-registry-accounts';
 import { EvaluationDatasets1795132800300 } from './1795132800300-evaluation-datasets';
 import { EvaluationExperiments1795132800400 } from './1795132800400-evaluation-experiments';
+import { TelemetryTraces1795132800500 } from './1795132800500-telemetry-traces';
+import { EvaluationScorers1795132800600 } from './1795132800600-evaluation-scorers';
+import { EvaluationScoring1795132800700 } from './1795132800700-evaluation-scoring';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
   PlatformIdempotency1795132800100,
+  PlatformJobOutbox1795132800150,
   RegistryAccounts1795132800200,
   EvaluationDatasets1795132800300,
   EvaluationExperiments1795132800400,
+  TelemetryTraces1795132800500,
+  EvaluationScorers1795132800600,
+  EvaluationScoring1795132800700,
 ];

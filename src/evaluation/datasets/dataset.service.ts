@@ -9,7 +9,7 @@ import { problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { patchMetadata } from '../shared/metadata';
 import type { Versioned } from '../shared/versioned';
-import { checkSchema } from './dataset-schemas';
+import { DatasetSchemas } from './dataset-schemas';
 import type { CreateDatasetDto, DatasetDto, DatasetListQueryDto, PatchDatasetDto } from './dataset.dto';
 import { toDatasetDto } from './dataset.dto';
 import type { DatasetEntity } from './dataset.entity';
@@ -20,6 +20,7 @@ export class DatasetService {
   constructor(
     private readonly database: Database,
     private readonly datasets: DatasetRepository,
+    private readonly schemas: DatasetSchemas,
   ) {}
 
   async create(scope: Scope, dto: CreateDatasetDto): Promise<Versioned<DatasetDto>> {
@@ -32,8 +33,8 @@ export class DatasetService {
       description: dto.description ?? null,
       metadata: json(dto.metadata ?? {}),
       tags: dto.tags ?? [],
-      input_schema: checkSchema(dto.input_schema ?? null, '/input_schema'),
-      expected_schema: checkSchema(dto.expected_schema ?? null, '/expected_schema'),
+      input_schema: this.schemas.check(dto.input_schema ?? null, '/input_schema'),
+      expected_schema: this.schemas.check(dto.expected_schema ?? null, '/expected_schema'),
       record_count: 0,
       latest_version: null,
       revision: 1,
@@ -64,8 +65,18 @@ export class DatasetService {
     dto: PatchDatasetDto,
     ifMatch?: string,
   ): Promise<Versioned<DatasetDto>> {
+    const schemas = {
+      ...(dto.input_schema !== undefined && {
+        input_schema: this.schemas.check(dto.input_schema, '/input_schema'),
+      }),
+      ...(dto.expected_schema !== undefined && {
+        expected_schema: this.schemas.check(dto.expected_schema, '/expected_schema'),
+      }),
+    };
     return this.database.transaction(async (tx) => {
-      const row = await this.lockLive(tx, scope, id, 'update', ifMatch);
+      const row = await this.lock(tx, scope, id, 'update');
+      checkIfMatch(ifMatch, row.revision);
+      checkLive(row);
       checkWorkspaceOfPatch(scope, dto.workspace_id);
       const changes: Partial<DatasetEntity> = {
         revision: row.revision + 1,
@@ -74,12 +85,7 @@ export class DatasetService {
         ...(dto.description !== undefined && { description: dto.description }),
         ...(dto.tags !== undefined && { tags: dto.tags ?? [] }),
         ...(dto.metadata !== undefined && { metadata: patchMetadata(row.metadata, dto.metadata) }),
-        ...(dto.input_schema !== undefined && {
-          input_schema: checkSchema(dto.input_schema, '/input_schema'),
-        }),
-        ...(dto.expected_schema !== undefined && {
-          expected_schema: checkSchema(dto.expected_schema, '/expected_schema'),
-        }),
+        ...schemas,
       };
       await this.datasets.update(tx, scope, id, changes);
       return versionedView({ ...row, ...changes });
@@ -111,18 +117,16 @@ export class DatasetService {
   }
 
   /** Locks a dataset that can be written to: 404 without one, 409 when it is archived. */
-  async lockLive(
-    tx: Tx,
-    scope: Scope,
-    id: string,
-    mode: 'share' | 'update',
-    ifMatch?: string,
-  ): Promise<DatasetEntity> {
+  async lockLive(tx: Tx, scope: Scope, id: string, mode: 'share' | 'update'): Promise<DatasetEntity> {
     const row = await this.lock(tx, scope, id, mode);
-    checkIfMatch(ifMatch, row.revision);
-    if (row.archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
+    checkLive(row);
     return row;
   }
+}
+
+/** 409 when a dataset takes no more writes. */
+export function checkLive({ archived_at }: Pick<DatasetEntity, 'archived_at'>): void {
+  if (archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
 }
 
 const json = (value: unknown): RawJson => new RawJson(toJsonText(value));

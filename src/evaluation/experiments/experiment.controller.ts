@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, Reply, versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -9,10 +9,13 @@ import {
   ExperimentListQueryDto,
   ExperimentPageDto,
   PatchExperimentDto,
+  ScorerReferenceDto,
+  ScoreSummaryDto,
 } from './experiment.dto';
 import { ExperimentService } from './experiment.service';
 
 @ApiTags('Experiments')
+@ApiExtraModels(ScoreSummaryDto, ScorerReferenceDto)
 @Controller('eval/v1/experiments')
 @RequireWorkspace()
 export class ExperimentController {

@@ -41,15 +41,15 @@ export class ExperimentService {
   ): Promise<Versioned<ExperimentDto> & { resumed: boolean }> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     checkSubject(dto.subject_kind ?? null, dto.subject_id ?? null);
+    const datasetId = dto.dataset_id ?? null;
     const datasetVersion = dto.dataset_version ?? null;
-    if (datasetVersion !== null && !dto.dataset_id) {
+    if (datasetVersion !== null && datasetId === null) {
       throw problem.invalidFields([{ pointer: '/dataset_version', detail: 'goes with a dataset_id' }]);
     }
     return this.database.transaction(async (tx) => {
-      const dataset = dto.dataset_id
-        ? await this.rules.lockDataset(tx, scope, dto.dataset_id, datasetVersion)
-        : null;
       await this.rules.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
+      const dataset =
+        datasetId === null ? null : await this.rules.lockDataset(tx, scope, datasetId, datasetVersion);
       checkValues(dto);
       const row = newRow(scope, dto, dataset?.revision ?? null);
       if (dto.resume === true) {

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkValues } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
+import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { DatasetService } from '../datasets/dataset.service';
 import { type BulkItem, checkItem, failedItem, repeatedItem, withinItems } from '../shared/bulk';
 import { checkWorkspaceOfCreate } from '../shared/workspace-body';
@@ -10,7 +11,7 @@ import type { BulkRecordItemDto, BulkRecordsDto } from './record.dto';
 import type { RecordEntity } from './record.entity';
 import { toRecordDto } from './record.mapper';
 import { RecordRepository } from './record.repository';
-import { itemContent, newRow, nextRow, type RecordContent, rowsText } from './record.service';
+import { itemContent, newRow, nextRow, type RecordContent, rowsText, sameContent } from './record.service';
 
 /** What is to become of one item, once it was found valid. */
 type Plan =
@@ -24,6 +25,7 @@ export class RecordBulkService {
   constructor(
     private readonly database: Database,
     private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
   ) {}
 
@@ -37,7 +39,11 @@ export class RecordBulkService {
       const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
       checkValues(dto);
       const contents = dto.items.map((item, index) => {
-        const checked = checkItem(() => itemContent(dataset, item));
+        const checked = checkItem(() => {
+          const content = itemContent(item);
+          this.schemas.checkRecord(dataset, content);
+          return content;
+        });
         return checked instanceof Problem ? withinItems(checked, index) : checked;
       });
       const present = await this.presentOnes(tx, scope, datasetId, contents);
@@ -97,7 +103,9 @@ function planOf(
     firstOf.set(externalId, index);
     const found = present.get(externalId);
     if (!found) return { kind: 'insert', row: newRow(content) };
-    if (onConflict === 'skip') return { kind: 'keep', id: found.dataset_record_id };
+    if (onConflict === 'skip' || (onConflict === 'update' && sameContent(found, content))) {
+      return { kind: 'keep', id: found.dataset_record_id };
+    }
     if (onConflict === 'update') return { kind: 'update', row: nextRow(found, content) };
     return {
       kind: 'fail',

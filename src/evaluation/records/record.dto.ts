@@ -19,7 +19,8 @@ import {
   ValuesCheckedLater,
 } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { BULK_MAX, ProblemDto } from '../shared/bulk.dto';
+import { ProblemDto } from '#platform/problem';
+import { BULK_MAX } from '../shared/bulk-limits';
 import { METADATA_MAX_BYTES } from '../shared/metadata';
 import { SOURCE_KINDS, type SourceKind } from './record.entity';
 

@@ -3,12 +3,11 @@ import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { checkIfMatch, checkValues, validateBody } from '#platform/http';
 import { newId } from '#platform/ids';
-import { canonicalJson, RawJson, toJsonText } from '#platform/json';
+import { toJsonText } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { schemaFaults } from '../datasets/dataset-schemas';
-import type { DatasetEntity } from '../datasets/dataset.entity';
-import { DatasetService } from '../datasets/dataset.service';
+import { DatasetSchemas } from '../datasets/dataset-schemas';
+import { checkLive, DatasetService } from '../datasets/dataset.service';
 import { patchMetadata } from '../shared/metadata';
 import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
@@ -42,6 +41,7 @@ export class RecordService {
   constructor(
     private readonly database: Database,
     private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
   ) {}
 
@@ -52,7 +52,7 @@ export class RecordService {
       const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
       checkValues(dto);
       const content = contentOf(dto);
-      checkSchemas(dataset, content);
+      this.schemas.checkRecord(dataset, content);
       const at = new Date();
       const revision = await this.datasets.nextRevision(tx, scope, datasetId, 1, at);
       const [row] = await this.records.insertMany(
@@ -111,13 +111,13 @@ export class RecordService {
       const row = await this.records.lock(tx, scope, recordId, 'update');
       if (!row || row.dataset_id !== datasetId) throw problem.notFound('record', recordId);
       checkIfMatch(ifMatch, row.version);
-      if (dataset.archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
+      checkLive(dataset);
       if (row.archived_at) throw problem.conflict('The record is archived and takes no changes.');
       checkWorkspaceOfPatch(scope, dto.workspace_id);
       checkValues(dto);
       const content = patchedContent(row, dto);
       if (sameContent(row, content)) return versionedView(row);
-      checkSchemas(dataset, content);
+      this.schemas.checkRecord(dataset, content);
       const at = new Date();
       const revision = await this.datasets.nextRevision(tx, scope, datasetId, 0, at);
       const rows = rowsText([nextRow(row, content)]);
@@ -133,7 +133,7 @@ export class RecordService {
       const row = await this.records.lock(tx, scope, recordId, 'update');
       if (!row || row.dataset_id !== datasetId) throw problem.notFound('record', recordId);
       if (row.archived_at) return versionedView(row);
-      if (dataset.archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
+      checkLive(dataset);
       const at = new Date();
       const revision = await this.datasets.nextRevision(tx, scope, datasetId, -1, at);
       const changes = { archived_at: at, updated_at: at, archived_revision: revision };
@@ -149,12 +149,8 @@ export class RecordService {
   }
 }
 
-/** Validates one item of a bulk create; throws what is wrong with it. */
-export function itemContent(dataset: DatasetEntity, item: unknown): RecordContent {
-  const content = contentOf(validateBody(RecordFieldsDto, item));
-  checkSchemas(dataset, content);
-  return content;
-}
+/** Reads one item of a bulk create; throws what is wrong with it. */
+export const itemContent = (item: unknown): RecordContent => contentOf(validateBody(RecordFieldsDto, item));
 
 const contentOf = (dto: RecordFieldsDto): RecordContent => ({
   input: dto.input,
@@ -188,16 +184,9 @@ const CONTENT_MEMBERS = [
   'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
 ] as const; // prettier-ignore
 
-const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
-  CONTENT_MEMBERS.every((member) => canonicalJson(row[member]) === canonicalJson(content[member]));
-
-function checkSchemas(dataset: DatasetEntity, { input, expected }: RecordContent): void {
-  if (!dataset.input_schema && !dataset.expected_schema) return;
-  const faults = schemaFaults(dataset, { input: parsed(input), expected: parsed(expected) });
-  if (faults.length > 0) throw problem.invalidFields(faults);
-}
-
-const parsed = (value: unknown): unknown => (value instanceof RawJson ? value.parse() : value);
+/** Whether a record holds this already, also in the order of members, which is answered as it was sent. */
+export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
+  CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
 
 export const newRow = (content: RecordContent) => ({
   dataset_record_id: newId('rec'),
@@ -216,7 +205,8 @@ export const nextRow = (row: RecordEntity, content: RecordContent) => ({
 /** Rows as the one JSON parameter of a statement. */
 export const rowsText = (rows: object[]): string => toJsonText(rows);
 
+/** An archived record gets no further version, so the number after its last one names this state of it. */
 const versionedView = (row: RecordEntity): Versioned<RecordDto> => ({
   view: toRecordDto(row),
-  version: row.version,
+  version: row.archived_at ? row.version + 1 : row.version,
 });

@@ -31,7 +31,7 @@ export class CaseRules {
     const recordIds = new Set<string>();
     const scorerIds = new Set<string>();
     for (const { dataset_record_id, scores } of results) {
-      if (dataset_record_id) recordIds.add(dataset_record_id);
+      if (typeof dataset_record_id === 'string') recordIds.add(dataset_record_id);
       for (const scorerId of scorersNamed(scores)) scorerIds.add(scorerId);
     }
     return {
@@ -47,8 +47,8 @@ export class CaseRules {
 
 /** Throws 400 for a missing `dataset_record_id` of a record-backed run, 404 naming an unknown record or scorer. */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
-  const recordId = result.dataset_record_id;
-  if (references.recordBacked && !recordId) {
+  const recordId = result.dataset_record_id ?? null;
+  if (references.recordBacked && recordId === null) {
     throw problem.invalidFields([
       {
         pointer: '/dataset_record_id',
@@ -56,7 +56,7 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
       },
     ]);
   }
-  if (recordId && !references.recordVersions.has(recordId)) {
+  if (recordId !== null && !references.recordVersions.has(recordId)) {
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);
   }
   for (const scorerId of scorersNamed(result.scores)) {

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, type Reply } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -10,10 +10,12 @@ import {
   ResultDto,
   ResultListQueryDto,
   ResultPageDto,
+  ScoreDetailDto,
 } from './result.dto';
 import { ResultService } from './result.service';
 
 @ApiTags('Results')
+@ApiExtraModels(ScoreDetailDto)
 @Controller('eval/v1/experiments/:experiment_id/results')
 @RequireWorkspace()
 export class ResultController {

@@ -15,7 +15,8 @@ import {
 } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { BULK_MAX, ProblemDto } from '../shared/bulk.dto';
+import { ProblemDto } from '#platform/problem';
+import { BULK_MAX } from '../shared/bulk-limits';
 import { METADATA_MAX_BYTES } from '../shared/metadata';
 import { IsScores } from './scores';
 
@@ -153,8 +154,8 @@ export class ResultDto {
   input!: unknown;
   @AnyJson()
   expected!: unknown;
-  @AnyJsonObject({ nullable: true })
-  metadata!: unknown;
+  @AnyJsonObject()
+  metadata!: object;
   tags!: string[];
   dataset_record_id!: string | null;
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })

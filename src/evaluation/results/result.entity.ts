@@ -32,8 +32,8 @@ export class ResultEntity {
   @JsonColumn({ nullable: true })
   expected!: RawJson | null;
 
-  @JsonColumn({ nullable: true })
-  metadata!: RawJson | null;
+  @JsonColumn()
+  metadata!: RawJson;
 
   @Column('text', { array: true })
   tags!: string[];

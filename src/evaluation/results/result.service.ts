@@ -135,7 +135,7 @@ function newRow(
     case_id: dto.case_id,
     input: json(dto.input),
     expected: json(dto.expected),
-    metadata: json(dto.metadata),
+    metadata: json(dto.metadata) ?? EMPTY_OBJECT,
     tags: dto.tags ?? [],
     dataset_record_id: dto.dataset_record_id ?? null,
     dataset_record_version: dto.dataset_record_id
@@ -155,6 +155,8 @@ function newRow(
     created_by: scope.principalId,
   };
 }
+
+const EMPTY_OBJECT = new RawJson('{}');
 
 /** Serialised once, for the statement and for the answer. */
 const json = (value: unknown): RawJson | null =>

@@ -7,6 +7,7 @@ export const COMMENT_MAX = 2_000;
 const NAME_MAX = 255;
 const SCORES_MAX = 100;
 const LABEL_MAX = 255;
+const VERSION_MAX = 2_147_483_647;
 
 /** Where a comment is taken from, in a score's metadata, when the score has none of its own. */
 const COMMENT_MEMBERS = ['comment', 'rationale', 'reasoning', 'reason'] as const;
@@ -33,11 +34,14 @@ function faultOf(score: unknown): string | null {
   }
   if (!optional(score.scorer_id, (value) => typeof value === 'string'))
     return 'must have a scorer_id that is a string';
-  if (!optional(score.scorer_version, (value) => Number.isInteger(value) && (value as number) >= 1)) {
-    return 'must have a scorer_version that is an integer from 1';
+  if (!optional(score.scorer_version, isVersion)) {
+    return `must have a scorer_version that is an integer from 1 to ${VERSION_MAX}`;
   }
   return null;
 }
+
+const isVersion = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX;
 
 /** What is wrong with the scores of a result; null for nothing. */
 export function faultOfScores(scores: unknown): string | null {
@@ -71,7 +75,7 @@ const SCORE_FORMS = {
           comment: { type: ['string', 'null'] },
           label: { type: ['string', 'null'], maxLength: LABEL_MAX },
           scorer_id: { type: ['string', 'null'] },
-          scorer_version: { type: ['integer', 'null'], minimum: 1 },
+          scorer_version: { type: ['integer', 'null'], minimum: 1, maximum: VERSION_MAX },
         },
       },
     ],

@@ -1,4 +1,4 @@
-import { MAX_VALUE_DEPTH, type OtlpValue, setMember, storableText } from '#otlp';
+import { MAX_VALUE_DEPTH, type OtlpAttributes, type OtlpValue, setMember, storableText } from '#otlp';
 
 /**
  * The value of a message attribute. Where a text is JSON it is parsed: instrumentations that cannot send structured
@@ -44,17 +44,28 @@ function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
   if (depth === MAX_VALUE_DEPTH) {
     return undefined;
   }
-  const copy: OtlpValue[] | Record<string, OtlpValue> = Array.isArray(value) ? [] : {};
+  if (Array.isArray(value)) {
+    return storableList(value, depth + 1);
+  }
+  const copy: OtlpAttributes = {};
   for (const [key, member] of Object.entries(value)) {
     const stored = storable(member, depth + 1);
     if (stored === undefined) {
       return undefined;
     }
-    if (Array.isArray(copy)) {
-      copy.push(stored);
-    } else {
-      setMember(copy, storableText(key), stored);
+    setMember(copy, storableText(key), stored);
+  }
+  return copy;
+}
+
+function storableList(items: readonly OtlpValue[], depth: number): OtlpValue[] | undefined {
+  const copy: OtlpValue[] = [];
+  for (const item of items) {
+    const stored = storable(item, depth);
+    if (stored === undefined) {
+      return undefined;
     }
+    copy.push(stored);
   }
   return copy;
 }

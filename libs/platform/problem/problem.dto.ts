@@ -1,8 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { CATALOGUE, type ProblemCode } from '#platform/problem';
-
-/** Items in one bulk create. */
-export const BULK_MAX = 100;
+import { CATALOGUE, type ProblemCode } from './catalogue';
 
 /** One fault within a request. */
 export class FieldErrorDto {
@@ -18,7 +15,9 @@ export class ProblemDto {
   title!: string;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   status!: number;
+  /** What was wrong, and what would be right. */
   detail!: string;
+  /** What went wrong, for programs. */
   @ApiProperty({ enum: Object.keys(CATALOGUE) })
   code!: ProblemCode;
   /** The W3C trace id of the request. */

@@ -1,0 +1,45 @@
+import type { Scope } from '#platform/auth';
+import type { Direct } from './direct';
+import type { Http } from './http';
+import type { Comparison } from './measure';
+
+/** What a benchmark works with: the service, the same database without it, and a place to say what was measured. */
+export class Bench {
+  constructor(
+    readonly scope: Scope,
+    readonly http: Http,
+    readonly direct: Direct,
+  ) {}
+
+  async newExperiment(): Promise<string> {
+    const body = { workspace_id: this.scope.workspaceId, name: 'bench' };
+    return (await this.http.json<{ experiment_id: string }>('POST', '/eval/v1/experiments', 201, body))
+      .experiment_id;
+  }
+
+  /** Puts results into an experiment, made by PostgreSQL itself: about 1 KB each, with that many scores. */
+  async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
+    await this.direct.query(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
+                            created_at, updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case-' || n,
+              json_build_object('question', repeat('what is it? ', 25)), json_build_object('answer', n),
+              json_build_object('text', repeat('it is found step by step. ', 20)),
+              (SELECT jsonb_object_agg('scorer ' || s, ((n * s) % 100) / 100.0) FROM generate_series(1, $4::int) s),
+              now(), now(), 'bench'
+       FROM generate_series(1, $3::int) n`,
+      [experimentId, this.scope.workspaceId, count, scorers],
+    );
+    await this.direct.query('VACUUM (ANALYZE) results');
+  }
+
+  report(title: string, unit: string, { medians, ratios }: Comparison, names = ['direct', 'service']): void {
+    const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
+    const sides = names.map((name, i) => `${name} ${digits(medians[i]!)}`).join(', ');
+    this.line(`${title}: ${sides} ${unit}; ratio ${ratios[1]!.toFixed(2)}`);
+  }
+
+  line(text: string): void {
+    process.stdout.write(`${text}\n`);
+  }
+}

@@ -1,0 +1,45 @@
+import { ExperimentFinalizer } from '../../src/evaluation/experiments/experiment-finalizer';
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
+import { SummaryRepository } from '../../src/evaluation/experiments/summary.repository';
+import type { Bench } from '../bench';
+import { compare } from '../measure';
+
+const RESULTS = 10_000;
+const SCORERS = 5;
+
+/** Freezing an experiment of 10,000 results with 5 scorers each; milliseconds, so a ratio above 1 is slower. */
+export async function finalize(bench: Bench): Promise<void> {
+  const experiments = new ExperimentRepository(bench.direct.database);
+  const finalizer = new ExperimentFinalizer(experiments, new SummaryRepository());
+  const result = await compare([
+    {
+      name: 'direct',
+      measure: async () => {
+        const id = await bench.newExperiment();
+        await bench.fillResults(id, RESULTS, SCORERS);
+        const startedAt = performance.now();
+        await bench.direct.transaction(async (tx) => {
+          const row = await experiments.find(bench.scope, id, tx);
+          await finalizer.finalize(tx, bench.scope, row!, 'completed', new Date());
+        });
+        return performance.now() - startedAt;
+      },
+    },
+    {
+      name: 'service',
+      measure: async () => {
+        const id = await bench.newExperiment();
+        await bench.fillResults(id, RESULTS, SCORERS);
+        const startedAt = performance.now();
+        await bench.http.send(
+          'PATCH',
+          `/eval/v1/experiments/${id}`,
+          200,
+          '{"experiment_status":"completed"}',
+        );
+        return performance.now() - startedAt;
+      },
+    },
+  ]);
+  bench.report(`finalize ${RESULTS} results of ${SCORERS} scorers`, 'ms', result);
+}

@@ -1,0 +1,96 @@
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
+import { ResultRepository } from '../../src/evaluation/results/result.repository';
+import type { Bench } from '../bench';
+import { compare, timeCalls } from '../measure';
+
+const CLIENTS = 4;
+const GETS = 1_000;
+const PAGES = 60;
+const RESULTS = 100_000;
+const PAGE_SIZE = 50;
+
+/** Reading one experiment by its id. */
+export async function getExperiment(bench: Bench): Promise<void> {
+  const id = await bench.newExperiment();
+  const experiments = new ExperimentRepository(bench.direct.database);
+  const result = await compare([
+    {
+      name: 'direct',
+      measure: async () =>
+        (GETS * 1000) / (await timeCalls(GETS, CLIENTS, () => experiments.find(bench.scope, id))),
+    },
+    {
+      name: 'service',
+      measure: async () =>
+        (GETS * 1000) /
+        (await timeCalls(GETS, CLIENTS, () => bench.http.send('GET', `/eval/v1/experiments/${id}`, 200))),
+    },
+  ]);
+  bench.report(`get experiment, ${CLIENTS} clients`, 'requests/s', result);
+}
+
+/** A page of 50 of 100,000 results: the first, and one from the middle by its cursor. */
+export async function listResults(bench: Bench): Promise<void> {
+  const experimentId = await bench.newExperiment();
+  await bench.fillResults(experimentId, RESULTS, 1);
+  const route = `/eval/v1/experiments/${experimentId}/results`;
+  const results = new ResultRepository(bench.direct.database);
+  const cursor = await deepCursor(bench, route);
+  const read = (query: { limit: number; cursor?: string }) => ({
+    direct: async () =>
+      (PAGES * 1000) /
+      (await timeCalls(PAGES, CLIENTS, () => results.list(bench.scope, experimentId, query))),
+    service: async () => {
+      const parameters = new URLSearchParams({
+        limit: String(query.limit),
+        ...(query.cursor && { cursor: query.cursor }),
+      });
+      return (
+        (PAGES * 1000) /
+        (await timeCalls(PAGES, CLIENTS, () => bench.http.send('GET', `${route}?${parameters}`, 200)))
+      );
+    },
+  });
+  const first = read({ limit: PAGE_SIZE });
+  const deep = read({ limit: PAGE_SIZE, cursor });
+  bench.report(
+    `first page of ${PAGE_SIZE} of ${RESULTS} results, ${CLIENTS} clients`,
+    'requests/s',
+    await compare([
+      { name: 'direct', measure: first.direct },
+      { name: 'service', measure: first.service },
+    ]),
+  );
+  bench.report(
+    `deep page by cursor, ${CLIENTS} clients`,
+    'requests/s',
+    await compare([
+      { name: 'direct', measure: deep.direct },
+      { name: 'service', measure: deep.service },
+    ]),
+  );
+  bench.report(
+    'deep page against the first, both by the service',
+    'requests/s',
+    await compare([
+      { name: 'first', measure: first.service },
+      { name: 'deep', measure: deep.service },
+    ]),
+    ['first', 'deep'],
+  );
+}
+
+/** A cursor in the middle of the list, reached by pages of the largest size. */
+async function deepCursor(bench: Bench, route: string): Promise<string> {
+  let cursor: string | null = null;
+  for (let page = 0; page < RESULTS / 500 / 2; page++) {
+    const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const answer = await bench.http.json<{ page: { next_cursor: string } }>(
+      'GET',
+      `${route}?limit=500${query}`,
+      200,
+    );
+    cursor = answer.page.next_cursor;
+  }
+  return cursor!;
+}

@@ -1,0 +1,72 @@
+import { Pool, type PoolClient, types } from 'pg';
+import type { Scope } from '#platform/auth';
+import { expandRoles, workspaceScope } from '#platform/auth';
+import type { Database, PreparedStatement, Tx } from '#platform/db';
+import { RawJson } from '#platform/json';
+
+const JSON_TEXT = 114;
+const INT8 = 20;
+
+/** Type parsers as the service's own pool has them, so that both sides do the same work. */
+const getTypeParser = (oid: number, format?: string): ((text: string) => unknown) => {
+  if (oid === JSON_TEXT) return (text) => new RawJson(text);
+  if (oid === INT8) return Number;
+  return types.getTypeParser(oid, format as 'text') as (text: string) => unknown;
+};
+
+const run = async <Row>(
+  on: Pool | PoolClient,
+  statement: string | PreparedStatement,
+  values: readonly unknown[],
+) => {
+  const named = typeof statement === 'string' ? { text: statement } : statement;
+  return (await on.query({ ...named, values: values as unknown[] })).rows as Row[];
+};
+
+/**
+ * What the service is measured against: the same statements, run with pg and nothing else. It stands in for the
+ * service's `Database`, so that the service's own repositories send them; there is no Nest, no TypeORM and no HTTP.
+ */
+export class Direct {
+  private readonly pool: Pool;
+
+  constructor(url: string, connections: number) {
+    this.pool = new Pool({ connectionString: url, max: connections, types: { getTypeParser } as never });
+  }
+
+  query<Row>(statement: string | PreparedStatement, values: readonly unknown[] = []): Promise<Row[]> {
+    return run<Row>(this.pool, statement, values);
+  }
+
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const client = await this.pool.connect();
+    try {
+      await client.query('BEGIN');
+      const tx = {
+        isTransaction: true,
+        query: (statement: string | PreparedStatement, values: readonly unknown[] = []) =>
+          run(client, statement, values),
+      };
+      const result = await work(tx as unknown as Tx);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  /** As the repositories take it. */
+  get database(): Database {
+    return this as unknown as Database;
+  }
+
+  close(): Promise<void> {
+    return this.pool.end();
+  }
+}
+
+export const scopeOf = (orgId: string, workspaceId: string): Scope =>
+  workspaceScope(orgId, workspaceId, 'bench', expandRoles(['owner']));

@@ -1,0 +1,69 @@
+import http from 'node:http';
+
+export interface Answer {
+  status: number;
+  body: Buffer;
+}
+
+/** A bare keep-alive client: what it costs is small beside what is measured. */
+export class Http {
+  private readonly agent: http.Agent;
+
+  constructor(
+    private readonly base: URL,
+    private readonly headers: Record<string, string>,
+    connections: number,
+  ) {
+    this.agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  /** Sends one request; an answer of another status than `expected` is an error. */
+  send(
+    method: string,
+    path: string,
+    expected: number,
+    body?: Buffer | string,
+    type = 'application/json',
+  ): Promise<Answer> {
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    return new Promise((resolve, reject) => {
+      const request = http.request(
+        {
+          agent: this.agent,
+          host: this.base.hostname,
+          port: this.base.port,
+          method,
+          path,
+          headers: {
+            ...this.headers,
+            ...(bytes && { 'Content-Type': type, 'Content-Length': bytes.length }),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () => {
+            const answer = { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
+            if (answer.status === expected) resolve(answer);
+            else
+              reject(
+                new Error(`${method} ${path}: ${answer.status} ${answer.body.toString().slice(0, 300)}`),
+              );
+          });
+          response.on('error', reject);
+        },
+      );
+      request.on('error', reject);
+      request.end(bytes);
+    });
+  }
+
+  async json<Body>(method: string, path: string, expected: number, body?: object): Promise<Body> {
+    const { body: bytes } = await this.send(method, path, expected, body && JSON.stringify(body));
+    return JSON.parse(bytes.toString()) as Body;
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}

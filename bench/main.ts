@@ -1,0 +1,46 @@
+import os from 'node:os';
+import { Bench } from './bench';
+import { finalize } from './cases/finalize';
+import { getExperiment, listResults } from './cases/reads';
+import { bulkResults, singleResult } from './cases/results';
+import { Direct, scopeOf } from './direct';
+import { Http } from './http';
+import { BenchedService } from './service';
+
+const CONNECTIONS = 16;
+
+const CASES: Record<string, (bench: Bench) => Promise<void>> = {
+  'bulk-results': bulkResults,
+  'single-result': singleResult,
+  'get-experiment': getExperiment,
+  'list-results': listResults,
+  finalize,
+};
+
+/** Runs the benchmarks named on the command line, or all of them. */
+async function main(names: string[]): Promise<void> {
+  const unknown = names.find((name) => !CASES[name]);
+  if (unknown)
+    throw new Error(`There is no benchmark ${unknown}; there are ${Object.keys(CASES).join(', ')}.`);
+  process.stdout.write(
+    `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
+  );
+  const service = await BenchedService.start();
+  const { base_url, org_id, workspace_id, api_key } = service.bootstrap;
+  const headers = { Authorization: `Bearer ${api_key}`, 'X-Service-Workspace-Id': workspace_id };
+  const http = new Http(new URL(base_url), headers, CONNECTIONS);
+  const direct = new Direct(service.databaseUrl, CONNECTIONS);
+  try {
+    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct);
+    for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
+  } finally {
+    http.close();
+    await direct.close();
+    await service.stop();
+  }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exitCode = 1;
+});

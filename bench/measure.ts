@@ -1,0 +1,50 @@
+/** Rounds in which two ways of doing the same are run in turn, so that a slow moment of the machine meets both. */
+const ROUNDS = 5;
+
+export const median = (values: number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+/** Runs `total` calls, `clients` of them at once. @returns milliseconds for all of them. */
+export async function timeCalls(
+  total: number,
+  clients: number,
+  call: (index: number) => Promise<unknown>,
+): Promise<number> {
+  let next = 0;
+  const client = async (): Promise<void> => {
+    while (next < total) await call(next++);
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: clients }, client));
+  return performance.now() - startedAt;
+}
+
+export interface Side {
+  name: string;
+  /** @returns units done per second, or milliseconds, as the case says. */
+  measure(round: number): Promise<number>;
+}
+
+export interface Comparison {
+  medians: number[];
+  /** Median over the rounds of each side's figure against the first side's of the same round. */
+  ratios: number[];
+}
+
+/** Measures sides in turn, the first of them the one that the others are held against. The first round warms up. */
+export async function compare(sides: Side[]): Promise<Comparison> {
+  const figures: number[][] = sides.map(() => []);
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [index, side] of sides.entries()) {
+      const figure = await side.measure(round);
+      if (round > 0) figures[index]!.push(figure);
+    }
+  }
+  return {
+    medians: figures.map(median),
+    ratios: figures.map((own) => median(own.map((figure, round) => figure / figures[0]![round]!))),
+  };
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '#platform/embedded-postgres';
+
+const START_TIMEOUT_MS = 120_000;
+
+export interface Bootstrap {
+  base_url: string;
+  org_id: string;
+  workspace_id: string;
+  api_key: string;
+}
+
+/** The service in a process of its own, as `npm start` runs it, on a database of its own that is thrown away. */
+export class BenchedService {
+  private constructor(
+    private readonly directory: string,
+    private readonly postgres: EmbeddedPostgres,
+    private readonly child: ChildProcess,
+    readonly bootstrap: Bootstrap,
+  ) {}
+
+  get databaseUrl(): string {
+    return this.postgres.url;
+  }
+
+  /** Durable as in operation: the server syncs what it commits. */
+  static async start(): Promise<BenchedService> {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'bench-'));
+    const postgres = await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres') });
+    const child = spawn(process.execPath, ['dist/src/standalone.js'], {
+      env: {
+        ...process.env,
+        DATABASE_URL: postgres.url,
+        DATA_DIR: directory,
+        PORT: '0',
+        HOST: '127.0.0.1',
+        LOG_LEVEL: 'error',
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const bootstrap = await ready(child, path.join(directory, 'bootstrap.json'));
+    return new BenchedService(directory, postgres, child, bootstrap);
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    if (this.child.exitCode === null) await once(this.child, 'exit');
+    await this.postgres.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function ready(child: ChildProcess, file: string): Promise<Bootstrap> {
+  const until = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < until) {
+    if (child.exitCode !== null) throw new Error(`The service ended with code ${child.exitCode}.`);
+    const bootstrap = await readFile(file, 'utf8').then(
+      (text) => JSON.parse(text) as Bootstrap,
+      () => null,
+    );
+    const live =
+      bootstrap &&
+      (await fetch(`${bootstrap.base_url}/health/ready`).then(
+        (answer) => answer.ok,
+        () => false,
+      ));
+    if (live) return bootstrap;
+    await delay(100);
+  }
+  throw new Error('The service did not start in time.');
+}

@@ -1,0 +1,192 @@
+import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
+
+const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+
+const decode = (body: unknown) =>
+  decodeTraceRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), 'json');
+const request = (...spans: unknown[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+function decodeSpan(fields: object): OtlpSpan {
+  const { spans, rejected } = decode(request({ ...IDS, ...fields }));
+  expect(rejected).toEqual({ count: 0, reasons: [] });
+  return spans[0] as OtlpSpan;
+}
+function reasonAgainst(span: unknown): string {
+  const { spans, rejected } = decode(request(IDS, span, IDS));
+  expect([spans.length, rejected.count]).toEqual([2, 1]);
+  return rejected.reasons[0] as string;
+}
+function detailOf(body: unknown): string {
+  try {
+    decode(body);
+  } catch (error) {
+    if (error instanceof OtlpDecodeError) {
+      return error.detail;
+    }
+    throw error;
+  }
+  return 'nothing was thrown';
+}
+
+describe('a span in JSON', () => {
+  it('may have its ids in upper case', () => {
+    const upper = { traceId: IDS.traceId.toUpperCase(), spanId: IDS.spanId.toUpperCase() };
+    expect(decodeSpan({ ...upper, parentSpanId: upper.spanId })).toMatchObject({
+      ...IDS,
+      parentSpanId: IDS.spanId,
+    });
+  });
+
+  it.each([
+    [{}, 'traceId'],
+    [{ ...IDS, traceId: '' }, 'traceId'],
+    [{ ...IDS, traceId: '0'.repeat(32) }, 'traceId'],
+    [{ ...IDS, traceId: IDS.traceId.slice(1) }, 'traceId'],
+    [{ ...IDS, traceId: `${IDS.traceId}00` }, 'traceId'],
+    [{ ...IDS, traceId: IDS.traceId.replace('a', 'g') }, 'traceId'],
+    [{ ...IDS, traceId: Buffer.from(IDS.traceId, 'hex').toString('base64') }, 'traceId'],
+    [{ ...IDS, spanId: null }, 'spanId'],
+    [{ ...IDS, spanId: '0'.repeat(16) }, 'spanId'],
+    [{ ...IDS, spanId: IDS.traceId }, 'spanId'],
+    [{ ...IDS, parentSpanId: 'abc' }, 'parentSpanId'],
+    [{ ...IDS, traceId: 1 }, 'traceId must be a string'],
+    [{ ...IDS, name: 1 }, 'name must be a string'],
+    [{ ...IDS, kind: [] }, 'kind must be a number or a name'],
+    [{ ...IDS, flags: -1 }, 'flags must be an integer from 0'],
+    [{ ...IDS, flags: 2 ** 32 }, 'flags must be an integer from 0'],
+    [{ ...IDS, droppedEventsCount: 1.5 }, 'droppedEventsCount must be an integer from 0'],
+    [{ ...IDS, startTimeUnixNano: -1 }, 'startTimeUnixNano must be an unsigned 64-bit integer'],
+    [{ ...IDS, startTimeUnixNano: '18446744073709551616' }, 'startTimeUnixNano must be'],
+    [{ ...IDS, endTimeUnixNano: 1.5 }, 'endTimeUnixNano must be'],
+    [{ ...IDS, endTimeUnixNano: '2026-01-01T00:00:00Z' }, 'endTimeUnixNano must be'],
+    [{ ...IDS, attributes: { a: 1 } }, 'attributes must be a list'],
+    [{ ...IDS, attributes: [null] }, 'an attribute must be an object'],
+    [{ ...IDS, events: [null] }, 'an event must be an object'],
+    [{ ...IDS, events: [{ timeUnixNano: {} }] }, 'timeUnixNano must be'],
+    [{ ...IDS, links: 'x' }, 'links must be a list'],
+    [{ ...IDS, links: [[]] }, 'a link must be an object'],
+    [{ ...IDS, status: 'ok' }, 'status must be an object'],
+    [null, 'a span must be an object'],
+    [[IDS], 'a span must be an object'],
+  ])('like %j is left out, and the others are kept', (span, reason) => {
+    expect(reasonAgainst(span)).toContain(reason);
+    expect(reasonAgainst(span)).toContain('(the span at index 1).');
+  });
+
+  it.each([
+    [0, 0n],
+    ['0', 0n],
+    [1_700_000_000_000_000_000, 1_700_000_000_000_000_000n],
+    ['1700000000123456789', 1_700_000_000_123_456_789n],
+    ['9223372036854775807', 2n ** 63n - 1n],
+    ['18446744073709551615', 2n ** 64n - 1n],
+    [null, 0n],
+  ])('takes the time %j', (time, nanoseconds) => {
+    expect(decodeSpan({ startTimeUnixNano: time, endTimeUnixNano: time })).toMatchObject({
+      startTimeUnixNano: nanoseconds,
+      endTimeUnixNano: nanoseconds,
+    });
+  });
+
+  it.each([
+    [{ kind: 2, status: { code: 1 } }, 'server', 'ok'],
+    [{ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } }, 'client', 'error'],
+    [{ kind: 99, status: { code: -1 } }, 'unspecified', 'unset'],
+    [{ kind: 'SPAN_KIND_LATER', status: { code: 'LATER' } }, 'unspecified', 'unset'],
+    [{ kind: null, status: null }, 'unspecified', 'unset'],
+  ])('knows enumerations by number and by name: %j', (fields, kind, code) => {
+    expect(decodeSpan(fields)).toMatchObject({ kind, status: { code, message: '' } });
+  });
+});
+
+describe('an attribute value in JSON', () => {
+  const valueOf = (value: unknown) => decodeSpan({ attributes: [{ key: 'key', value }] }).attributes.key;
+
+  it.each([
+    [{ stringValue: 'text' }, 'text'],
+    [{ stringValue: '' }, ''],
+    [{ boolValue: false }, false],
+    [{ intValue: 42 }, 42],
+    [{ intValue: '42' }, 42],
+    [{ intValue: '-0' }, 0],
+    [{ intValue: '9007199254740991' }, 9007199254740991],
+    [{ intValue: '9007199254740992' }, '9007199254740992'],
+    [{ intValue: '-9223372036854775808' }, '-9223372036854775808'],
+    [{ intValue: 2 ** 60 }, '1152921504606846976'],
+    [{ doubleValue: 1.5 }, 1.5],
+    [{ doubleValue: '-1.5e3' }, -1500],
+    [{ doubleValue: 'NaN' }, 'NaN'],
+    [{ doubleValue: '-Infinity' }, '-Infinity'],
+    [{ bytesValue: 'AP8-' }, 'AP8+'],
+    [{ bytesValue: 'eA' }, 'eA=='],
+    [{ arrayValue: {} }, []],
+    [{ arrayValue: { values: [{ intValue: 1 }, {}, { arrayValue: { values: null } }] } }, [1, null, []]],
+    [{ kvlistValue: {} }, {}],
+    [
+      { kvlistValue: { values: [{ key: 'a', value: { stringValue: 'b' } }, { key: 'c' }] } },
+      { a: 'b', c: null },
+    ],
+    [{ stringValue: null }, null],
+    [{ stringValue: null, intValue: 1 }, 1],
+    [{ laterValue: 1 }, null],
+    [{}, null],
+    [null, null],
+  ])('like %j', (value, expected) => {
+    expect(valueOf(value)).toEqual(expected);
+  });
+
+  it.each([
+    [{ stringValue: 1 }, 'stringValue must be a string'],
+    [{ intValue: 1.5 }, 'intValue must be a 64-bit integer'],
+    [{ intValue: '9223372036854775808' }, 'intValue must be'],
+    [{ intValue: '1e3' }, 'intValue must be'],
+    [{ doubleValue: 'many' }, 'doubleValue must be'],
+    [{ boolValue: 'true' }, 'boolValue must be'],
+    [{ bytesValue: '*' }, 'bytesValue must be base64'],
+    [{ arrayValue: [] }, 'arrayValue must be an object'],
+    [{ kvlistValue: { values: {} } }, 'attributes must be a list'],
+    ['text', 'value must be an object'],
+  ])('like %j costs the span, and no other', (value, reason) => {
+    expect(reasonAgainst({ ...IDS, attributes: [{ key: 'key', value }] })).toContain(reason);
+  });
+
+  it('holds no NUL character and no lone surrogate, which could not be stored', () => {
+    const name = (json: string) =>
+      decode(JSON.stringify(request({ ...IDS, name: '@' })).replace('@', json)).spans[0]?.name;
+    expect(name('a\\u0000b')).toBe('a\ufffdb');
+    expect(name('a\\ud800b')).toBe('a\ufffdb');
+    expect(name('a\\uDC00b')).toBe('a\ufffdb');
+    expect(name('\\ud83c\\udf0d \\uD83C\\uDF0D')).toBe('🌍 🌍');
+    expect(name('C:\\\\u0000')).toBe('C:\\u0000');
+  });
+
+  it('named __proto__ is a member like any other', () => {
+    const value = { kvlistValue: { values: [{ key: 'x', value: { intValue: 1 } }] } };
+    const { attributes } = decodeSpan({ attributes: [{ key: '__proto__', value }] });
+    expect(JSON.stringify(attributes)).toBe('{"__proto__":{"x":1}}');
+    expect(({} as Record<string, unknown>).x).toBeUndefined();
+  });
+
+  it('may be nested 64 levels, and no deeper, however hostile', () => {
+    const nested = (levels: number, before: string, after: string) =>
+      JSON.stringify(request({ ...IDS, attributes: [{ key: 'key', value: '@' }] })).replace(
+        '"@"',
+        `${before.repeat(levels)}{"intValue":1}${after.repeat(levels)}`,
+      );
+    for (const [before, after] of [
+      ['{"arrayValue":{"values":[', ']}}'],
+      ['{"kvlistValue":{"values":[{"key":"k","value":', '}]}}'],
+    ] as const) {
+      const [span] = decode(nested(64, before, after)).spans;
+      expect(JSON.stringify(span?.attributes.key)).toMatch(/^([[{]("k":)?){64}1/);
+      expect(detailOf(nested(65, before, after))).toMatch(/deeper than 64 levels/);
+      expect(detailOf(nested(10_000, before, after))).toMatch(/deeper than 64 levels/);
+    }
+  });
+
+  it('of another shape nested 10,000 deep is refused as well', () => {
+    expect(detailOf('['.repeat(10_000) + ']'.repeat(10_000))).toMatch(/must be an object/);
+    expect(detailOf(`{"resourceSpans":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).toMatch(
+      /must be an object/,
+    );
+  });
+});

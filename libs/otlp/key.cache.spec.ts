@@ -1,0 +1,32 @@
+import { KeyCache } from './key.cache';
+
+describe('the keys of a request', () => {
+  it('are decoded once, and never taken for one another', () => {
+    // More keys than the cache has places, so that many contend for the same.
+    const keys = Array.from({ length: 2000 }, (_, index) => `attribute.${index}`);
+    const body = Buffer.from([...keys, ...keys].join(''));
+    let decoded = 0;
+    const cache = new KeyCache(body, (start, end) => {
+      decoded += 1;
+      return body.toString('utf8', start, end);
+    });
+    let position = 0;
+    for (const key of [...keys, ...keys]) {
+      expect(cache.get(position, position + key.length)).toBe(key);
+      position += key.length;
+    }
+    decoded = 0;
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      expect(cache.get(position - 14, position)).toBe('attribute.1999');
+    }
+    expect(decoded).toBe(0);
+  });
+
+  it('may be empty or long', () => {
+    const body = Buffer.from('k'.repeat(300));
+    const cache = new KeyCache(body, (start, end) => body.toString('utf8', start, end));
+    for (const length of [0, 1, 64, 65, 256, 300]) {
+      expect(cache.get(0, length)).toBe('k'.repeat(length));
+    }
+  });
+});

@@ -1,0 +1,91 @@
+import protobuf from 'protobufjs';
+import { encodeExportTraceResponse, encodeStatus, ERROR_DOMAIN, rpcCodeOf } from './index';
+
+/** As published in googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
+const types = protobuf.parse(`
+  syntax = "proto3";
+  message Any { string type_url = 1; bytes value = 2; }
+  message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
+  message ErrorInfo { string reason = 1; string domain = 2; map<string, string> metadata = 3; }
+  message BadRequest {
+    message FieldViolation { string field = 1; string description = 2; }
+    repeated FieldViolation field_violations = 1;
+  }
+`).root;
+
+interface Status {
+  code: number;
+  message: string;
+  details: { typeUrl: string; value: Uint8Array }[];
+}
+
+function decodedStatus(code: number) {
+  const message = 'Grüße: the body is cut off';
+  const bytes = encodeStatus({ code, message, problemCode: 'invalid_request' });
+  const status = types.lookupType('Status').decode(bytes) as unknown as Status;
+  const details = status.details.map(({ typeUrl, value }) => {
+    const [, name] = /^type\.googleapis\.com\/google\.rpc\.(\w+)$/.exec(typeUrl) ?? [];
+    const type = types.lookupType(name as string);
+    return { name, ...type.toObject(type.decode(value)) };
+  });
+  return { code: status.code, message: status.message, details };
+}
+
+describe('the answer to an export', () => {
+  it('is an empty message when everything was stored', () => {
+    expect(encodeExportTraceResponse('protobuf', undefined)).toEqual(Buffer.alloc(0));
+    expect(encodeExportTraceResponse('json', undefined).toString()).toBe('{}');
+  });
+
+  it('leaves partialSuccess unset when there is nothing to report', () => {
+    const nothing = { rejectedSpans: 0, errorMessage: '' };
+    expect(encodeExportTraceResponse('protobuf', nothing)).toEqual(Buffer.alloc(0));
+    expect(encodeExportTraceResponse('json', nothing).toString()).toBe('{}');
+  });
+
+  it('writes 64-bit integers as JSON strings', () => {
+    const partial = { rejectedSpans: 3, errorMessage: 'no trace id' };
+    expect(encodeExportTraceResponse('json', partial).toString()).toBe(
+      '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"no trace id"}}',
+    );
+  });
+
+  it('can warn without rejecting anything', () => {
+    const warning = { rejectedSpans: 0, errorMessage: 'old' };
+    expect(encodeExportTraceResponse('protobuf', warning).toString('hex')).toBe(
+      `0a07${'0800'}1203${Buffer.from('old').toString('hex')}`,
+    );
+    expect(encodeExportTraceResponse('json', warning).toString()).toBe(
+      '{"partialSuccess":{"rejectedSpans":"0","errorMessage":"old"}}',
+    );
+  });
+});
+
+describe('the answer to a protobuf request that failed', () => {
+  it('is a google.rpc.Status that tells the problem code', () => {
+    expect(decodedStatus(14)).toEqual({
+      code: 14,
+      message: 'Grüße: the body is cut off',
+      details: [{ name: 'ErrorInfo', reason: 'invalid_request', domain: ERROR_DOMAIN }],
+    });
+  });
+
+  it('says of bad data what is bad about it', () => {
+    expect(decodedStatus(3).details).toEqual([
+      { name: 'ErrorInfo', reason: 'invalid_request', domain: ERROR_DOMAIN },
+      { name: 'BadRequest', fieldViolations: [{ description: 'Grüße: the body is cut off' }] },
+    ]);
+  });
+
+  it.each([
+    [400, 3],
+    [401, 16],
+    [403, 7],
+    [429, 8],
+    [500, 13],
+    [503, 14],
+    [418, 2],
+  ])('has for HTTP %i the code %i', (httpStatus, code) => {
+    expect(rpcCodeOf(httpStatus)).toBe(code);
+  });
+});

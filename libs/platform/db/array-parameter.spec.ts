@@ -1,0 +1,91 @@
+import { Client } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../testing/test-database';
+import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
+import { BulkColumns } from './bulk-columns';
+
+describe('an array sent in binary', () => {
+  let database: TestDatabase;
+  let client: Client;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  async function roundTrip<Type extends ArrayType>(
+    type: Type,
+    values: (ArrayElements[Type] | null)[],
+    as = 'text',
+  ): Promise<(string | null)[]> {
+    const { rows } = await client.query<{ value: string | null }>(
+      `SELECT value::${as} FROM unnest($1::${type}[]) WITH ORDINALITY AS given(value, place) ORDER BY place`,
+      [arrayParameter(type, values)],
+    );
+    return rows.map((row) => row.value);
+  }
+
+  it.each([
+    ['text', ['', 'plain', '"{},\\', 'Grüße, 世界 🌍', null, 'NULL', 'x'.repeat(100_000)]],
+    ['json', ['{"a": [1, "\\"{}"]}', 'null', '"世界"', null]],
+  ] as const)('keeps texts as they are: %s', async (type, values) => {
+    expect(await roundTrip(type, [...values])).toEqual(values);
+  });
+
+  it('keeps integers up to what a double holds', async () => {
+    const values = [0, -1, 1e9, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
+    expect(await roundTrip('int8', [...values, null])).toEqual([...values.map(String), null]);
+  });
+
+  it('keeps doubles to the last bit', async () => {
+    const values = [0.1, -0, 5e-324, 1.7976931348623157e308, 1 / 3];
+    expect((await roundTrip('float8', values)).map(Number)).toEqual(values);
+  });
+
+  it('keeps times to the microsecond, from before 2000 to after 2262', async () => {
+    const values = [0n, -1n, 946_684_800_000_000n, 1_795_132_800_123_456n, 18_446_744_073_709_551n];
+    await client.query(`SET TIME ZONE 'UTC'`);
+    expect(await roundTrip('timestamptz', [...values, null])).toEqual([
+      '1970-01-01 00:00:00+00',
+      '1969-12-31 23:59:59.999999+00',
+      '2000-01-01 00:00:00+00',
+      '2026-11-20 00:00:00.123456+00',
+      '2554-07-21 23:34:33.709551+00',
+      null,
+    ]);
+  });
+
+  it('keeps 128 bits as a uuid', async () => {
+    expect(await roundTrip('uuid', ['00112233445566778899aabbccddeeff', null])).toEqual([
+      '00112233-4455-6677-8899-aabbccddeeff',
+      null,
+    ]);
+  });
+
+  it('may be empty', async () => {
+    expect(await roundTrip('text', [])).toEqual([]);
+  });
+
+  it('unfolds beside others, row by row', async () => {
+    const columns = new BulkColumns<{ id: string; size: number | null }>([
+      { name: 'id', type: 'text', value: ({ id }) => id },
+      { name: 'size', type: 'int8', value: ({ size }) => size },
+    ]);
+    const rows = [
+      { id: 'b', size: 1 },
+      { id: 'a', size: null },
+    ];
+    const found = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'given')}`, [
+      'x',
+      ...columns.parameters(rows),
+    ]);
+    expect(found.rows).toEqual([
+      { id: 'b', size: '1', own: 'x' },
+      { id: 'a', size: null, own: 'x' },
+    ]);
+  });
+});

@@ -1,0 +1,91 @@
+/** Types whose arrays can be sent, by their numbers in PostgreSQL's catalogue (pg_type.oid). */
+const OIDS = { text: 25, json: 114, int8: 20, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
+
+/** How the values of each type are given; null is NULL. */
+export interface ArrayElements {
+  text: string;
+  /** JSON text. */
+  json: string;
+  int8: number;
+  float8: number;
+  /** Microseconds since 1970. */
+  timestamptz: bigint;
+  /** 32 hexadecimal digits. */
+  uuid: string;
+}
+
+export type ArrayType = keyof ArrayElements;
+
+/** PostgreSQL counts time from 2000-01-01. */
+const EPOCH_US = 946_684_800_000_000n;
+
+/** Dimensions, NULLs or none, type of the elements, length and lower bound of the one dimension. */
+const HEADER_BYTES = 20;
+const LENGTH_BYTES = 4;
+/** Stands for a NULL where the length of a value does otherwise. */
+const NULL_LENGTH = -1;
+
+/**
+ * An array as one parameter in PostgreSQL's binary format (array_send), to be unfolded by `unnest($1::text[], …)`.
+ * pg sends a Buffer as it is.
+ *
+ * For statements that write thousands of wide rows a second: against one JSON parameter and `json_to_recordset`, where
+ * every nested value is parsed three times over, it halves what the server spends on the statement, and times and
+ * integers need no text form.
+ */
+export function arrayParameter<Type extends ArrayType>(
+  type: Type,
+  values: readonly (ArrayElements[Type] | null)[],
+): Buffer {
+  const write = WRITERS[type] as ElementWriter<ArrayElements[Type]>;
+  let size = HEADER_BYTES;
+  for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : write.size(value));
+  const buffer = Buffer.allocUnsafe(size);
+  let at = HEADER_BYTES;
+  let nulls = 0;
+  for (const value of values) {
+    let length = NULL_LENGTH;
+    if (value === null) nulls = 1;
+    else length = write.put(buffer, at + LENGTH_BYTES, value);
+    buffer.writeInt32BE(length, at);
+    at += LENGTH_BYTES + Math.max(length, 0);
+  }
+  buffer.writeInt32BE(1, 0);
+  buffer.writeInt32BE(nulls, 4);
+  buffer.writeInt32BE(OIDS[type], 8);
+  buffer.writeInt32BE(values.length, 12);
+  buffer.writeInt32BE(1, 16);
+  return buffer;
+}
+
+interface ElementWriter<Value> {
+  /** Bytes that the value takes. */
+  size(value: Value): number;
+  /** Writes the value at a place; answers its length in bytes. */
+  put(buffer: Buffer, at: number, value: Value): number;
+}
+
+const TEXT: ElementWriter<string> = {
+  size: (value) => Buffer.byteLength(value),
+  put: (buffer, at, value) => buffer.write(value, at),
+};
+
+const fixed = <Value>(
+  bytes: number,
+  write: (buffer: Buffer, at: number, value: Value) => void,
+): ElementWriter<Value> => ({
+  size: () => bytes,
+  put: (buffer, at, value) => {
+    write(buffer, at, value);
+    return bytes;
+  },
+});
+
+const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
+  text: TEXT,
+  json: TEXT,
+  int8: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at)),
+  float8: fixed(8, (buffer, at, value) => buffer.writeDoubleBE(value, at)),
+  timestamptz: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(value - EPOCH_US, at)),
+  uuid: fixed(16, (buffer, at, value) => buffer.write(value, at, 'hex')),
+};

@@ -1,0 +1,43 @@
+import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
+
+/** A column, its type, and where its value comes from. */
+export type BulkColumn<Row, Type extends ArrayType = ArrayType> = {
+  [One in Type]: {
+    readonly name: string;
+    readonly type: One;
+    readonly value: (row: Row) => ArrayElements[One] | null;
+  };
+}[Type];
+
+/**
+ * The columns of a bulk write: each travels as one array parameter, and PostgreSQL unfolds them side by side, in the
+ * order of the rows.
+ */
+export class BulkColumns<Row> {
+  /** The names, for the column lists of a statement. */
+  readonly names: string;
+
+  constructor(private readonly columns: readonly BulkColumn<Row>[]) {
+    this.names = columns.map(({ name }) => name).join(', ');
+  }
+
+  /**
+   * What follows FROM.
+   *
+   * @param first number of the first of these parameters in the statement
+   */
+  from(first: number, alias: string): string {
+    const arrays = this.columns.map(({ type }, index) => `$${first + index}::${type}[]`);
+    return `unnest(${arrays.join(', ')}) AS ${alias}(${this.names})`;
+  }
+
+  parameters(rows: readonly Row[]): Buffer[] {
+    return this.columns.map((column) => encode(column, rows));
+  }
+}
+
+const encode = <Row, Type extends ArrayType>(column: BulkColumn<Row, Type>, rows: readonly Row[]): Buffer =>
+  arrayParameter(
+    column.type,
+    rows.map((row) => column.value(row)),
+  );

@@ -1,0 +1,4 @@
+/** What a probe is answered. */
+export class HealthDto {
+  status!: 'ok';
+}

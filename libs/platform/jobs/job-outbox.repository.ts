@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import type { JobIds, JobKind } from './job-kind';
+
+export interface OutboxRow {
+  id: number;
+  kind: string;
+  ids: JobIds;
+}
+
+/** Jobs that are ordered and not yet in a queue outside PostgreSQL. */
+@Injectable()
+export class JobOutboxRepository {
+  async insert(tx: Tx, kind: JobKind, jobs: readonly JobIds[]): Promise<void> {
+    await tx.query(
+      'INSERT INTO job_outbox (kind, ids) SELECT $1, value FROM jsonb_array_elements($2::jsonb)',
+      [kind.name, toJsonText(jobs)],
+    );
+  }
+
+  /** Takes the oldest rows that nobody else is taking; they are gone when the transaction commits. */
+  take(tx: Tx, limit: number): Promise<OutboxRow[]> {
+    return tx.query<OutboxRow>(
+      `DELETE FROM job_outbox WHERE id IN (
+         SELECT id FROM job_outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
+       ) RETURNING id, kind, ids`,
+      [limit],
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
+import { Database, type Tx } from '#platform/db';
+import { rootLogger } from '#platform/logging';
+import { DeclaredJobs } from './declared-jobs';
+import { type JobIds, type JobKind, jobOptions } from './job-kind';
+import { JobOutboxRepository, type OutboxRow } from './job-outbox.repository';
+import { JobQueue } from './job-queue';
+
+const BATCH = 100;
+/** Redis that does not answer for this long counts as away; the jobs stay in the outbox. */
+const ANSWER_MS = 5_000;
+
+/**
+ * The queue where it is in Redis, which knows nothing of PostgreSQL's transactions: a job is written to an outbox
+ * with the caller's transaction and goes on to Redis once that has committed, or with the worker's next sweep.
+ */
+@Injectable()
+export class JobOutbox extends JobQueue {
+  private sending: Promise<void> | null = null;
+  private sendAgain = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly rows: JobOutboxRepository,
+    private readonly declared: DeclaredJobs,
+    private readonly moduleRef: ModuleRef,
+  ) {
+    super();
+  }
+
+  async enqueue<Ids extends JobIds>(tx: Tx, kind: JobKind<Ids>, jobs: readonly Ids[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.rows.insert(tx, kind, jobs);
+    tx.afterCommit(() => void this.flush());
+  }
+
+  /** Sends what the outbox holds; what cannot be sent stays. One sending at a time, another after it where asked. */
+  flush(): Promise<void> {
+    if (this.sending) {
+      this.sendAgain = true;
+      return this.sending;
+    }
+    this.sending = this.send()
+      .catch((error: unknown) =>
+        rootLogger.warn({ err: error }, 'jobs could not be sent to Redis; they stay in the outbox'),
+      )
+      .finally(() => (this.sending = null));
+    return this.sending;
+  }
+
+  private async send(): Promise<void> {
+    let sent: number;
+    do {
+      this.sendAgain = false;
+      sent = await this.database.transaction(async (tx) => {
+        const rows = await this.rows.take(tx, BATCH);
+        for (const name of new Set(rows.map((row) => row.kind))) {
+          await this.publish(
+            name,
+            rows.filter((row) => row.kind === name),
+          );
+        }
+        return rows.length;
+      });
+    } while (sent === BATCH || this.sendAgain);
+  }
+
+  /** Should the transaction not commit after this, the jobs are sent again under the same ids. */
+  private async publish(name: string, rows: OutboxRow[]): Promise<void> {
+    const kind = this.declared.find(name);
+    if (!kind) {
+      rootLogger.error({ job: name, count: rows.length }, 'the outbox held jobs of an unknown kind');
+      return;
+    }
+    const queue = this.moduleRef.get<Queue>(getQueueToken(name), { strict: false });
+    const added = queue.addBulk(
+      rows.map(({ id, ids }) => ({
+        name,
+        data: ids,
+        opts: { ...jobOptions(kind, ids), jobId: `outbox-${id}` },
+      })),
+    );
+    await answered(added);
+  }
+}
+
+async function answered(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis did not answer in time.')), ANSWER_MS);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}

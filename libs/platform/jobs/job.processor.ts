@@ -1,0 +1,56 @@
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { type Job, WaitingError } from 'bullmq';
+import type { JobIds, JobKind } from './job-kind';
+
+/** Which kind of job a processor handles. */
+export const HANDLED_JOB = 'jobs:handles';
+
+/**
+ * A job is taken from a worker that has not been heard of for LOCK_MS, which the others look for every STALLED_MS. A
+ * job that brings down worker after worker is given up.
+ */
+const LOCK_MS = 10_000;
+const STALLED_MS = 5_000;
+const STALLED_MAX = 5;
+
+/** On a `JobProcessor`: the kind of job it handles. Exactly one processor handles each kind. */
+export const Handles = (kind: JobKind): ClassDecorator =>
+  applyDecorators(
+    SetMetadata(HANDLED_JOB, kind),
+    Processor(kind.name, {
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_MS,
+      maxStalledCount: STALLED_MAX,
+    }) as ClassDecorator,
+  );
+
+/** Thrown by a handler that leaves the rest of its job to another worker, because this one is stopping. */
+export class JobHandedBack extends Error {
+  constructor() {
+    super('The job was handed back.');
+    this.name = 'JobHandedBack';
+  }
+}
+
+/**
+ * What handles the jobs of one kind. A job may be delivered more than once, also to two workers at the same time: the
+ * handler makes sure, in the database, that nothing is done twice.
+ */
+export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
+  /** Jobs of the kind that this process handles at a time. */
+  abstract readonly concurrency: number;
+
+  /** Does the job. What it throws has the job tried again later; `JobHandedBack` puts it back for others at once. */
+  protected abstract handle(ids: Ids): Promise<void>;
+
+  async process(job: Job<Ids>, token?: string): Promise<void> {
+    try {
+      await this.handle(job.data);
+    } catch (error) {
+      if (!(error instanceof JobHandedBack)) throw error;
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+  }
+}

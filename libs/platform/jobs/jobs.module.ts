@@ -1,0 +1,55 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { BullModule } from '@nestjs/bullmq';
+import { Environment } from '#platform/config';
+import { DeclaredJob, DeclaredJobs } from './declared-jobs';
+import type { JobKind } from './job-kind';
+import { JobOutbox } from './job-outbox';
+import { JobOutboxRepository } from './job-outbox.repository';
+import { JobQueue } from './job-queue';
+import { PostgresJobRepository } from './postgres-job.repository';
+import { queueConnection, usesRedis } from './queue-connection';
+
+/** Ordering of jobs, for every process: BullMQ on PostgreSQL, or on Redis where `REDIS_URL` is set. */
+@Module({})
+export class JobsModule {
+  static forRoot(): DynamicModule {
+    return {
+      module: JobsModule,
+      global: true,
+      imports: [
+        DiscoveryModule,
+        BullModule.forRootAsync({
+          inject: [Environment],
+          useFactory: queueConnection,
+          // workers begin when all of the process is up, see JobsWorker
+          extraOptions: { manualRegistration: true },
+        }),
+      ],
+      providers: [
+        DeclaredJobs,
+        JobOutboxRepository,
+        JobOutbox,
+        PostgresJobRepository,
+        {
+          provide: JobQueue,
+          inject: [Environment, JobOutbox, PostgresJobRepository],
+          useFactory: (environment: Environment, outbox: JobOutbox, postgres: PostgresJobRepository) =>
+            usesRedis(environment) ? outbox : postgres,
+        },
+      ],
+      exports: [JobQueue, JobOutbox, DeclaredJobs],
+    };
+  }
+
+  /** For the module of an area that orders jobs of this kind. */
+  static register(kind: JobKind): DynamicModule {
+    const declared = { provide: `job:${kind.name}`, useValue: new DeclaredJob(kind) };
+    return {
+      module: JobsModule,
+      imports: [BullModule.registerQueue({ name: kind.name })],
+      providers: [declared],
+      exports: [declared],
+    };
+  }
+}

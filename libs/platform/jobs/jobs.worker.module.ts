@@ -1,0 +1,30 @@
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { BullModule } from '@nestjs/bullmq';
+import { Environment } from '#platform/config';
+import { JobOutbox } from './job-outbox';
+import { JobsWorker } from './jobs.worker';
+import { PeriodicTasks } from './periodic-tasks';
+import { usesRedis } from './queue-connection';
+import { WorkerShutdown } from './worker-shutdown';
+
+const OUTBOX_SWEEP_MS = 2_000;
+
+/** What runs jobs, for the worker process: processors, their start and stop, and housekeeping. */
+@Module({
+  imports: [DiscoveryModule, BullModule.registerQueue()],
+  providers: [JobsWorker, PeriodicTasks, WorkerShutdown],
+  exports: [PeriodicTasks, WorkerShutdown],
+})
+export class JobsWorkerModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly environment: Environment,
+    private readonly tasks: PeriodicTasks,
+    private readonly outbox: JobOutbox,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (!usesRedis(this.environment)) return;
+    this.tasks.every('job outbox', OUTBOX_SWEEP_MS, () => this.outbox.flush());
+  }
+}

@@ -1,0 +1,74 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DiscoveryService, Reflector } from '@nestjs/core';
+import { BullRegistrar } from '@nestjs/bullmq';
+import { rootLogger } from '#platform/logging';
+import { DeclaredJobs } from './declared-jobs';
+import { HANDLED_JOB, JobProcessor } from './job.processor';
+import type { JobIds, JobKind } from './job-kind';
+import { WorkerShutdown } from './worker-shutdown';
+
+type AnyProcessor = JobProcessor<JobIds>;
+
+/** Starts the processors once everything else is up, and stops them before anything else goes. */
+@Injectable()
+export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private started: AnyProcessor[] = [];
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly reflector: Reflector,
+    private readonly declared: DeclaredJobs,
+    private readonly registrar: BullRegistrar,
+    private readonly shutdown: WorkerShutdown,
+  ) {}
+
+  /** @throws an Error where a job has no handler or two, or a handler no job: the process does not start. */
+  onApplicationBootstrap(): void {
+    const processors = this.processors();
+    checkHandlers(
+      this.declared.all(),
+      processors.map(({ kind, instance }) => ({ kind, handler: instance.constructor.name })),
+    );
+    this.registrar.register();
+    this.started = processors.map(({ kind, instance }) => start(kind, instance));
+  }
+
+  /** Waits for what is under way; it is told to finish, and to hand back what it cannot. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.shutdown.begin();
+    await Promise.all(this.started.map(({ worker }) => worker.close()));
+    this.shutdown.end();
+  }
+
+  private processors(): { kind: JobKind; instance: AnyProcessor }[] {
+    return this.discovery.getProviders().flatMap(({ instance }) => {
+      if (!(instance instanceof JobProcessor)) return [];
+      const kind = this.reflector.get<JobKind | undefined>(HANDLED_JOB, instance.constructor);
+      if (!kind) throw new Error(`${instance.constructor.name} does not say which job it handles.`);
+      return [{ kind, instance: instance as AnyProcessor }];
+    });
+  }
+}
+
+/** Holds kinds of jobs and handlers together: to each kind exactly one handler, and none besides. */
+export function checkHandlers(kinds: JobKind[], handlers: { kind: JobKind; handler: string }[]): void {
+  for (const kind of kinds) {
+    const names = handlers.filter((one) => one.kind.name === kind.name).map((one) => one.handler);
+    if (names.length === 0) throw new Error(`The job ${kind.name} has no handler.`);
+    if (names.length > 1)
+      throw new Error(`The job ${kind.name} has more than one handler: ${names.join(', ')}.`);
+  }
+  const stray = handlers.find((one) => !kinds.some((kind) => kind.name === one.kind.name));
+  if (stray) throw new Error(`${stray.handler} handles the job ${stray.kind.name}, which nobody orders.`);
+}
+
+function start(kind: JobKind, processor: AnyProcessor): AnyProcessor {
+  const { worker } = processor;
+  worker.concurrency = processor.concurrency;
+  worker.on('failed', (job, error) =>
+    rootLogger.error({ err: error, job: kind.name, ids: job?.data as unknown }, 'a job failed'),
+  );
+  worker.on('stalled', (id) => rootLogger.warn({ job: kind.name, job_id: id }, 'a job lost its worker'));
+  worker.on('error', (error) => rootLogger.warn({ err: error, job: kind.name }, 'the queue failed'));
+  return processor;
+}

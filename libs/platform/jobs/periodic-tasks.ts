@@ -1,0 +1,43 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { rootLogger } from '#platform/logging';
+
+/** Intervals vary by this share, so that workers started together do not all work at the same moment. */
+const JITTER = 0.2;
+
+/**
+ * Housekeeping of a worker, every so often. Every worker process does it: a task is to be one that several may do at
+ * once. It never overlaps itself within a process; a failure is logged, and the next time comes all the same.
+ */
+@Injectable()
+export class PeriodicTasks implements BeforeApplicationShutdown {
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly running = new Set<Promise<void>>();
+  private isStopping = false;
+
+  /** @param intervalMs from the end of one time to the beginning of the next, on average. */
+  every(name: string, intervalMs: number, task: () => Promise<unknown>): void {
+    if (this.isStopping) return;
+    const wait = intervalMs * (1 - JITTER + Math.random() * 2 * JITTER);
+    this.timers.set(
+      name,
+      setTimeout(() => void this.run(name, intervalMs, task), wait),
+    );
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    await Promise.all(this.running);
+  }
+
+  private async run(name: string, intervalMs: number, task: () => Promise<unknown>): Promise<void> {
+    const work = task().then(
+      () => undefined,
+      (error: unknown) => rootLogger.error({ err: error, task: name }, 'a periodic task failed'),
+    );
+    this.running.add(work);
+    await work;
+    this.running.delete(work);
+    this.every(name, intervalMs, task);
+  }
+}

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+
+/** Of the time that a stopping process has, what is kept for handing back what is unfinished. */
+const HANDING_BACK_MS = 3_000;
+
+/** How what runs in a worker learns that the process is to stop. */
+@Injectable()
+export class WorkerShutdown {
+  private readonly begun = new AbortController();
+  private readonly over = new AbortController();
+  /** Aborted as soon as the process is told to stop: nothing new is begun, what is under way is finished. */
+  readonly stopping = this.begun.signal;
+  /** Aborted when there is no more time to finish: what is under way is given up. */
+  readonly outOfTime = this.over.signal;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly environment: Environment) {}
+
+  begin(): void {
+    if (this.stopping.aborted) return;
+    this.begun.abort();
+    const left = this.environment.SHUTDOWN_SECONDS * 1000 - HANDING_BACK_MS;
+    this.timer = setTimeout(() => this.over.abort(), Math.max(0, left));
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
+}

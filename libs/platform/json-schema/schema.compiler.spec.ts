@@ -1,0 +1,234 @@
+import { compileJsonSchema, JsonSchemaCache } from './schema.compiler';
+import type { SchemaViolation } from './schema.compiler';
+import { SchemaRefused } from './schema.refused';
+
+describe('compileJsonSchema', () => {
+  const violations = (schema: unknown, value: unknown): SchemaViolation[] =>
+    compileJsonSchema(schema).validate(value);
+  const isValid = (schema: unknown, value: unknown): boolean => violations(schema, value).length === 0;
+  function refusal(schema: unknown): { pointer: string; detail: string } {
+    try {
+      compileJsonSchema(schema);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SchemaRefused);
+      const { pointer, message } = error as SchemaRefused;
+      return { pointer, detail: message };
+    }
+    throw new Error('the schema was accepted');
+  }
+
+  it('tells all that is wrong, with pointers into the value', () => {
+    const schema = {
+      type: 'object',
+      required: ['name', 'a/b'],
+      properties: {
+        name: { type: 'string' },
+        age: { type: 'integer', minimum: 0 },
+        kind: { enum: ['a', 'b'] },
+        'a/b': true,
+      },
+      additionalProperties: false,
+    };
+    expect(violations(schema, { name: 1, age: -1, kind: 'c', extra: true })).toEqual(
+      expect.arrayContaining([
+        { pointer: '/a~1b', detail: 'is required' },
+        { pointer: '/name', detail: 'must be string' },
+        { pointer: '/age', detail: 'must be >= 0' },
+        { pointer: '/kind', detail: 'must be one of ["a","b"]' },
+        { pointer: '/extra', detail: 'is not allowed' },
+      ]),
+    );
+    expect(violations(schema, { name: 'n', 'a/b': 1 })).toEqual([]);
+  });
+
+  it('knows what is new in 2020-12', () => {
+    const tuple = { prefixItems: [{ type: 'string' }, { type: 'number' }], items: false };
+    expect(isValid(tuple, ['a', 1])).toBe(true);
+    expect(isValid(tuple, ['a', 1, 2])).toBe(false);
+    const sealed = {
+      allOf: [{ properties: { a: true } }],
+      properties: { b: true },
+      unevaluatedProperties: false,
+    };
+    expect(isValid(sealed, { a: 1, b: 2 })).toBe(true);
+    expect(isValid(sealed, { c: 3 })).toBe(false);
+    const tree = {
+      $id: 'https://example.com/tree',
+      $dynamicAnchor: 'node',
+      properties: { children: { type: 'array', items: { $dynamicRef: '#node' } } },
+    };
+    expect(isValid(tree, { children: [{ children: [] }] })).toBe(true);
+    expect(isValid(tree, { children: [{ children: 1 }] })).toBe(false);
+    expect(isValid({ dependentRequired: { a: ['b'] } }, { a: 1 })).toBe(false);
+    expect(isValid({ contains: { const: 1 }, minContains: 2 }, [1, 2, 1])).toBe(true);
+  });
+
+  it('follows references inside the schema and refuses all others', () => {
+    const schema = { $defs: { name: { type: 'string' } }, properties: { a: { $ref: '#/$defs/name' } } };
+    expect(isValid(schema, { a: 'x' })).toBe(true);
+    expect(isValid(schema, { a: 1 })).toBe(false);
+    for (const $ref of ['https://example.com/schema', 'file:///etc/passwd', 'other.json', '#/$defs/none']) {
+      expect(refusal({ $ref }).detail).toContain('references reach only inside the schema');
+    }
+  });
+
+  it('keeps schemas apart that give themselves the same $id', () => {
+    const one = compileJsonSchema({
+      $id: 'https://example.com/s',
+      $defs: { v: { $anchor: 'v', const: 1 } },
+      $ref: '#v',
+    });
+    const two = compileJsonSchema({ $id: 'https://example.com/s', const: 2 });
+    expect([one.validate(1), two.validate(2)]).toEqual([[], []]);
+    expect([one.validate(2).length, two.validate(1).length]).toEqual([1, 1]);
+    expect(refusal({ $ref: 'https://example.com/s' }).detail).toContain('leads to nothing');
+  });
+
+  it('asks for own members only', () => {
+    expect(isValid({ required: ['toString'] }, {})).toBe(false);
+    expect(isValid({ required: ['__proto__'] }, {})).toBe(false);
+    expect(isValid({ required: ['__proto__'] }, JSON.parse('{"__proto__": 1}'))).toBe(true);
+    expect(isValid(JSON.parse('{"properties": {"__proto__": {"type": "string"}}}'), {})).toBe(true);
+    expect(({} as { type?: string }).type).toBeUndefined();
+  });
+
+  it('ignores unknown keywords, also those that only the validator knows', () => {
+    expect(isValid({ nullable: true, type: 'string', 'x-own': 1, title: 1 }, 'a')).toBe(true);
+    expect(isValid({ nullable: true, type: 'string' }, null)).toBe(false);
+    expect(violations({ $async: true, type: 'string' }, 1)).toEqual([
+      { pointer: '', detail: 'must be string' },
+    ]);
+    expect(isValid({ type: 'string', 'x-cost': { base: -1e9 } }, 'a')).toBe(true);
+  });
+
+  it.each<[unknown, string, string]>([
+    [null, '', 'a schema is an object or a boolean'],
+    ['string', '', 'a schema is an object or a boolean'],
+    [{ type: 'text' }, '/type', 'must be one or several of'],
+    [{ properties: { a: { minLength: -1 } } }, '/properties/a/minLength', 'integer of 0 or more'],
+    [{ required: 'a' }, '/required', 'list of strings'],
+    [{ anyOf: [] }, '/anyOf', 'one or more schemas'],
+    [{ items: [{ type: 'string' }] }, '/items', 'a schema is an object or a boolean'],
+    [{ properties: { 'a/b': { pattern: '(?=a)' } } }, '/properties/a~1b/pattern', 'lookahead'],
+    [{ patternProperties: { '[': true } }, '/patternProperties/[', 'missing closing ]'],
+    [{ $schema: 'http://json-schema.org/draft-07/schema#' }, '/$schema', 'only JSON Schema 2020-12'],
+    [{ multipleOf: 0 }, '/multipleOf', 'above 0'],
+  ])('refuses %j with a pointer', (schema, pointer, detail) => {
+    expect(refusal(schema)).toEqual({ pointer, detail: expect.stringContaining(detail) });
+  });
+
+  it('accepts its own dialect by name', () => {
+    expect(isValid({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'null' }, null)).toBe(
+      true,
+    );
+    expect([isValid(true, 1), isValid(false, 1)]).toEqual([true, false]);
+  });
+
+  it('asserts formats', () => {
+    const ok: Record<string, string> = {
+      date: '2026-02-28',
+      'date-time': '2026-02-28T01:02:03Z',
+      email: 'a@example.com',
+      uri: 'https://example.com/a?b',
+      uuid: '6f1c2a4e-8a0b-4c55-9a53-0a1b2c3d4e5f',
+      ipv4: '192.0.2.1',
+      regex: '^a+$',
+    };
+    for (const [format, value] of Object.entries(ok)) {
+      expect(isValid({ format }, value)).toBe(true);
+      expect(isValid({ format }, `${value} (`)).toBe(false);
+    }
+    expect(isValid({ format: 'unheard-of' }, 'x')).toBe(true);
+    expect(isValid({ format: 'email' }, `a@${'a'.repeat(400)}.com`)).toBe(false);
+  });
+
+  describe('against schemas and values that cost without end', () => {
+    const costly = [{ pointer: '', detail: 'the value takes too long to validate against this schema' }];
+
+    it('breaks off where references double the work with each step', () => {
+      const $defs: Record<string, unknown> = { d60: { type: 'string' } };
+      for (let i = 0; i < 60; i++) {
+        $defs[`d${i}`] = { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] };
+      }
+      expect(violations({ $defs, $ref: '#/$defs/d0' }, 'a')).toEqual(costly);
+    });
+
+    it('breaks off where the schema refers to itself', () => {
+      expect(violations({ $ref: '#' }, 1)).toHaveLength(1);
+    });
+
+    it('matches patterns in linear time, and not beyond the cost of all', () => {
+      expect(violations({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toHaveLength(1);
+      const many = { items: { pattern: `^(?:[ab]?){400}` } };
+      expect(violations(many, Array(100).fill('ab'.repeat(5_000)))).toEqual(costly);
+    });
+
+    it('tells whether items are unique in time linear in their number', () => {
+      const items = Array.from({ length: 20_000 }, (_, i) => ({ i, same: [true] }));
+      expect(isValid({ uniqueItems: true }, items)).toBe(true);
+      expect(isValid({ uniqueItems: true }, [...items, { same: [true], i: 7 }])).toBe(false);
+      expect(isValid({ uniqueItems: true }, [1, '1', true, 'true', null, 'null', [1], ['1']])).toBe(true);
+      expect(
+        isValid({ uniqueItems: true }, [
+          { a: 1, b: 2 },
+          { b: 2, a: 1 },
+        ]),
+      ).toBe(false);
+      expect(isValid({ uniqueItems: false }, [1, 1])).toBe(true);
+    });
+
+    it('breaks off where each of many members is gone through many times', () => {
+      const allOf = Array.from({ length: 200 }, () => ({ additionalProperties: { type: 'integer' } }));
+      const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, i]));
+      expect(violations({ allOf }, wide)).toEqual(costly);
+    });
+
+    it('names at most 20 violations', () => {
+      expect(violations({ items: { type: 'string' } }, Array(1_000).fill(1))).toHaveLength(20);
+    });
+
+    it('names the first violation where naming all would cost too much', () => {
+      expect(violations({ items: { type: 'string' } }, Array(600_000).fill(1))).toEqual([
+        { pointer: '/0', detail: 'must be string' },
+      ]);
+    });
+
+    it('validates values that are nested deeply, and refuses those beyond reason', () => {
+      const tree = { type: 'array', items: { $ref: '#' } };
+      const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
+      expect(violations(tree, nested(500))).toEqual([]);
+      expect(violations(tree, nested(100_000))).toEqual([
+        { pointer: '', detail: 'the value is nested too deeply to be validated against this schema' },
+      ]);
+    });
+
+    it.each<[string, unknown, string]>([
+      ['too long', { description: 'x'.repeat(70_000) }, '65536 are the most'],
+      ['too deep', JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`), 'more than 64 levels'],
+      [
+        'too deep in a constant',
+        { const: JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`) },
+        'too deeply',
+      ],
+      ['too many', { anyOf: Array(501).fill({}) }, 'more than 500 subschemas'],
+      [
+        'patterns too large together',
+        { anyOf: Array.from({ length: 20 }, (_, i) => ({ pattern: `a{${980 + i}}b{990}` })) },
+        'too large together',
+      ],
+    ])('refuses a schema that is %s', (_, schema, detail) => {
+      expect(refusal(schema).detail).toContain(detail);
+    });
+  });
+});
+
+describe('JsonSchemaCache', () => {
+  it('compiles the same schema once, and forgets what was not used for long', () => {
+    const cache = new JsonSchemaCache(2);
+    const first = cache.compile({ const: 1 });
+    expect(cache.compile({ const: 1 })).toBe(first);
+    cache.compile({ const: 2 });
+    cache.compile({ const: 3 });
+    expect(cache.compile({ const: 1 })).not.toBe(first);
+  });
+});

@@ -1,0 +1,137 @@
+import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
+import { isRecord, KEYWORDS } from './schema.keywords';
+import { pointerTo, SchemaRefused } from './schema.refused';
+
+const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+/** Longest schema, as JSON text in UTF-16 code units; compiling the largest takes about half a second. */
+const MAX_SCHEMA_LENGTH = 65_536;
+const MAX_SCHEMA_DEPTH = 64;
+const MAX_SUBSCHEMAS = 500;
+/** What compiling all patterns of a schema may cost, in about 10 µs. */
+const MAX_PATTERN_COST = 20_000;
+
+/** Name of the keyword that {@link normalizeSchema} adds to each subschema; its value is what evaluating it costs. */
+export const COST_KEYWORD = 'x-cost';
+
+/** What one evaluation of a subschema costs, in about 50 ns: at all, for each member of an object, for each character. */
+export interface EvaluationCost {
+  base: number;
+  perMember: number;
+  perCharacter: number;
+}
+
+/** Keywords for which all members of an object are gone through. */
+const MEMBER_LOOPS = [
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'unevaluatedProperties',
+  'minProperties',
+  'maxProperties',
+];
+const CHARACTER_LOOPS = ['minLength', 'maxLength', 'enum', 'const'];
+
+/**
+ * Checks a schema that a user wrote and answers a copy of it that holds only known keywords and, in each subschema, what
+ * evaluating it costs.
+ *
+ * @throws SchemaRefused where it is no JSON Schema 2020-12, too long, too deep, or has an unusable pattern
+ */
+export function normalizeSchema(schema: unknown): Record<string, unknown> | boolean {
+  try {
+    const length = JSON.stringify(schema)?.length ?? 0;
+    if (length <= MAX_SCHEMA_LENGTH) return new SchemaNormalizer().schema(schema, '', 0);
+    throw new SchemaRefused('', `the schema has ${length} characters; ${MAX_SCHEMA_LENGTH} are the most`);
+  } catch (error) {
+    if (error instanceof SchemaRefused) throw error;
+    if (error instanceof RangeError) throw new SchemaRefused('', 'the schema is nested too deeply');
+    if (error instanceof TypeError) throw new SchemaRefused('', 'the schema is not JSON');
+    throw error;
+  }
+}
+
+class SchemaNormalizer {
+  private count = 0;
+  private patternCost = 0;
+
+  schema(schema: unknown, pointer: string, depth: number): Record<string, unknown> | boolean {
+    this.count += 1;
+    if (this.count > MAX_SUBSCHEMAS) {
+      throw new SchemaRefused(pointer, `the schema has more than ${MAX_SUBSCHEMAS} subschemas`);
+    }
+    if (depth > MAX_SCHEMA_DEPTH) {
+      throw new SchemaRefused(pointer, `the schema is nested more than ${MAX_SCHEMA_DEPTH} levels deep`);
+    }
+    if (typeof schema === 'boolean') return schema;
+    if (!isRecord(schema)) throw new SchemaRefused(pointer, 'a schema is an object or a boolean');
+    if (schema.$schema !== undefined && !DIALECT.test(String(schema.$schema))) {
+      throw new SchemaRefused(
+        pointerTo(pointer, '$schema'),
+        'only JSON Schema 2020-12 is supported (https://json-schema.org/draft/2020-12/schema)',
+      );
+    }
+    const members = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+      const shape = KEYWORDS.get(keyword);
+      return shape ? [[keyword, this.keyword(keyword, value, pointerTo(pointer, keyword), depth)]] : [];
+    });
+    return { ...Object.fromEntries(members), [COST_KEYWORD]: costOf(schema) };
+  }
+
+  private keyword(keyword: string, value: unknown, pointer: string, depth: number): unknown {
+    const shape = KEYWORDS.get(keyword)!;
+    if (typeof shape === 'function') {
+      const problem = shape(value);
+      if (problem) throw new SchemaRefused(pointer, `${keyword} ${problem}`);
+      return value;
+    }
+    if (shape === 'pattern') return this.pattern(value, pointer);
+    if (shape === 'schema') return this.schema(value, pointer, depth + 1);
+    if (shape === 'schemas') {
+      if (!Array.isArray(value) || value.length === 0) {
+        throw new SchemaRefused(pointer, `${keyword} must be a list of one or more schemas`);
+      }
+      return value.map((item, index) => this.schema(item, pointerTo(pointer, index), depth + 1));
+    }
+    if (!isRecord(value)) throw new SchemaRefused(pointer, `${keyword} must be an object of schemas`);
+    const named = Object.entries(value).map(([name, item]): [string, unknown] => {
+      const at = pointerTo(pointer, name);
+      if (keyword === 'patternProperties') this.pattern(name, at);
+      const isNames =
+        shape === 'named-or-names' && Array.isArray(item) && item.every((it) => typeof it === 'string');
+      return [name, isNames ? item : this.schema(item, at, depth + 1)];
+    });
+    return Object.fromEntries(named);
+  }
+
+  private pattern(source: unknown, pointer: string): string {
+    if (typeof source !== 'string') throw new SchemaRefused(pointer, 'pattern must be a string');
+    try {
+      this.patternCost += LinearRegExp.compile(source).compileCost;
+    } catch (error) {
+      if (error instanceof PatternRefused)
+        throw new SchemaRefused(pointer, `pattern cannot be used: ${error.message}`);
+      throw error;
+    }
+    if (this.patternCost > MAX_PATTERN_COST) {
+      throw new SchemaRefused(pointer, 'the patterns of the schema are too large together');
+    }
+    return source;
+  }
+}
+
+function costOf(schema: Record<string, unknown>): EvaluationCost {
+  const patterns = isRecord(schema.patternProperties) ? Object.keys(schema.patternProperties).length : 0;
+  const compared = countValues([schema.enum, schema.const, schema.required]);
+  const isMeasured = CHARACTER_LOOPS.some((keyword) => keyword in schema);
+  return {
+    base: 5 + 2 * (Object.keys(schema).length + compared),
+    perMember: MEMBER_LOOPS.some((keyword) => keyword in schema) ? 20 * (1 + patterns) : 0,
+    perCharacter: 'format' in schema ? 1 : isMeasured ? 1 / 4 : 0,
+  };
+}
+
+/** How many values a JSON value is made of. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((sum: number, item) => sum + countValues(item), 1);
+}

@@ -1,0 +1,189 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { JsonInputError, RawJson, parseJson, toJsonText } from '.';
+import { parseExactly } from './exact.parser';
+import { isPlainText } from './text.scanner';
+
+/** JSON as written: members in order, also several of one name. */
+type Node =
+  | { readonly kind: 'scalar'; readonly value: string | number | boolean | null }
+  | { readonly kind: 'array'; readonly items: readonly Node[] }
+  | { readonly kind: 'object'; readonly members: readonly (readonly [string, Node])[] };
+
+const text = fc.string({ unit: 'binary' }).filter((value) => !value.includes('\0'));
+const name = fc.oneof(
+  text,
+  fc.nat(20).map(String),
+  fc.constantFrom('__proto__', 'constructor', 'toJSON', 'a', 'b', '', '4294967294', '4294967295', '01', '1a'),
+);
+const number = fc.oneof(
+  fc.double({ noDefaultInfinity: true, noNaN: true }),
+  fc.maxSafeInteger(),
+  fc.integer({ min: 53, max: 69 }).map((exponent) => 2 ** exponent),
+);
+const { node } = fc.letrec<{ node: Node }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'medium', withCrossShrink: true },
+    fc.record({
+      kind: fc.constant('scalar' as const),
+      value: fc.oneof(text, number, fc.boolean(), fc.constant(null)),
+    }),
+    fc.record({ kind: fc.constant('array' as const), items: fc.array(tie('node'), { maxLength: 5 }) }),
+    fc.record({
+      kind: fc.constant('object' as const),
+      members: fc.array(fc.tuple(name, tie('node')), { maxLength: 6 }),
+    }),
+  ),
+}));
+/** Decisions about spelling, taken in turn. */
+const whims = fc.array(fc.nat(11), { minLength: 1, maxLength: 20 });
+
+/** The number with all digits of its value, as far as they are written without an exponent. */
+function digits(value: number): string {
+  return Number.isInteger(value) && Math.abs(value) < 1e21 ? BigInt(value).toString() : String(value);
+}
+
+function compact(tree: Node): string {
+  switch (tree.kind) {
+    case 'scalar':
+      return typeof tree.value === 'number' ? digits(tree.value) : JSON.stringify(tree.value);
+    case 'array':
+      return `[${tree.items.map(compact).join(',')}]`;
+    case 'object': {
+      const members = new Map(tree.members.map(([key, value]) => [key, compact(value)]));
+      return `{${[...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
+    }
+  }
+}
+
+/** Writes a tree with whitespace and escapes by whim. */
+function spelt(tree: Node, choices: readonly number[]): string {
+  let turn = 0;
+  const choose = (): number => choices[turn++ % choices.length] ?? 0;
+  const gap = (): string => ['', '', '', '', ' ', '\n', '\t\r '][choose()] ?? '';
+  const escaped = (character: string): string =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join('');
+  const character = (one: string): string => (choose() > 8 ? escaped(one) : JSON.stringify(one).slice(1, -1));
+  const string = (value: string): string => `"${Array.from(value, character).join('')}"`;
+  const write = (part: Node): string => {
+    if (part.kind === 'array') return `[${gap()}${part.items.map(write).join(`${gap()},${gap()}`)}${gap()}]`;
+    if (part.kind === 'object') {
+      const members = part.members.map(
+        ([key, value]) => `${gap()}${string(key)}${gap()}:${gap()}${write(value)}`,
+      );
+      return `{${members.join(`${gap()},`)}${gap()}}`;
+    }
+    if (typeof part.value === 'string') return string(part.value);
+    return typeof part.value === 'number' ? digits(part.value) : String(part.value);
+  };
+  return gap() + write(tree) + gap();
+}
+
+interface Outcome {
+  readonly isTaken: boolean;
+  readonly value?: unknown;
+}
+
+/** What a parser makes of a text. Any other error than the one it may refuse the text by goes on. */
+function outcome(parse: () => unknown, refusal: new (...args: never[]) => Error = JsonInputError): Outcome {
+  try {
+    return { isTaken: true, value: parse() };
+  } catch (error) {
+    if (error instanceof refusal) return { isTaken: false };
+    throw error;
+  }
+}
+
+describe('JSON in and out', () => {
+  it('comes back equal, with members in the order in which they came', () => {
+    fc.assert(
+      fc.property(node, whims, (tree, choices) => {
+        expect(toJsonText(parseJson(Buffer.from(spelt(tree, choices))))).toBe(compact(tree));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('comes back so too after a while in the database', () => {
+    fc.assert(
+      fc.property(node, whims, (tree, choices) => {
+        const raw = new RawJson(spelt(tree, choices));
+        expect(toJsonText({ raw: raw.parse() })).toBe(`{"raw":${compact(tree)}}`);
+        expect(toJsonText([raw, raw])).toBe(`[${raw.text},${raw.text}]`);
+      }),
+    );
+  });
+
+  it('reads the same by the quick and by the exact way', () => {
+    fc.assert(
+      fc.property(node, whims, (tree, choices) => {
+        const body = spelt(tree, choices);
+        expect(isDeepStrictEqual(parseExactly(body, { source: 'body' }), JSON.parse(body))).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  const fragments = fc.constantFrom(
+    ...['"', '\\', '\\u', '\\u0000', '\\ud83d', '\\ude00', '\\udbff\\udfff', '\0', '\n', ' ', ',', ':'],
+    ...['[', ']', '{', '}', '1', '-', '.', 'e', 'E9', '1e400', '9007199254740993', '1e-999', '0', 'null'],
+    ...['"1":', '"\\u0031":', '"__proto__":', 'tru', '\u2028', '日', '[['],
+  );
+
+  it('never fails but by a JsonInputError, and takes what JSON.parse takes, however a text is mangled', () => {
+    const mangled = fc
+      .tuple(node, whims, fc.array(fc.tuple(fc.nat(), fc.nat(3), fragments), { minLength: 1, maxLength: 4 }))
+      .map(([tree, choices, cuts]) =>
+        cuts.reduce(
+          (body, [place, length, fragment]) => {
+            const at = place % (body.length + 1);
+            return body.slice(0, at) + fragment + body.slice(at + length);
+          },
+          spelt(tree, choices),
+        ),
+      );
+    fc.assert(
+      fc.property(mangled, (body) => {
+        const bytes = Buffer.from(body);
+        const text = bytes.toString();
+        const native = outcome(() => JSON.parse(text), SyntaxError);
+        const stored = outcome(() => parseExactly(text, { source: 'stored' }));
+        const exact = outcome(() => parseExactly(text, { source: 'body' }));
+        const strict = outcome(() => parseJson(bytes));
+        expect(isDeepStrictEqual(stored, native)).toBe(true);
+        expect(strict.isTaken).toBe(exact.isTaken);
+        if (strict.isTaken) {
+          expect(isDeepStrictEqual(strict, native)).toBe(true);
+          expect(toJsonText(strict.value)).toBe(toJsonText(exact.value));
+        }
+        if (isPlainText(text)) expect(strict.isTaken).toBe(native.isTaken);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('never fails but by a JsonInputError on bytes cut off or changed anywhere', () => {
+    const broken = fc
+      .tuple(node, whims, fc.nat(), fc.nat(), fc.nat(255), fc.boolean())
+      .map(([tree, choices, place, end, byte, isCut]) => {
+        const bytes = Buffer.from(spelt(tree, choices));
+        if (bytes.length > 0) bytes[place % bytes.length] = byte;
+        return isCut ? bytes.subarray(0, end % (bytes.length + 1)) : bytes;
+      });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          broken,
+          fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+        ),
+        (bytes) => {
+          outcome(() => parseJson(bytes));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,1 @@
+export { LinearRegExp, MAX_PATTERN_LENGTH, PatternRefused } from './linear.regexp';

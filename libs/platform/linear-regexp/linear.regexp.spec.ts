@@ -1,0 +1,76 @@
+import { LinearRegExp, PatternRefused } from './linear.regexp';
+
+describe('LinearRegExp', () => {
+  const refusal = (pattern: string, flags?: string): string => {
+    try {
+      LinearRegExp.compile(pattern, flags);
+    } catch (error) {
+      expect(error).toBeInstanceOf(PatternRefused);
+      return (error as Error).message;
+    }
+    throw new Error(`${pattern} was accepted`);
+  };
+
+  it.each([
+    ['b+', '', 'abbc', true],
+    ['^b', '', 'abbc', false],
+    ['^B', 'i', 'bc', true],
+    ['a.c', '', 'a\nc', false],
+    ['a.c', 's', 'a\nc', true],
+    ['^c$', 'm', 'a\nc\nb', true],
+    ['(?<year>\\d{4})-(?<month>\\d\\d)', '', '2026-01', true],
+    ['\\u0041\\x42\\/', '', 'AB/', true],
+    ['^\\p{L}+$', 'u', 'Größe', true],
+    ['^.$', '', '😀', true],
+    ['[^]', '', '\n', true],
+    ['\\\\k<', '', '\\k<', true],
+  ])('%s with "%s" on %j: %s', (pattern, flags, text, expected) => {
+    expect(LinearRegExp.compile(pattern, flags).test(text)).toBe(expected);
+  });
+
+  it.each(['^(a+)+$', '^(a|a)*$', '(.*a){20}$', '^(([a-z])+.)+[A-Z]([a-z])+$'])(
+    'matches %s in time linear in the text',
+    (pattern) => {
+      expect(LinearRegExp.compile(pattern).test(`${'a'.repeat(50_000)}!`)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['(?=a)b', 'lookahead and lookbehind are not supported'],
+    ['a(?!b)', 'lookahead and lookbehind are not supported'],
+    ['(?<=a)b', 'lookahead and lookbehind are not supported'],
+    ['(a)\\1', 'backreferences are not supported'],
+    ['(?<n>a)\\k<n>', 'backreferences are not supported'],
+    ['[a', 'missing closing ]'],
+    ['(a', 'missing closing )'],
+    ['a{2000}', 'invalid repeat count'],
+    ['a'.repeat(1_001), 'at most 1000 characters'],
+  ])('refuses %.20s and says why', (pattern, why) => {
+    expect(refusal(pattern)).toContain(why);
+  });
+
+  it('refuses flags that would change nothing here or hold state', () => {
+    expect(refusal('a', 'g')).toContain('the flag "g" is not supported');
+  });
+
+  it.each([
+    `(?:${'a?'.repeat(400)}){1000}`,
+    `(?:(?:a?){99}b{9}){999}`,
+    `(?:[(]a?b?c?d?e?f?){999}`,
+    `(?i)${'\\p{L}'.repeat(190)}`,
+    `(?:\\Q[\\E${'a?'.repeat(20)}){999}`,
+  ])('refuses %.30s before it compiles for seconds', (pattern) => {
+    expect(refusal(pattern)).toContain('too large');
+  });
+
+  it('accepts the repetitions that people write', () => {
+    for (const pattern of [
+      '\\d{1,3}(?:\\.\\d{1,3}){3}',
+      '^.{0,1000}$',
+      '(?:[a-z]{2,10} ){3,20}',
+      'x{500}y{500}',
+    ]) {
+      expect(LinearRegExp.compile(pattern).programSize).toBeLessThan(5_000);
+    }
+  });
+});

@@ -1,0 +1,38 @@
+import { rootLogger } from '#platform/logging';
+
+/** Exit codes by which a shell knows that a signal ended a process: 128 and the signal's number. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes what is under way, then the process ends with
+ * code 0. When that takes longer than `seconds`, or a second signal comes, it ends at once.
+ */
+export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
+  let stopping = false;
+  for (const [signal, code] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      if (stopping) process.exit(code);
+      stopping = true;
+      rootLogger.info({ signal }, 'stopping');
+      setTimeout(() => {
+        rootLogger.error({ seconds }, 'not stopped in time: ending at once');
+        process.exit(code);
+      }, seconds * 1000).unref();
+      stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          rootLogger.error({ err: error }, 'stopping failed');
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+/** Runs a process's start; where it fails, says why in one line and ends with code 1. */
+export function start(work: () => Promise<void>): void {
+  work().catch((error: unknown) => {
+    rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+    process.exit(1);
+  });
+}

@@ -1,0 +1,119 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** An answer, as the contract is held against it. */
+export interface ObservedAnswer {
+  method: string;
+  /** Path with its query, as requested. */
+  url: string;
+  status: number;
+  contentType: string | null;
+  /** Parsed where it is JSON, else the text. */
+  body: unknown;
+}
+
+interface Operation {
+  operationId: string;
+  method: string;
+  path: string;
+  pattern: RegExp;
+  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+}
+
+type Schema = Record<string, unknown>;
+
+const SCHEMA_ID = 'contract';
+
+/**
+ * Holds answers to the OpenAPI document: the operation, the status and the media type must be documented, and the
+ * body must meet the schema, with no member that the schema does not name.
+ */
+export class Contract {
+  /** Operations seen so far, as `METHOD /path/{template} status`. */
+  readonly seen = new Set<string>();
+  readonly operations: Operation[];
+  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+  private readonly validators = new Map<string, ValidateFunction>();
+
+  constructor(document: OpenAPIObject) {
+    addFormats.default(this.ajv);
+    const closed = JSON.parse(JSON.stringify(document)) as {
+      components?: { schemas?: Record<string, Schema> };
+    };
+    for (const schema of Object.values(closed.components?.schemas ?? {})) close(schema);
+    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed });
+    this.operations = operationsOf(document);
+  }
+
+  /** Throws an error that says how an answer differs from what is documented. */
+  check(answer: ObservedAnswer): void {
+    const path = answer.url.split('?')[0]!;
+    const operation = this.operations.find((one) => one.method === answer.method && one.pattern.test(path));
+    if (!operation) return; // unknown routes and methods answer problems, which no operation documents
+    const label = `${operation.method} ${operation.path} ${answer.status}`;
+    const response = operation.responses[String(answer.status)];
+    if (!response)
+      throw new Error(`${label} is not documented: ${JSON.stringify(answer.body)?.slice(0, 500)}`);
+    this.seen.add(label);
+    if (!response.content) return;
+    const media = (answer.contentType ?? '').split(';')[0]!.trim();
+    if (!response.content[media]) throw new Error(`${label}: the media type ${media} is not documented.`);
+    const validate = this.validatorOf(operation, answer.status, media);
+    if (validate && !validate(answer.body)) {
+      const faults = this.ajv.errorsText(validate.errors, { dataVar: 'body' });
+      throw new Error(
+        `${label} does not meet its schema: ${faults}\n${JSON.stringify(answer.body)?.slice(0, 1000)}`,
+      );
+    }
+  }
+
+  private validatorOf(operation: Operation, status: number, media: string): ValidateFunction | undefined {
+    const parts = [
+      'paths',
+      operation.path,
+      operation.method.toLowerCase(),
+      'responses',
+      String(status),
+      'content',
+      media,
+    ];
+    const pointer = [...parts, 'schema']
+      .map((part) => part.replace(/~/g, '~0').replace(/\//g, '~1'))
+      .join('/');
+    let validate = this.validators.get(pointer);
+    if (!validate && operation.responses[String(status)]?.content?.[media]?.schema) {
+      validate = this.ajv.compile({ $ref: `${SCHEMA_ID}#/${encodeURI(pointer)}` });
+      this.validators.set(pointer, validate);
+    }
+    return validate;
+  }
+}
+
+/** Refuses members that a schema does not name, so that an undocumented one is found. */
+function close(schema: Schema): void {
+  if (schema.type === 'object' && schema.properties && schema.additionalProperties === undefined) {
+    schema.additionalProperties = false;
+  }
+}
+
+function operationsOf(document: OpenAPIObject): Operation[] {
+  const paths = Object.entries(document.paths) as unknown as [
+    string,
+    Record<string, Omit<Operation, 'method' | 'path' | 'pattern'>>,
+  ][];
+  return paths
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId, responses }]) => ({
+        operationId,
+        responses,
+        method: method.toUpperCase(),
+        path,
+        pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+      })),
+    )
+    .sort((a, b) => parameters(a.path) - parameters(b.path));
+}
+
+/** Paths with fewer parameters match first: `/records/bulk` before `/records/{id}`. */
+const parameters = (path: string): number => path.split('{').length - 1;

@@ -1,0 +1,42 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
+import { DatabaseModule } from '#platform/db';
+import { setLogLevel } from '#platform/logging';
+import { start } from '#platform/process';
+import { migrate } from './database/migrate';
+import { bootstrap, RegistryModule } from './registry';
+
+@Module({})
+class BootstrapModule {
+  static forRoot(environment: Environment): DynamicModule {
+    return {
+      module: BootstrapModule,
+      imports: [ConfigModule.forRoot(environment), DatabaseModule.forRoot(), RegistryModule],
+    };
+  }
+}
+
+/**
+ * Makes the first organization of an installation and prints its ids and key, as JSON on one line of standard output.
+ * Where it was made before, `api_key` is null; with `--new-key` there is another one.
+ */
+start(async () => {
+  const { values } = parseArgs({ options: { 'new-key': { type: 'boolean', default: false } } });
+  const environment = readEnvironment();
+  setLogLevel(environment.LOG_LEVEL);
+  if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
+  await migrate(environment.DATABASE_URL);
+  const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
+    logger: false,
+    abortOnError: false,
+  });
+  try {
+    const made = await bootstrap(app, { newKey: values['new-key'] });
+    process.stdout.write(`${JSON.stringify(made)}\n`);
+  } finally {
+    await app.close();
+  }
+});

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { type FieldError, problem } from '#platform/problem';
+import { CodeEngine } from '../code-engine';
+import type { ScorerKind } from '../scorer.entity';
+import { faultsOfHuman } from './human.definition';
+import { faultsOfJudge } from './judge.definition';
+
+const POINTER = '/definition';
+
+/** Knows what a definition must hold, by the kind of its scorer. */
+@Injectable()
+export class ScorerDefinitions {
+  constructor(private readonly engine: CodeEngine) {}
+
+  /** 400 with what is wrong with a definition, each fault with its JSON pointer. */
+  async check(kind: ScorerKind, definition: object): Promise<void> {
+    const faults = await this.faultsOf(kind, definition);
+    if (faults.length > 0) throw problem.invalidFields(faults);
+  }
+
+  private async faultsOf(kind: ScorerKind, definition: object): Promise<FieldError[]> {
+    switch (kind) {
+      case 'llm_judge':
+        return faultsOfJudge(definition, POINTER);
+      case 'human':
+        return faultsOfHuman(definition, POINTER);
+      case 'code': {
+        const faults = await this.engine.validate(definition);
+        return faults.map(({ pointer, detail }) => ({ pointer: `${POINTER}${pointer}`, detail }));
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { ScoringSubject } from '../score-outcome';
+import type { Check } from './check.types';
+import { runChecks } from './checks.runner';
+
+describe('runChecks', () => {
+  const subject: ScoringSubject = {
+    input: null,
+    output: 'yes',
+    expected: null,
+    metadata: null,
+    trace: null,
+    session: null,
+  };
+  const pass: Check = { type: 'equals', value: 'yes' };
+  const fail: Check = { type: 'contains', value: 'no' };
+  const score = (checks: Check[], aggregate: 'all' | 'any' | 'mean'): unknown =>
+    (runChecks({ checks, aggregate }, subject) as { score: number }).score;
+
+  it('all needs each, any needs one, mean is the share that passed', () => {
+    expect(score([pass, pass], 'all')).toBe(1);
+    expect(score([pass, fail], 'all')).toBe(0);
+    expect(score([fail, pass], 'any')).toBe(1);
+    expect(score([fail, fail], 'any')).toBe(0);
+    expect(score([pass, fail, fail, pass], 'mean')).toBe(0.5);
+  });
+
+  it('names each check in its answers and says which failed and why', () => {
+    const checks: Check[] = [pass, fail, { ...fail, name: 'polite' }, { ...pass, name: 'equals_2' }, pass];
+    expect(runChecks({ checks, aggregate: 'all' }, subject)).toEqual({
+      score: 0,
+      reasoning:
+        '2 of 5 checks failed. contains: "yes" does not contain "no". polite: "yes" does not contain "no".',
+      answers: { equals: true, contains: false, polite: false, equals_2: true, equals_3: true },
+    });
+    expect(runChecks({ checks: [pass, pass], aggregate: 'all' }, subject)).toMatchObject({
+      reasoning: 'All 2 checks passed.',
+    });
+  });
+
+  it('cuts its reasoning', () => {
+    const checks = Array.from({ length: 100 }, (): Check => ({ type: 'equals', value: 'x'.repeat(1_000) }));
+    const outcome = runChecks({ checks, aggregate: 'all' }, { ...subject, output: 'y'.repeat(100_000) });
+    expect((outcome as { reasoning: string }).reasoning).toHaveLength(2_000);
+  });
+
+  it('is an error where one check has nothing to look at, even when another passes', () => {
+    const checks: Check[] = [pass, { type: 'max_steps', max: 1, name: 'short' }];
+    expect(runChecks({ checks, aggregate: 'any' }, subject)).toEqual({ error: 'short: there is no trace' });
+  });
+
+  it('keeps a name that every object has apart from what every object has', () => {
+    const outcome = runChecks({ checks: [{ ...pass, name: '__proto__' }], aggregate: 'all' }, subject);
+    expect(Object.entries((outcome as { answers: object }).answers)).toEqual([['__proto__', true]]);
+  });
+
+  it('is an error for values nested beyond reason', () => {
+    const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    expect(
+      runChecks(
+        { checks: [{ type: 'equals', value: deep }], aggregate: 'all' },
+        { ...subject, output: deep },
+      ),
+    ).toEqual({ error: expect.stringContaining('nested too deeply') });
+  });
+});

@@ -1,0 +1,160 @@
+import { LRUCache } from 'lru-cache';
+import { JsonSchemaCache } from '#platform/json-schema';
+import { LinearRegExp } from '#platform/linear-regexp';
+import { cutText, MAX_ERROR_LENGTH, MAX_REASONING_LENGTH } from '../limits';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { Aggregate, Check, ChecksDefinition, ValueCheck } from './check.types';
+import { TraceReader } from './trace.reader';
+import {
+  checkMaxCost,
+  checkMaxDuration,
+  checkMaxSteps,
+  checkToolCalled,
+  checkToolOrder,
+} from './trace.checks';
+import {
+  checkContains,
+  checkEquals,
+  checkJsonSchema,
+  checkLevenshtein,
+  checkNumericRange,
+  checkRegex,
+  readValue,
+} from './value.checks';
+import { CannotCheck } from './verdict';
+import type { Verdict } from './verdict';
+
+/**
+ * Runs definitions by checks. Keeps the patterns and schemas it compiled, the least recently used leaving first.
+ *
+ * A run takes as long as its checks take, which for hostile patterns and subjects may be seconds: run it where it can be
+ * ended.
+ */
+export class ChecksRunner {
+  private readonly patterns = new LRUCache<string, LinearRegExp>({ max: 200 });
+  private readonly schemas = new JsonSchemaCache();
+
+  /**
+   * Scores one subject by a definition that `validateCodeDefinition` has found no fault with.
+   *
+   * `reasoning` says which checks failed and why; `answers` has for each check true or false, or what it found: the
+   * similarity, the number, the count. A check that has nothing to look at makes the outcome an error.
+   */
+  run(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
+    const verdicts: { name: string; verdict: Verdict }[] = [];
+    for (const { name, check } of named(definition.checks)) {
+      try {
+        verdicts.push({ name, verdict: this.check(check, subject) });
+      } catch (error) {
+        if (error instanceof CannotCheck)
+          return { error: cutText(`${name}: ${error.message}`, MAX_ERROR_LENGTH) };
+        if (error instanceof RangeError)
+          return { error: `${name}: the value is too large or nested too deeply` };
+        throw error;
+      }
+    }
+    return {
+      score: aggregated(
+        definition.aggregate,
+        verdicts.map(({ verdict }) => verdict),
+      ),
+      reasoning: explain(verdicts),
+      answers: Object.fromEntries(
+        verdicts.map(({ name, verdict }) => [name, verdict.value ?? verdict.passed]),
+      ),
+    };
+  }
+
+  private check(check: Check, subject: ScoringSubject): Verdict {
+    switch (check.type) {
+      case 'tool_called':
+        return negated(check, checkToolCalled(check, new TraceReader(subject)));
+      case 'tool_order':
+        return negated(check, checkToolOrder(check, new TraceReader(subject)));
+      case 'max_steps':
+        return negated(check, checkMaxSteps(check, new TraceReader(subject)));
+      case 'max_duration_ms':
+        return negated(check, checkMaxDuration(check, new TraceReader(subject)));
+      case 'max_cost_usd':
+        return negated(check, checkMaxCost(check, new TraceReader(subject)));
+      default: {
+        const read = readValue(check, subject);
+        return 'failed' in read ? read.failed : negated(check, this.checkValue(check, read.value, subject));
+      }
+    }
+  }
+
+  private checkValue(check: ValueCheck, value: unknown, subject: ScoringSubject): Verdict {
+    switch (check.type) {
+      case 'equals':
+        return checkEquals(check, value, subject);
+      case 'contains':
+        return checkContains(check, value, subject);
+      case 'regex':
+        return checkRegex(check, value, this.pattern(check.pattern, check.flags));
+      case 'json_schema':
+        return checkJsonSchema(check, value, this.schemas.compile(check.schema));
+      case 'levenshtein':
+        return checkLevenshtein(check, value, subject);
+      case 'numeric_range':
+        return checkNumericRange(check, value);
+    }
+  }
+
+  private pattern(source: string, flags = ''): LinearRegExp {
+    const key = `${flags}/${source}`;
+    const known = this.patterns.get(key);
+    if (known) return known;
+    const pattern = LinearRegExp.compile(source, flags);
+    this.patterns.set(key, pattern);
+    return pattern;
+  }
+}
+
+/** Runs a definition once; see {@link ChecksRunner} for many times. */
+export function runChecks(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
+  return new ChecksRunner().run(definition, subject);
+}
+
+function negated(check: Check, verdict: Verdict): Verdict {
+  if (!check.negate) return verdict;
+  const grade = verdict.grade === undefined ? undefined : 1 - verdict.grade;
+  return { ...verdict, passed: !verdict.passed, grade };
+}
+
+/** Each check with its name: the one it was given, else its type, numbered from the second of a type on. */
+function named(checks: Check[]): { name: string; check: Check }[] {
+  const taken = new Set(checks.map(({ name }) => name));
+  return checks.map((check) => {
+    let name = check.name;
+    for (let count = 1; name === undefined; count++) {
+      const candidate = count === 1 ? check.type : `${check.type}_${count}`;
+      if (!taken.has(candidate)) name = candidate;
+    }
+    taken.add(name);
+    return { name, check };
+  });
+}
+
+function aggregated(aggregate: Aggregate, verdicts: Verdict[]): number {
+  switch (aggregate) {
+    case 'all':
+      return Number(verdicts.every(({ passed }) => passed));
+    case 'any':
+      return Number(verdicts.some(({ passed }) => passed));
+    case 'mean':
+      return (
+        verdicts.reduce((sum, { passed, grade }) => sum + (grade ?? Number(passed)), 0) / verdicts.length
+      );
+  }
+}
+
+function explain(verdicts: { name: string; verdict: Verdict }[]): string {
+  const failed = verdicts.filter(({ verdict }) => !verdict.passed);
+  if (failed.length === 0) {
+    return verdicts.length === 1 ? 'The check passed.' : `All ${verdicts.length} checks passed.`;
+  }
+  const reasons = failed.map(({ name, verdict }) => `${name}: ${verdict.reason}`);
+  const text = `${failed.length} of ${verdicts.length} checks failed. ${reasons.join('. ')}.`;
+  return cutText(text, MAX_REASONING_LENGTH);
+}

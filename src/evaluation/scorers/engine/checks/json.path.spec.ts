@@ -1,0 +1,59 @@
+import { parsePath, resolvePath } from './json.path';
+
+describe('paths', () => {
+  const value = {
+    output: { items: [{ name: 'a' }, { name: 'b' }], 'a b': 1, "it's": 2, null: null, 'x-y': 3, '': 4 },
+  };
+  const at = (path: string): unknown => resolvePath(value, parsePath(path));
+
+  it.each([
+    ['$', value],
+    ['output.items[0].name', 'a'],
+    ['$.output.items[1].name', 'b'],
+    ['$.output.items[-1].name', 'b'],
+    ["$['output']['a b']", 1],
+    ["['output']['a b']", 1],
+    ['$["output"]["it\'s"]', 2],
+    ["$.output['it\\'s']", 2],
+    ['output.null', null],
+    ['output.x-y', 3],
+    ["output['']", 4],
+    ["output['\\u0061 b']", 1],
+  ])('%s leads to its place', (path, expected) => {
+    expect(at(path)).toEqual({ found: true, value: expected });
+  });
+
+  it.each([
+    'output.missing',
+    'output.items[2]',
+    'output.items[-3]',
+    'output.items.name',
+    "output['items']['0']",
+    'output.null.a',
+    'output.toString',
+    'output.__proto__',
+    'output.constructor.prototype',
+    'output.items.length',
+  ])('%s leads to nothing', (path) => {
+    expect(at(path)).toEqual({ found: false, value: undefined });
+  });
+
+  it.each([
+    '',
+    '.',
+    'output.',
+    'output..a',
+    'output[*]',
+    '$..a',
+    'output[01]',
+    'output[?(@.a)]',
+    'output[0:1]',
+    'a b',
+  ])('%j is refused as a path', (path) => {
+    expect(() => parsePath(path)).toThrow(SyntaxError);
+  });
+
+  it('refuses a path without end', () => {
+    expect(() => parsePath(`output${'.a'.repeat(300)}`)).toThrow('at most 500 characters');
+  });
+});

@@ -1,0 +1,48 @@
+import { cutText } from '../limits';
+
+/** A JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether two JSON values are the same; strings perhaps without regard to case. */
+export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
+  if (typeof a === 'string' && typeof b === 'string')
+    return fold(a, caseSensitive) === fold(b, caseSensitive);
+  if (Array.isArray(a)) {
+    return (
+      Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i], caseSensitive))
+    );
+  }
+  if (isObject(a)) {
+    const names = Object.keys(a);
+    return (
+      isObject(b) &&
+      names.length === Object.keys(b).length &&
+      names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name], caseSensitive))
+    );
+  }
+  return a === b;
+}
+
+/** Whether `whole` is `part`, or is an object with the same members and perhaps more, also further down. */
+export function includes(whole: unknown, part: unknown, caseSensitive = true): boolean {
+  if (!isObject(whole) || !isObject(part)) return isSame(whole, part, caseSensitive);
+  return Object.keys(part).every(
+    (name) => Object.hasOwn(whole, name) && includes(whole[name], part[name], caseSensitive),
+  );
+}
+
+/** A text for comparison: lower case where case does not count. */
+export function fold(text: string, caseSensitive: boolean): string {
+  return caseSensitive ? text : text.toLowerCase();
+}
+
+/** A value as a reader of a reason wants to see it: as JSON, cut to about 80 characters. */
+export function brief(value: unknown): string {
+  const text =
+    typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : (JSON.stringify(value) ?? 'nothing');
+  return cutText(text, 80);
+}

@@ -1,0 +1,171 @@
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { Check } from './check.types';
+import { runChecks } from './checks.runner';
+
+const at = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
+
+function span(
+  started: number,
+  attributes: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+): unknown {
+  return { name: 'span', started_at: at(started), ended_at: at(started + 10), attributes, ...more };
+}
+const tool = (started: number, name: string, args?: unknown): unknown =>
+  span(started, {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    ...(args !== undefined && { 'gen_ai.tool.call.arguments': JSON.stringify(args) }),
+  });
+const chat = (started: number): unknown => span(started, { 'gen_ai.operation.name': 'chat' });
+
+describe('checks of traces', () => {
+  function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
+    const empty = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
+    return runChecks({ checks: [check], aggregate: 'all' }, { ...empty, ...subject });
+  }
+  const scoreOf = (check: Check, trace: unknown): unknown =>
+    (outcome(check, { trace }) as { score?: number }).score;
+
+  const trace = [
+    span(0, { 'gen_ai.operation.name': 'invoke_agent' }, { ended_at: at(500) }),
+    chat(10),
+    tool(200, 'book', { city: 'Rome', nights: 2 }),
+    tool(100, 'search', { q: 'hotels' }),
+    tool(300, 'search', { q: 'more' }),
+  ];
+
+  describe('tool_called', () => {
+    it('counts the calls of each tool', () => {
+      expect(outcome({ type: 'tool_called', tools: ['search', 'book'] }, { trace })).toMatchObject({
+        score: 1,
+        answers: { tool_called: { search: 2, book: 1 } },
+      });
+      expect(scoreOf({ type: 'tool_called', tool: 'pay' }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_called', tools: ['search', 'pay'] }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_called', tool: 'search', min: 2 }, trace)).toBe(1);
+      expect(scoreOf({ type: 'tool_called', tool: 'search', min: 3 }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_called', tool: 'search', max: 1 }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_called', tool: 'pay', max: 0 }, trace)).toBe(1);
+      expect(scoreOf({ type: 'tool_called', tool: 'pay', negate: true }, trace)).toBe(1);
+    });
+
+    it('counts only calls with these arguments', () => {
+      expect(scoreOf({ type: 'tool_called', tool: 'book', arguments: { city: 'Rome' } }, trace)).toBe(1);
+      expect(scoreOf({ type: 'tool_called', tool: 'book', arguments: { city: 'Oslo' } }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_called', tool: 'search', arguments: { q: 'more' }, max: 1 }, trace)).toBe(
+        1,
+      );
+    });
+
+    it.each([
+      ['OpenInference', span(0, { 'openinference.span.kind': 'TOOL', 'tool.name': 'search' })],
+      ['OpenInference without a name', span(0, { 'openinference.span.kind': 'TOOL' }, { name: 'search' })],
+      ['OpenLLMetry', span(0, { 'traceloop.span.kind': 'tool', 'traceloop.entity.name': 'search' })],
+      ['the AI SDK', span(0, { 'ai.toolCall.name': 'search' })],
+      ['a bare tool.name', span(0, { 'tool.name': 'search' })],
+      [
+        'the span’s name',
+        span(0, { 'gen_ai.operation.name': 'execute_tool' }, { name: 'execute_tool search' }),
+      ],
+    ])('knows a tool by %s', (_, only) => {
+      expect(scoreOf({ type: 'tool_called', tool: 'search', max: 1 }, { spans: [only] })).toBe(1);
+    });
+  });
+
+  describe('tool_order', () => {
+    it('goes by the start of the spans, whatever their order in the list', () => {
+      expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'] }, trace)).toBe(1);
+      expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'] }, trace)).toBe(1);
+      expect(scoreOf({ type: 'tool_order', tools: ['book', 'search', 'book'] }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_order', tools: ['search', 'search', 'book'] }, trace)).toBe(0);
+    });
+
+    it('can ask for these calls and no others', () => {
+      expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'], mode: 'exact' }, trace)).toBe(0);
+      expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'], mode: 'exact' }, trace)).toBe(
+        1,
+      );
+    });
+
+    it('tells apart starts within one millisecond', () => {
+      const started = (micros: string): Record<string, unknown> => ({
+        started_at: `2026-01-01T00:00:00.000${micros}Z`,
+      });
+      const spans = [
+        span(0, { 'tool.name': 'second' }, started('900')),
+        span(0, { 'tool.name': 'first' }, started('100')),
+      ];
+      expect(scoreOf({ type: 'tool_order', tools: ['first', 'second'] }, spans)).toBe(1);
+    });
+
+    it('says which tool was missing and what was called', () => {
+      expect(outcome({ type: 'tool_order', tools: ['search', 'pay'] }, { trace })).toMatchObject({
+        reasoning: expect.stringContaining(
+          'pay was not called after search; called were ["search","book","search"]',
+        ),
+      });
+    });
+  });
+
+  describe('max_steps', () => {
+    it('counts calls of models and tools', () => {
+      expect(outcome({ type: 'max_steps', max: 4 }, { trace })).toMatchObject({
+        score: 1,
+        answers: { max_steps: 4 },
+      });
+      expect(scoreOf({ type: 'max_steps', max: 3 }, trace)).toBe(0);
+      expect(scoreOf({ type: 'max_steps', max: 3, count: 'tool' }, trace)).toBe(1);
+      expect(scoreOf({ type: 'max_steps', max: 0, count: 'model' }, trace)).toBe(0);
+    });
+
+    it('counts every span where none can be told apart', () => {
+      expect(scoreOf({ type: 'max_steps', max: 2 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(0);
+      expect(scoreOf({ type: 'max_steps', max: 3 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(1);
+    });
+  });
+
+  describe('max_duration_ms', () => {
+    it('goes by the trace, else from the first start to the last end', () => {
+      expect(scoreOf({ type: 'max_duration_ms', max: 100 }, { spans: trace, duration_ms: 90 })).toBe(1);
+      expect(outcome({ type: 'max_duration_ms', max: 499 }, { trace })).toMatchObject({
+        score: 0,
+        answers: { max_duration_ms: 500 },
+      });
+      const open = [span(0, {}, { ended_at: null, duration_ms: 70 })];
+      expect(outcome({ type: 'max_duration_ms', max: 70 }, { trace: open })).toMatchObject({ score: 1 });
+    });
+  });
+
+  describe('max_cost_usd', () => {
+    it('goes by the trace, else by the sum of its spans', () => {
+      expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans: [], cost_usd: 0.5 })).toBe(1);
+      const spans = [span(0, { 'gen_ai.usage.cost': 0.2 }), span(1, { 'llm.cost.total': 0.4 }), span(2, {})];
+      expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans })).toBe(0);
+    });
+  });
+
+  it('reads all traces of a session where there is no trace', () => {
+    const session = {
+      traces: [
+        { spans: [tool(0, 'search')], duration_ms: 10, cost_usd: 1 },
+        { spans: [tool(50, 'book')], duration_ms: 20, cost_usd: 2 },
+      ],
+    };
+    const checks: Check[] = [
+      { type: 'tool_order', tools: ['search', 'book'] },
+      { type: 'max_duration_ms', max: 30 },
+      { type: 'max_cost_usd', max: 3 },
+    ];
+    for (const check of checks) expect(outcome(check, { session })).toMatchObject({ score: 1 });
+  });
+
+  it.each<[Check, unknown, string]>([
+    [{ type: 'tool_called', tool: 'a' }, null, 'there is no trace'],
+    [{ type: 'max_steps', max: 1 }, { spans: [] }, 'the trace has no spans'],
+    [{ type: 'max_duration_ms', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell how long it took'],
+    [{ type: 'max_cost_usd', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell what it cost'],
+  ])('%j is an error, not a failure, where the trace does not tell', (check, given, problem) => {
+    expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
+  });
+});

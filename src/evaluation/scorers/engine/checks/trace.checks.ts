@@ -1,0 +1,71 @@
+import type {
+  MaxCostCheck,
+  MaxDurationCheck,
+  MaxStepsCheck,
+  ToolCalledCheck,
+  ToolOrderCheck,
+} from './check.types';
+import { brief, includes } from './json.value';
+import type { TraceReader } from './trace.reader';
+import type { Verdict } from './verdict';
+
+export function checkToolCalled(check: ToolCalledCheck, trace: TraceReader): Verdict {
+  const { arguments: wanted, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
+  const calls = trace.toolCalls().filter((call) => wanted === undefined || includes(call.args, wanted));
+  const counts = Object.fromEntries(
+    toolsOf(check).map((tool) => [tool, calls.filter(({ name }) => name === tool).length]),
+  );
+  const wrong = Object.entries(counts).filter(([, count]) => count < min || count > max);
+  const listed = (wrong.length > 0 ? wrong : Object.entries(counts)).map(
+    ([tool, count]) => `${tool}: ${count}`,
+  );
+  const how = wanted === undefined ? 'calls' : `calls with ${brief(wanted)}`;
+  const bounds = max === Infinity ? `at least ${min}` : `${min} to ${max}`;
+  return {
+    passed: wrong.length === 0,
+    value: counts,
+    reason: `${how}: ${listed.slice(0, 10).join(', ')}${wrong.length > 0 ? `, wanted ${bounds}` : ''}`,
+  };
+}
+
+export function checkToolOrder(check: ToolOrderCheck, trace: TraceReader): Verdict {
+  const called = trace.toolCalls().map(({ name }) => name);
+  const listed = called.length > 0 ? brief(called) : 'no tool';
+  if (check.mode === 'exact') {
+    const passed = called.length === check.tools.length && called.every((name, i) => name === check.tools[i]);
+    return {
+      passed,
+      reason: `called were ${listed}${passed ? '' : `, wanted exactly ${brief(check.tools)}`}`,
+    };
+  }
+  let next = 0;
+  for (const name of called) if (name === check.tools[next]) next += 1;
+  const passed = next === check.tools.length;
+  return {
+    passed,
+    reason: passed
+      ? `called were ${listed}`
+      : `${check.tools[next]} was not called${next > 0 ? ` after ${check.tools[next - 1]}` : ''}; called were ${listed}`,
+  };
+}
+
+export function checkMaxSteps(check: MaxStepsCheck, trace: TraceReader): Verdict {
+  return atMost(trace.stepCount(check.count), check.max, 'steps');
+}
+
+export function checkMaxDuration(check: MaxDurationCheck, trace: TraceReader): Verdict {
+  return atMost(trace.durationMs(), check.max, 'ms');
+}
+
+export function checkMaxCost(check: MaxCostCheck, trace: TraceReader): Verdict {
+  return atMost(trace.costUsd(), check.max, 'US dollars');
+}
+
+function toolsOf(check: ToolCalledCheck): string[] {
+  return check.tools ?? (check.tool === undefined ? [] : [check.tool]);
+}
+
+function atMost(value: number, max: number, unit: string): Verdict {
+  const passed = value <= max;
+  return { passed, value, reason: `${value} ${unit}, ${passed ? 'within' : 'above'} ${max}` };
+}

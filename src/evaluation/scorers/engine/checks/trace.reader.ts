@@ -1,0 +1,172 @@
+import type { ScoringSubject } from '../score-outcome';
+import { isObject } from './json.value';
+import type { JsonObject } from './json.value';
+import { CannotCheck } from './verdict';
+
+/** A call of a tool as a span tells it. `args` is undefined where the span does not say. */
+export interface ToolCall {
+  name: string;
+  args: unknown;
+}
+
+interface Trace {
+  spans: JsonObject[];
+  durationMs: number | undefined;
+  costUsd: number | undefined;
+}
+
+const TOOL_NAMES = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name'];
+const TOOL_ARGUMENTS = [
+  'gen_ai.tool.call.arguments',
+  'tool.parameters',
+  'ai.toolCall.args',
+  'traceloop.entity.input',
+  'input.value',
+];
+const MODEL_OPERATIONS = new Set(['chat', 'text_completion', 'generate_content']);
+const COSTS = ['gen_ai.usage.cost', 'llm.cost.total'];
+
+/**
+ * What checks read of a trace: spans `{name, attributes, started_at, ended_at, duration_ms, …}` as a list, or with
+ * `duration_ms` and `cost_usd` as an object `{spans, …}`. Where there is no trace, all traces of the session are read.
+ *
+ * Spans are understood by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
+ * `gen_ai.tool.name`), OpenInference (`openinference.span.kind`), OpenLLMetry (`traceloop.span.kind`) and the AI SDK.
+ */
+export class TraceReader {
+  private readonly traces: Trace[];
+
+  /** @throws CannotCheck where the subject has no trace */
+  constructor(subject: ScoringSubject) {
+    const session =
+      isObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
+    const given: unknown[] =
+      subject.trace === null || subject.trace === undefined ? session : [subject.trace];
+    this.traces = given.flatMap((trace) => toTrace(trace) ?? []);
+    if (this.traces.length === 0) throw new CannotCheck('there is no trace');
+  }
+
+  /** Calls of tools in the order of their start. */
+  toolCalls(): ToolCall[] {
+    return this.spans().flatMap((span) => toToolCall(span) ?? []);
+  }
+
+  /** Spans that are steps; all of them where none is known to be a call of a model or of a tool. */
+  stepCount(kind: 'model' | 'tool' | undefined): number {
+    const spans = this.spans();
+    const tools = spans.filter((span) => toToolCall(span)).length;
+    const models = spans.filter(isModelCall).length;
+    if (kind) return kind === 'tool' ? tools : models;
+    return tools + models || spans.length;
+  }
+
+  /** @throws CannotCheck where no trace says how long it took */
+  durationMs(): number {
+    return total(
+      this.traces.map(({ durationMs, spans }) => durationMs ?? spanned(spans)),
+      'the trace does not tell how long it took',
+    );
+  }
+
+  /** @throws CannotCheck where neither a trace nor a span of it says what it cost */
+  costUsd(): number {
+    return total(
+      this.traces.map(({ costUsd, spans }) => costUsd ?? costOf(spans)),
+      'the trace does not tell what it cost',
+    );
+  }
+
+  private spans(): JsonObject[] {
+    const spans = this.traces.flatMap((trace) => trace.spans);
+    if (spans.length === 0) throw new CannotCheck('the trace has no spans');
+    return spans
+      .map((span) => ({ span, at: timeOf(span.started_at), text: String(span.started_at) }))
+      .sort((a, b) => (a.at ?? 0) - (b.at ?? 0) || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+      .map(({ span }) => span);
+  }
+}
+
+function toTrace(value: unknown): Trace | undefined {
+  if (Array.isArray(value))
+    return { spans: value.filter(isObject), durationMs: undefined, costUsd: undefined };
+  if (!isObject(value)) return undefined;
+  const spans = Array.isArray(value.spans) ? value.spans.filter(isObject) : [];
+  return { spans, durationMs: numberOf(value.duration_ms), costUsd: numberOf(value.cost_usd) };
+}
+
+function attributesOf(span: JsonObject): JsonObject {
+  return isObject(span.attributes) ? span.attributes : {};
+}
+
+function toToolCall(span: JsonObject): ToolCall | undefined {
+  const attributes = attributesOf(span);
+  const operation = attributes['gen_ai.operation.name'];
+  const named = TOOL_NAMES.map((key) => attributes[key]).find((name) => typeof name === 'string');
+  const isKind =
+    attributes['openinference.span.kind'] === 'TOOL' || attributes['traceloop.span.kind'] === 'tool';
+  const isTool = operation === undefined ? isKind || named !== undefined : operation === 'execute_tool';
+  if (!isTool) return undefined;
+  const fallback =
+    attributes['traceloop.entity.name'] ?? String(span.name ?? '').replace(/^execute_tool /, '');
+  return { name: String(named ?? fallback), args: argumentsOf(attributes) };
+}
+
+function argumentsOf(attributes: JsonObject): unknown {
+  const given = TOOL_ARGUMENTS.map((key) => attributes[key]).find((value) => value !== undefined);
+  if (typeof given !== 'string') return given;
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+function isModelCall(span: JsonObject): boolean {
+  const attributes = attributesOf(span);
+  const operation = attributes['gen_ai.operation.name'];
+  if (operation !== undefined) return MODEL_OPERATIONS.has(String(operation));
+  if (toToolCall(span)) return false;
+  return attributes['openinference.span.kind'] === 'LLM' || attributes['gen_ai.request.model'] !== undefined;
+}
+
+function spanned(spans: JsonObject[]): number | undefined {
+  const starts = spans.flatMap((span) => timeOf(span.started_at) ?? []);
+  const ends = spans.flatMap((span) => {
+    const start = timeOf(span.started_at);
+    const duration = numberOf(span.duration_ms);
+    return timeOf(span.ended_at) ?? (start !== undefined && duration !== undefined ? start + duration : []);
+  });
+  if (starts.length === 0 || ends.length === 0) return undefined;
+  const first = starts.reduce((a, b) => Math.min(a, b));
+  return Math.max(0, ends.reduce((a, b) => Math.max(a, b)) - first);
+}
+
+function costOf(spans: JsonObject[]): number | undefined {
+  const costs = spans.flatMap((span) => {
+    const attributes = attributesOf(span);
+    return (
+      numberOf(span.cost_usd) ??
+      COSTS.map((key) => numberOf(attributes[key])).find((cost) => cost !== undefined) ??
+      []
+    );
+  });
+  return costs.length > 0 ? costs.reduce((a, b) => a + b) : undefined;
+}
+
+function total(parts: (number | undefined)[], otherwise: string): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part === undefined) throw new CannotCheck(otherwise);
+    sum += part;
+  }
+  return sum;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function timeOf(value: unknown): number | undefined {
+  const time = typeof value === 'string' ? Date.parse(value) : value;
+  return numberOf(time);
+}

@@ -1,0 +1,205 @@
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { Check } from './check.types';
+import { runChecks } from './checks.runner';
+
+describe('checks of values', () => {
+  function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
+    const empty = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
+    return runChecks({ checks: [check], aggregate: 'all' }, { ...empty, ...subject });
+  }
+  function passes(check: Check, subject: Partial<ScoringSubject>): boolean {
+    const result = outcome(check, subject);
+    expect(result).toHaveProperty('score');
+    return (result as { score: number }).score === 1;
+  }
+
+  describe('equals', () => {
+    it.each<[unknown, unknown, boolean]>([
+      ['a', 'a', true],
+      ['a', 'A', false],
+      [1, 1.0, true],
+      [1, '1', false],
+      [true, 1, false],
+      [{ a: 1, b: [2, { c: 3 }] }, { b: [2, { c: 3 }], a: 1 }, true],
+      [{ a: 1 }, { a: 1, b: 2 }, false],
+      [[1, 2], [2, 1], false],
+      [[], {}, false],
+      [JSON.parse('{"__proto__": 1}'), {}, false],
+      ['', '', true],
+      [false, false, true],
+    ])('%j and %j: %s', (output, value, expected) => {
+      expect(passes({ type: 'equals', value }, { output })).toBe(expected);
+      expect(
+        passes({ type: 'equals', path: 'output', expected_path: 'expected' }, { output, expected: value }),
+      ).toBe(expected);
+    });
+
+    it('compares with expected by default, and a null literal with null', () => {
+      expect(passes({ type: 'equals' }, { output: 'x', expected: 'x' })).toBe(true);
+      expect(passes({ type: 'equals', value: null }, { output: null })).toBe(true);
+    });
+
+    it('can leave case out', () => {
+      expect(passes({ type: 'equals', value: ['ÉA'], case_sensitive: false }, { output: ['éa'] })).toBe(true);
+    });
+
+    it('is an error, not a failure, where nothing is expected', () => {
+      expect(outcome({ type: 'equals' }, { output: 'x' })).toEqual({
+        error: 'equals: there is nothing at expected to compare with',
+      });
+    });
+  });
+
+  it('fails where its path leads to nothing, also when it is negated', () => {
+    const check: Check = { type: 'equals', path: 'output.answer', value: 1 };
+    expect(outcome(check, { output: {} })).toMatchObject({
+      score: 0,
+      reasoning: '1 of 1 checks failed. equals: there is nothing at output.answer.',
+    });
+    expect(passes({ ...check, negate: true }, { output: {} })).toBe(false);
+    expect(passes({ ...check, negate: true }, { output: { answer: 2 } })).toBe(true);
+    expect(passes({ ...check, negate: true }, { output: { answer: 1 } })).toBe(false);
+  });
+
+  describe('contains', () => {
+    it.each<[unknown, unknown, boolean]>([
+      ['the answer is 42', '42', true],
+      ['the answer is 42', 42, true],
+      ['the answer', 'Answer', false],
+      [['a', { b: 1 }], { b: 1 }, true],
+      [['ab'], 'a', false],
+      [{ a: 1, b: { c: 2, d: 3 } }, { b: { c: 2 } }, true],
+      [{ a: 1 }, { b: 1 }, false],
+      [{ a: 1 }, 'a', false],
+      [123, '2', true],
+      [null, 'null', false],
+      ['[object Object]', {}, false],
+    ])('%j contains %j: %s', (output, value, expected) => {
+      expect(passes({ type: 'contains', value }, { output })).toBe(expected);
+    });
+
+    it('looks for all or any of several values', () => {
+      const output = 'Paris is the capital of France';
+      const values = ['paris', 'rome'];
+      expect(passes({ type: 'contains', values, case_sensitive: false }, { output })).toBe(false);
+      expect(passes({ type: 'contains', values, match: 'any', case_sensitive: false }, { output })).toBe(
+        true,
+      );
+      expect(passes({ type: 'contains', values: ['Paris', 'France'] }, { output })).toBe(true);
+      expect(passes({ type: 'contains', values, match: 'any' }, { output })).toBe(false);
+    });
+  });
+
+  describe('regex', () => {
+    it('matches anywhere, with flags, and a value that is no text as JSON', () => {
+      expect(passes({ type: 'regex', pattern: '\\d{3}-\\d{4}' }, { output: 'call 555-1234 now' })).toBe(true);
+      expect(passes({ type: 'regex', pattern: '^yes$', flags: 'i' }, { output: 'YES' })).toBe(true);
+      expect(passes({ type: 'regex', pattern: '^yes$' }, { output: 'yes\nno' })).toBe(false);
+      expect(passes({ type: 'regex', pattern: '^yes$', flags: 'm' }, { output: 'yes\nno' })).toBe(true);
+      expect(passes({ type: 'regex', pattern: '"a":1' }, { output: { a: 1 } })).toBe(true);
+      expect(passes({ type: 'regex', pattern: 'null' }, { output: null })).toBe(false);
+    });
+
+    it('takes time in proportion to the text where others backtrack without end', () => {
+      const output = `${'a'.repeat(100_000)}!`;
+      expect(passes({ type: 'regex', pattern: '^(a+)+$' }, { output })).toBe(false);
+      expect(passes({ type: 'regex', pattern: '^(a|a)*$' }, { output })).toBe(false);
+    });
+  });
+
+  describe('json_schema', () => {
+    const schema = { type: 'object', required: ['answer'], properties: { answer: { type: 'integer' } } };
+
+    it('validates the value, or the JSON that a text holds', () => {
+      expect(passes({ type: 'json_schema', schema }, { output: { answer: 1 } })).toBe(true);
+      expect(passes({ type: 'json_schema', schema }, { output: '{"answer":1}' })).toBe(false);
+      expect(passes({ type: 'json_schema', schema, parse_json: true }, { output: '{"answer":1}' })).toBe(
+        true,
+      );
+      expect(passes({ type: 'json_schema', schema: {}, parse_json: true }, { output: 'not json' })).toBe(
+        false,
+      );
+      expect(passes({ type: 'json_schema', schema: {}, parse_json: true }, { output: { a: 1 } })).toBe(false);
+    });
+
+    it('says where the value breaks the schema', () => {
+      expect(outcome({ type: 'json_schema', schema }, { output: { answer: 'x' } })).toMatchObject({
+        reasoning: expect.stringContaining('/answer must be integer'),
+      });
+    });
+  });
+
+  describe('levenshtein', () => {
+    it('passes from the threshold on and answers the similarity', () => {
+      const check: Check = { type: 'levenshtein', expected_path: 'expected', threshold: 0.75 };
+      expect(outcome(check, { output: 'abcd', expected: 'abce' })).toMatchObject({
+        score: 1,
+        answers: { levenshtein: 0.75 },
+      });
+      expect(outcome({ ...check, threshold: 0.8 }, { output: 'abcd', expected: 'abce' })).toMatchObject({
+        score: 0,
+        answers: { levenshtein: 0.75 },
+        reasoning: expect.stringContaining('the similarity is 0.75, below 0.8'),
+      });
+    });
+
+    it('without a threshold counts in the mean with the similarity', () => {
+      const subject = {
+        input: null,
+        output: 'abcd',
+        expected: 'abce',
+        metadata: null,
+        trace: null,
+        session: null,
+      };
+      const checks: Check[] = [{ type: 'levenshtein' }, { type: 'equals', value: 'abcd' }];
+      expect(runChecks({ checks, aggregate: 'mean' }, subject)).toMatchObject({ score: 0.875 });
+      expect(runChecks({ checks, aggregate: 'all' }, subject)).toMatchObject({ score: 0 });
+      const negated: Check[] = [{ type: 'levenshtein', negate: true }];
+      expect(runChecks({ checks: negated, aggregate: 'mean' }, subject)).toMatchObject({ score: 0.25 });
+    });
+
+    it('takes two empty texts for the same, and nothing for unlike', () => {
+      expect(outcome({ type: 'levenshtein', value: '' }, { output: '' })).toMatchObject({ score: 1 });
+      expect(outcome({ type: 'levenshtein', value: 'a' }, { output: null })).toMatchObject({ score: 0 });
+    });
+
+    it('can leave case out', () => {
+      expect(passes({ type: 'levenshtein', value: 'ABC', case_sensitive: false }, { output: 'abc' })).toBe(
+        true,
+      );
+    });
+
+    it('is an error for texts that would take seconds', () => {
+      expect(outcome({ type: 'levenshtein', value: 'a' }, { output: 'a'.repeat(20_001) })).toEqual({
+        error: 'levenshtein: it compares texts of at most 20000 characters, here 20001',
+      });
+    });
+  });
+
+  describe('numeric_range', () => {
+    it.each<[unknown, boolean]>([
+      [1, true],
+      [5, true],
+      [0.999, false],
+      [5.001, false],
+      [' 3.5 ', true],
+      ['4e0', true],
+      ['3 apples', false],
+      ['', false],
+      ['0x3', false],
+      [true, false],
+      [null, false],
+      [[3], false],
+    ])('%j is from 1 to 5: %s', (output, expected) => {
+      expect(passes({ type: 'numeric_range', min: 1, max: 5 }, { output })).toBe(expected);
+    });
+
+    it('answers the number and may lack a bound', () => {
+      expect(outcome({ type: 'numeric_range', min: 1 }, { output: '7' })).toMatchObject({
+        score: 1,
+        answers: { numeric_range: 7 },
+      });
+    });
+  });
+});

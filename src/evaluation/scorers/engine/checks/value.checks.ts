@@ -1,0 +1,131 @@
+import { distance } from 'fastest-levenshtein';
+import type { CompiledSchema } from '#platform/json-schema';
+import type { LinearRegExp } from '#platform/linear-regexp';
+import { MAX_LEVENSHTEIN_LENGTH } from '../limits';
+import type { ScoringSubject } from '../score-outcome';
+import type {
+  ComparandMembers,
+  ContainsCheck,
+  EqualsCheck,
+  JsonSchemaCheck,
+  LevenshteinCheck,
+  NumericRangeCheck,
+  RegexCheck,
+  ValueMembers,
+} from './check.types';
+import { parsePath, resolvePath } from './json.path';
+import { brief, fold, includes, isObject, isSame } from './json.value';
+import { CannotCheck } from './verdict';
+import type { Verdict } from './verdict';
+
+const DEFAULT_PATH = 'output';
+const DEFAULT_EXPECTED_PATH = 'expected';
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+
+/** The value a check looks at, or why it fails without one. */
+export function readValue(
+  check: ValueMembers,
+  subject: ScoringSubject,
+): { value: unknown } | { failed: Verdict } {
+  const path = check.path ?? DEFAULT_PATH;
+  const { found, value } = resolvePath(subject, parsePath(path));
+  return found ? { value } : { failed: { passed: false, reason: `there is nothing at ${path}` } };
+}
+
+export function checkEquals(check: EqualsCheck, value: unknown, subject: ScoringSubject): Verdict {
+  const wanted = comparand(check, subject);
+  const passed = isSame(value, wanted, check.case_sensitive ?? true);
+  return { passed, reason: `${brief(value)} ${passed ? 'equals' : 'is not'} ${brief(wanted)}` };
+}
+
+export function checkContains(check: ContainsCheck, value: unknown, subject: ScoringSubject): Verdict {
+  const wanted = check.values ?? [comparand(check, subject)];
+  const caseSensitive = check.case_sensitive ?? true;
+  const missing = wanted.filter((part) => !holds(value, part, caseSensitive));
+  const passed = check.match === 'any' ? missing.length < wanted.length : missing.length === 0;
+  const reason = passed
+    ? `${brief(value)} contains ${brief(wanted.find((part) => !missing.includes(part)))}`
+    : `${brief(value)} does not contain ${missing.map(brief).slice(0, 5).join(' or ')}`;
+  return { passed, reason };
+}
+
+export function checkRegex(check: RegexCheck, value: unknown, pattern: LinearRegExp): Verdict {
+  const passed = value !== null && pattern.test(textOf(value));
+  return {
+    passed,
+    reason: `${brief(value)} ${passed ? 'matches' : 'does not match'} ${brief(check.pattern)}`,
+  };
+}
+
+export function checkJsonSchema(check: JsonSchemaCheck, value: unknown, schema: CompiledSchema): Verdict {
+  let instance = value;
+  if (check.parse_json) {
+    if (typeof value !== 'string')
+      return { passed: false, reason: `${brief(value)} is no text that could hold JSON` };
+    try {
+      instance = JSON.parse(value);
+    } catch {
+      return { passed: false, reason: `${brief(value)} is not JSON` };
+    }
+  }
+  const violations = schema.validate(instance);
+  if (violations.length === 0) return { passed: true, reason: `${brief(instance)} is valid` };
+  const listed = violations.slice(0, 5).map(({ pointer, detail }) => `${pointer || 'the value'} ${detail}`);
+  return { passed: false, reason: listed.join('; ') };
+}
+
+export function checkLevenshtein(check: LevenshteinCheck, value: unknown, subject: ScoringSubject): Verdict {
+  const caseSensitive = check.case_sensitive ?? true;
+  const wanted = fold(textOf(comparand(check, subject)), caseSensitive);
+  if (value === null) return { passed: false, value: 0, reason: 'there is no text to compare' };
+  const actual = fold(textOf(value), caseSensitive);
+  const longest = Math.max(actual.length, wanted.length);
+  if (longest > MAX_LEVENSHTEIN_LENGTH) {
+    throw new CannotCheck(
+      `it compares texts of at most ${MAX_LEVENSHTEIN_LENGTH} characters, here ${longest}`,
+    );
+  }
+  const similarity = longest === 0 ? 1 : 1 - distance(actual, wanted) / longest;
+  const passed = similarity >= (check.threshold ?? 1);
+  return {
+    passed,
+    value: similarity,
+    ...(check.threshold === undefined && { grade: similarity }),
+    reason: `the similarity is ${round(similarity)}${passed ? '' : `, below ${check.threshold ?? 1}`}`,
+  };
+}
+
+export function checkNumericRange(check: NumericRangeCheck, value: unknown): Verdict {
+  const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) {
+    return { passed: false, reason: `${brief(value)} is not a number` };
+  }
+  const { min = -Infinity, max = Infinity } = check;
+  if (number < min) return { passed: false, value: number, reason: `${number} is below ${min}` };
+  if (number > max) return { passed: false, value: number, reason: `${number} is above ${max}` };
+  return { passed: true, value: number, reason: `${number} is within the range` };
+}
+
+function comparand(check: ComparandMembers, subject: ScoringSubject): unknown {
+  if (check.value !== undefined) return check.value;
+  const path = check.expected_path ?? DEFAULT_EXPECTED_PATH;
+  const { value } = resolvePath(subject, parsePath(path));
+  if (value === undefined || value === null)
+    throw new CannotCheck(`there is nothing at ${path} to compare with`);
+  return value;
+}
+
+function holds(whole: unknown, part: unknown, caseSensitive: boolean): boolean {
+  if (Array.isArray(whole)) return whole.some((item) => isSame(item, part, caseSensitive));
+  if (isObject(whole)) return isObject(part) && includes(whole, part, caseSensitive);
+  if (whole === null || part === null || typeof part === 'object') return false;
+  return fold(textOf(whole), caseSensitive).includes(fold(textOf(part), caseSensitive));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}

@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache';
+import { ChecksRunner } from '../checks/checks.runner';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import { isScript } from './code.definition';
+import { describeProblems, parseCodeDefinition } from './definition.validator';
+
+type Parsed = ReturnType<typeof parseCodeDefinition>;
+
+/** Runs definitions by checks as they are stored. Each is parsed once, the least recently used leaving first. */
+export class DefinitionRunner {
+  private readonly parsed = new LRUCache<string, Parsed>({ max: 100 });
+  private readonly checks = new ChecksRunner();
+
+  /** Scores one subject; a definition that is not well formed is the item's error. */
+  run(definition: unknown, subject: ScoringSubject): ScoreOutcome {
+    const parsed = this.parse(definition);
+    if ('problems' in parsed) return { error: describeProblems(parsed.problems) };
+    if (isScript(parsed.definition)) return { error: 'the definition holds no checks' };
+    return this.checks.run(parsed.definition, subject);
+  }
+
+  private parse(definition: unknown): Parsed {
+    const key = JSON.stringify(definition) ?? '';
+    const known = this.parsed.get(key);
+    if (known) return known;
+    const parsed = parseCodeDefinition(definition);
+    this.parsed.set(key, parsed);
+    return parsed;
+  }
+}

@@ -1,0 +1,49 @@
+/** What the clock shows in the sandbox, always: 2000-01-01T00:00:00Z, in milliseconds since the epoch. */
+export const SANDBOX_TIME_MS = Date.UTC(2000, 0, 1);
+
+/**
+ * Stops the clock of the realm that calls it, and sets it to UTC.
+ *
+ * The interpreter has no clock of its own: for `Date`, for the time zone and for the seed of `Math.random` it asks
+ * its host, whose only source is the global `Date`. With that one fixed, every run of a scorer sees the same time,
+ * the same zone and the same random numbers, whatever machine it runs on. Only for a thread that runs nothing but
+ * the sandbox; such a thread measures deadlines by `performance.now()`.
+ */
+export function fixClock(realm: { Date: DateConstructor }): void {
+  const RealDate = realm.Date;
+  class FixedDate extends RealDate {
+    constructor(...args: number[]) {
+      if (args.length === 0) super(SANDBOX_TIME_MS);
+      else if (args.length === 1) super(args[0]!);
+      else super(RealDate.UTC(...(args as [number, number])));
+    }
+    static override now(): number {
+      return SANDBOX_TIME_MS;
+    }
+    override getFullYear(): number {
+      return this.getUTCFullYear();
+    }
+    override getMonth(): number {
+      return this.getUTCMonth();
+    }
+    override getDate(): number {
+      return this.getUTCDate();
+    }
+    override getDay(): number {
+      return this.getUTCDay();
+    }
+    override getHours(): number {
+      return this.getUTCHours();
+    }
+    override getMinutes(): number {
+      return this.getUTCMinutes();
+    }
+    override getSeconds(): number {
+      return this.getUTCSeconds();
+    }
+    override getTimezoneOffset(): number {
+      return 0;
+    }
+  }
+  realm.Date = FixedDate as DateConstructor;
+}

@@ -1,0 +1,202 @@
+import { newQuickJSWASMModuleFromVariant, newVariant } from 'quickjs-emscripten-core';
+import type {
+  EmscriptenModule,
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSSyncVariant,
+} from 'quickjs-emscripten-core';
+import releaseSync from '@jitl/quickjs-wasmfile-release-sync';
+import { distance } from 'fastest-levenshtein';
+import { MAX_ERROR_LENGTH, MAX_LEVENSHTEIN_LENGTH, MAX_RESULT_LENGTH, SUBJECT_MEMBERS } from '../limits';
+import { escapeSparseUnicode } from '../subject.codec';
+import { PRELUDE, SOURCE_NAME } from './prelude';
+import { RestorableMemory, STACK_BYTES } from './restorable.memory';
+
+/** What is to be run: a source, and the subject's members as JSON texts in the order of {@link SUBJECT_MEMBERS}. */
+export interface ScriptRun {
+  source: string;
+  /** Absent: `score` is not called, only looked for. */
+  members?: readonly string[];
+  timeoutMs: number;
+}
+
+/** Which bound ended a run; `fault` is a trap in the interpreter. */
+export type Stop = 'deadline' | 'memory' | 'stack' | 'fault';
+
+/**
+ * How a run ended: the text that the prelude answered (see {@link PRELUDE}) and whether the scorer was refused memory
+ * on the way, or the bound that it met.
+ */
+export type RawOutcome = { text: string; isExhausted: boolean } | { stop: Stop };
+
+/**
+ * One QuickJS interpreter in a WebAssembly memory of bounded size, made to run many sources that must not see each
+ * other.
+ *
+ * The whole state of the interpreter is its memory, and that is put back after each run to how it was before the
+ * first one. So nothing of a run outlasts it, at less than a tenth of what a new context costs and a hundredth of a
+ * new instance. `isSpent` says that it could not be put back: then the instance must be replaced.
+ */
+export class QuickJsInstance {
+  isSpent = false;
+  private deadline = Infinity;
+  private isLate = false;
+  private members: readonly string[] = [];
+  private readonly entry: { isDefined: QuickJSHandle; run: QuickJSHandle; describe: QuickJSHandle };
+
+  private constructor(
+    private readonly memory: RestorableMemory,
+    private readonly module: EmscriptenModule,
+    private readonly context: QuickJSContext,
+  ) {
+    // About 3,000 calls deep; beyond it a scorer gets an InternalError, which it may catch.
+    context.runtime.setMaxStackSize(STACK_BYTES);
+    context.runtime.setInterruptHandler(() => (this.isLate = performance.now() > this.deadline));
+    this.entry = this.evaluatePrelude();
+  }
+
+  /**
+   * Makes an instance of the compiled interpreter.
+   *
+   * @param memoryMb what the heap of a run may take, in MiB, 2 or more
+   */
+  static async create(wasm: WebAssembly.Module, memoryMb: number): Promise<QuickJsInstance> {
+    const memory = new RestorableMemory(memoryMb);
+    const variant = newVariant(releaseSync, { wasmModule: wasm, wasmMemory: memory.memory });
+    const loaded: EmscriptenModule[] = [];
+    const watched: QuickJSSyncVariant = {
+      ...variant,
+      async importModuleLoader() {
+        const load = await variant.importModuleLoader();
+        if (typeof load !== 'function') throw new Error('the interpreter has no loader');
+        return async (options) => {
+          const module = await load(options);
+          writeTextFast(module);
+          loaded.push(module);
+          memory.markHeap({ malloc: module._malloc, free: module._free });
+          return module;
+        };
+      },
+    };
+    const interpreter = await newQuickJSWASMModuleFromVariant(watched);
+    const module = loaded[0]!;
+    const instance = new QuickJsInstance(memory, module, interpreter.newContext());
+    memory.seal({ malloc: module._malloc, free: module._free });
+    return instance;
+  }
+
+  /** Runs one script from a pristine state and leaves a pristine state behind. Never throws. */
+  run(script: ScriptRun): RawOutcome {
+    this.deadline = performance.now() + script.timeoutMs;
+    this.isLate = false;
+    this.members = script.members ?? [];
+    let outcome: RawOutcome;
+    try {
+      outcome = this.evaluate(script);
+    } catch (error) {
+      this.isSpent = true;
+      outcome = { stop: this.stopReason(error instanceof RangeError ? 'stack' : 'fault') };
+    }
+    this.deadline = Infinity;
+    this.members = [];
+    if (!this.isSpent) this.isSpent = !this.memory.restore();
+    return outcome;
+  }
+
+  private evaluate(script: ScriptRun): RawOutcome {
+    const { context, entry } = this;
+    if (!this.hasRoomFor(script.source)) return { stop: 'memory' };
+    const evaluated = context.evalCode(script.source, SOURCE_NAME, { type: 'global' });
+    if (evaluated.error) {
+      return this.isLate ? { stop: 'deadline' } : this.call(entry.describe, evaluated.error);
+    }
+    return this.call(script.members ? entry.run : entry.isDefined);
+  }
+
+  private call(entry: QuickJSHandle, ...args: QuickJSHandle[]): RawOutcome {
+    const { context } = this;
+    const result = context.callFunction(entry, context.undefined, ...args);
+    // Only what cannot be caught in the sandbox gets here. It is not looked at: that could run the scorer's code.
+    if (result.error) return { stop: this.stopReason('stack') };
+    const text = context.getString(result.value);
+    return text === '' ? { stop: this.stopReason('memory') } : { text, isExhausted: this.memory.isExhausted };
+  }
+
+  private stopReason(otherwise: Stop): Stop {
+    if (this.isLate) return 'deadline';
+    return this.memory.isExhausted ? 'memory' : otherwise;
+  }
+
+  private evaluatePrelude(): QuickJsInstance['entry'] {
+    const { context } = this;
+    const host = context.newObject();
+    // The handles are never disposed, so that no run can let go of the last reference to a host function.
+    context.setProp(
+      host,
+      'member',
+      context.newFunction('member', (index) => this.member(index)),
+    );
+    context.setProp(
+      host,
+      'distance',
+      context.newFunction('distance', (a, b) => context.newNumber(this.distance(a, b))),
+    );
+    const limits = JSON.stringify({
+      error: MAX_ERROR_LENGTH,
+      result: MAX_RESULT_LENGTH,
+      levenshtein: MAX_LEVENSHTEIN_LENGTH,
+      members: SUBJECT_MEMBERS,
+    });
+    const prelude = context.unwrapResult(context.evalCode(PRELUDE, 'prelude.js', { type: 'global' }));
+    const given = context.unwrapResult(context.evalCode(`(${limits})`, 'limits.js', { type: 'global' }));
+    const made = context.unwrapResult(context.callFunction(prelude, context.undefined, host, given));
+    return {
+      isDefined: context.getProp(made, 'isDefined'),
+      run: context.getProp(made, 'run'),
+      describe: context.getProp(made, 'describe'),
+    };
+  }
+
+  private member(index: QuickJSHandle): QuickJSHandle {
+    const text = escapeSparseUnicode(this.members[this.context.getNumber(index)] ?? 'null');
+    if (!this.hasRoomFor(text)) throw new OutOfMemory();
+    const made = this.context.newString(text);
+    if (this.context.typeof(made) !== 'string') throw new OutOfMemory();
+    return made;
+  }
+
+  /** The strings come as JSON texts because the interpreter's plain strings lose NULs and lone surrogates. */
+  private distance(a: QuickJSHandle, b: QuickJSHandle): number {
+    const first: unknown = JSON.parse(this.context.getString(a));
+    const second: unknown = JSON.parse(this.context.getString(b));
+    if (typeof first !== 'string' || typeof second !== 'string')
+      throw new TypeError('two strings are compared');
+    return distance(first, second);
+  }
+
+  /** The library copies a text to wherever the allocator says, also to address 0 when it has no room: ask first. */
+  private hasRoomFor(text: string): boolean {
+    const pointer = this.module._malloc(Buffer.byteLength(text) + 1);
+    if (pointer === 0) return false;
+    this.module._free(pointer);
+    return true;
+  }
+}
+
+/** Copies texts into the memory natively: for one of 5 MB 10 ms where the module's own loop takes 80. */
+function writeTextFast(module: EmscriptenModule): void {
+  const encoder = new TextEncoder();
+  module.lengthBytesUTF8 = (text) => Buffer.byteLength(text);
+  module.stringToUTF8 = (text, pointer, maxBytes = Infinity) => {
+    const room = module.HEAPU8.subarray(pointer, pointer + maxBytes - 1);
+    const { written } = encoder.encodeInto(text, room);
+    module.HEAPU8[pointer + written] = 0;
+  };
+}
+
+class OutOfMemory extends Error {
+  override name = 'InternalError';
+  constructor() {
+    super('out of memory');
+  }
+}

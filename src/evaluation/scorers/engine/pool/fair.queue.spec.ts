@@ -1,0 +1,35 @@
+import { FairQueue } from './fair.queue';
+
+describe('FairQueue', () => {
+  function drained(queue: FairQueue<string>): string[] {
+    const items: string[] = [];
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) items.push(item);
+    return items;
+  }
+
+  it('lets owners take turns, each in the order of its own items', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2', 'a3', 'a4']) queue.push('a', item);
+    for (const item of ['b1', 'b2']) queue.push('b', item);
+    queue.push('c', 'c1');
+    expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  it('forgets what is taken out', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2']) queue.push('a', item);
+    queue.push('b', 'b1');
+    queue.remove('a', 'a1');
+    queue.remove('b', 'b1');
+    queue.remove('c', 'c1');
+    expect(drained(queue)).toEqual(['a2']);
+  });
+
+  it('gives all that wait at once', () => {
+    const queue = new FairQueue<string>();
+    queue.push('a', 'a1');
+    queue.push('b', 'b1');
+    expect(queue.drain()).toEqual(['a1', 'b1']);
+    expect(queue.shift()).toBeUndefined();
+  });
+});

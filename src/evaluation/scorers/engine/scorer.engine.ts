@@ -1,0 +1,93 @@
+import { isObject } from './checks/json.value';
+import { isScript } from './definition/code.definition';
+import type { DefinitionProblem } from './definition/code.definition';
+import { describeProblems, parseCodeDefinition } from './definition/definition.validator';
+import { JavaScriptSandbox } from './javascript/javascript.sandbox';
+import { CHECKS_TIMEOUT_MS } from './limits';
+import { SandboxPool } from './pool/sandbox.pool';
+import type { SandboxPoolOptions, TaskEnding } from './pool/sandbox.pool';
+import type { ScoreOutcome, ScoringSubject } from './score-outcome';
+import { encodeSubject } from './subject.codec';
+
+/**
+ * Runs and validates scorers of kind `code` (contract section 10): scripts and checks, both in the same few threads,
+ * apart from the process that serves.
+ */
+export class ScorerEngine {
+  private readonly pool: SandboxPool;
+  private readonly sandbox: JavaScriptSandbox;
+
+  constructor(options: SandboxPoolOptions = {}) {
+    this.pool = new SandboxPool(options);
+    this.sandbox = new JavaScriptSandbox(this.pool);
+  }
+
+  /**
+   * Scores one subject by a definition as it is stored.
+   *
+   * @param owner whose turn it uses in the queue before the threads, such as a workspace; by default the definition's
+   * @returns the score, or the item's `error`, whatever definition and subject are
+   * @throws the signal's reason when it is aborted; an Error when the engine is closed or no thread can be started
+   */
+  async run(
+    definition: unknown,
+    subject: ScoringSubject,
+    signal?: AbortSignal,
+    owner?: string,
+  ): Promise<ScoreOutcome> {
+    if (isObject(definition) && definition.checks !== undefined) {
+      return this.runChecks(definition, subject, signal, owner);
+    }
+    const parsed = parseCodeDefinition(definition);
+    if ('problems' in parsed) return { error: describeProblems(parsed.problems) };
+    if (!isScript(parsed.definition)) return this.runChecks(parsed.definition, subject, signal, owner);
+    const { source, timeout_ms: timeoutMs, memory_mb: memoryMb } = parsed.definition;
+    return this.sandbox.run({ source, timeoutMs, memoryMb }, subject, signal, owner);
+  }
+
+  /**
+   * What is wrong with a definition that is to be stored: as `validateCodeDefinition`, and for a script also what is
+   * wrong with its source, with the line. Nothing that the definition holds can hold up the caller.
+   *
+   * @throws as {@link run}
+   */
+  async validate(
+    definition: unknown,
+    signal?: AbortSignal,
+    owner = 'validate',
+  ): Promise<DefinitionProblem[]> {
+    const task = { kind: 'validate' as const, definition };
+    const end = await this.pool.run(task, { timeoutMs: CHECKS_TIMEOUT_MS, owner, signal });
+    if ('ended' in end)
+      return [{ pointer: '', detail: 'takes too long to validate; its patterns or schemas are too large' }];
+    if (end.answer.length > 0 || !isObject(definition) || typeof definition.source !== 'string')
+      return end.answer;
+    const problem = await this.sandbox.checkJavaScript(definition.source, signal, owner);
+    return problem === null ? [] : [{ pointer: '/source', detail: problem }];
+  }
+
+  private async runChecks(
+    definition: unknown,
+    subject: ScoringSubject,
+    signal: AbortSignal | undefined,
+    owner: string | undefined,
+  ): Promise<ScoreOutcome> {
+    const encoded = encodeSubject(subject);
+    if ('error' in encoded) return encoded;
+    const task = { kind: 'checks' as const, definition, ...encoded };
+    const options = { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? JSON.stringify(definition), signal };
+    const end = await this.pool.run(task, options);
+    return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };
+  }
+
+  /** Ends all runs and threads. */
+  close(): Promise<void> {
+    return this.pool.close();
+  }
+}
+
+const CHECKS_ENDED: Record<TaskEnding, string> = {
+  deadline: `the checks did not finish within ${CHECKS_TIMEOUT_MS} ms`,
+  memory: 'the checks need too much memory for what is to be scored',
+  crashed: 'the checks could not be run',
+};

@@ -1,0 +1,161 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
+import { checkIfMatch, checkValues } from '#platform/http';
+import { newId } from '#platform/ids';
+import { canonicalJson, RawJson, toJsonText } from '#platform/json';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { patchMetadata } from '../shared/metadata';
+import type { Versioned } from '../shared/versioned';
+import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { ScorerDefinitions } from './definitions/scorer-definitions';
+import type {
+  CreateScorerDto,
+  PatchScorerDto,
+  ScorerDto,
+  ScorerListQueryDto,
+  ScorerVersionDto,
+} from './scorer.dto';
+import type { ScorerEntity } from './scorer.entity';
+import { toScorerDto, toScorerVersionDto } from './scorer.mapper';
+import { ScorerRepository } from './scorer.repository';
+
+@Injectable()
+export class ScorerService {
+  constructor(
+    private readonly database: Database,
+    private readonly scorers: ScorerRepository,
+    private readonly definitions: ScorerDefinitions,
+  ) {}
+
+  /** Errors: 400 for a definition that its kind does not have, 409 when the name is taken. */
+  async create(scope: Scope, dto: CreateScorerDto): Promise<Versioned<ScorerDto>> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    await this.definitions.check(dto.scorer_kind, dto.definition);
+    const now = new Date();
+    const row: ScorerEntity = {
+      scorer_id: newId('scr'),
+      workspace_id: scope.workspaceId,
+      scorer_version: 1,
+      version_id: newId('ver'),
+      name: dto.name,
+      description: dto.description ?? null,
+      scorer_kind: dto.scorer_kind,
+      grain: dto.grain ?? 'trace',
+      definition: json(dto.definition),
+      tags: dto.tags ?? [],
+      metadata: json(dto.metadata ?? {}),
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+      archived_at: null,
+    };
+    await this.database.transaction(async (tx) => {
+      await this.scorers.insert(row, tx);
+      await this.scorers.keepVersion(tx, scope, row.scorer_id);
+    });
+    return versionedView(row);
+  }
+
+  async get(scope: Scope, id: string): Promise<Versioned<ScorerDto>> {
+    return versionedView(await this.find(scope, id));
+  }
+
+  async list(scope: Scope, query: ScorerListQueryDto): Promise<Page<ScorerDto>> {
+    const { rows, page } = await this.scorers.list(scope, query);
+    return { items: rows.map(toScorerDto), page };
+  }
+
+  /**
+   * A patch that changes something makes a version; one that changes nothing answers the present one. Errors: 404, 400
+   * for a bad definition, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for another kind.
+   */
+  async patch(
+    scope: Scope,
+    id: string,
+    dto: PatchScorerDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ScorerDto>> {
+    // a kind never changes, so the definition can be checked, which takes its time, before anything is locked
+    const { scorer_kind } = await this.find(scope, id);
+    if (dto.definition !== undefined) await this.definitions.check(scorer_kind, dto.definition);
+    return this.database.transaction(async (tx) => {
+      const row = await this.scorers.lock(tx, scope, id, 'update');
+      if (!row) throw problem.notFound('scorer', id);
+      const patched = patchedContent(row, dto);
+      checkIfMatch(ifMatch, row.scorer_version);
+      if (row.archived_at) throw problem.conflict('The scorer is archived and takes no changes.');
+      checkWorkspaceOfPatch(scope, dto.workspace_id);
+      checkValues(dto);
+      if (dto.scorer_kind !== undefined && dto.scorer_kind !== row.scorer_kind) {
+        throw problem.immutableField('/scorer_kind');
+      }
+      if (sameContent(row, patched)) return versionedView(row);
+      const changes = {
+        ...patched,
+        scorer_version: row.scorer_version + 1,
+        version_id: newId('ver'),
+        updated_at: new Date(),
+      };
+      await this.scorers.update(tx, scope, id, changes);
+      await this.scorers.keepVersion(tx, scope, id);
+      return versionedView({ ...row, ...changes });
+    });
+  }
+
+  /** Archives a scorer; repeated, it answers the same. Its name is free again; runs that are under way go on. */
+  async archive(scope: Scope, id: string): Promise<Versioned<ScorerDto>> {
+    return this.database.transaction(async (tx) => {
+      const row = await this.scorers.lock(tx, scope, id, 'update');
+      if (!row) throw problem.notFound('scorer', id);
+      if (row.archived_at) return versionedView(row);
+      const now = new Date();
+      const changes = { archived_at: now, updated_at: now };
+      await this.scorers.update(tx, scope, id, changes);
+      return versionedView({ ...row, ...changes });
+    });
+  }
+
+  async listVersions(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScorerVersionDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.scorers.listVersions(scope, id, query);
+    return { items: rows.map(toScorerVersionDto), page };
+  }
+
+  async getVersion(scope: Scope, id: string, version: number): Promise<Versioned<ScorerVersionDto>> {
+    const row = await this.scorers.findVersion(scope, id, version);
+    if (!row) throw problem.notFound('scorer version', String(version));
+    return { view: toScorerVersionDto(row), version: row.scorer_version };
+  }
+
+  /** A scorer by its id; 404 without one. */
+  async find(scope: Scope, id: string): Promise<ScorerEntity> {
+    const row = await this.scorers.find(scope, id);
+    if (!row) throw problem.notFound('scorer', id);
+    return row;
+  }
+}
+
+/** The members that make a version. */
+const CONTENT_MEMBERS = ['name', 'description', 'grain', 'definition', 'tags', 'metadata'] as const;
+type ScorerContent = Pick<ScorerEntity, (typeof CONTENT_MEMBERS)[number]>;
+
+const patchedContent = (row: ScorerEntity, dto: PatchScorerDto): ScorerContent => ({
+  name: dto.name ?? row.name,
+  description: dto.description === undefined ? row.description : dto.description,
+  grain: dto.grain ?? row.grain,
+  definition: dto.definition === undefined ? row.definition : json(dto.definition),
+  tags: dto.tags === undefined ? row.tags : (dto.tags ?? []),
+  metadata: dto.metadata === undefined ? row.metadata : patchMetadata(row.metadata, dto.metadata),
+});
+
+const sameContent = (row: ScorerContent, patched: ScorerContent): boolean =>
+  CONTENT_MEMBERS.every((member) => canonicalJson(row[member]) === canonicalJson(patched[member]));
+
+const json = (value: unknown): RawJson => new RawJson(toJsonText(value));
+
+const versionedView = (row: ScorerEntity): Versioned<ScorerDto> => ({
+  view: toScorerDto(row),
+  version: row.scorer_version,
+});

@@ -1,0 +1,55 @@
+import { rootLogger } from '#platform/logging';
+import { RunWorkRepository } from './run-work.repository';
+
+/** A run is taken from a worker that has given no sign of life for this long. */
+export const LEASE_MS = 10_000;
+const HEARTBEAT_MS = 3_000;
+
+/** A worker's hold on a run, renewed by a heartbeat until it is given up or lost. */
+export class RunLease {
+  private readonly controller = new AbortController();
+  /** Aborted when the run is the holder's no more: it was cancelled, or taken over, or the database is away too long. */
+  readonly lost = this.controller.signal;
+  private timer: NodeJS.Timeout | undefined;
+  private renewedAt = performance.now();
+  private isEnded = false;
+
+  constructor(
+    private readonly runs: RunWorkRepository,
+    private readonly runId: string,
+    readonly token: string,
+  ) {
+    this.schedule();
+  }
+
+  /** Ends the heartbeat; the lease itself is left to the caller. */
+  end(): void {
+    this.isEnded = true;
+    clearTimeout(this.timer);
+  }
+
+  /** Looks at once whether the run is still held. */
+  async verify(): Promise<void> {
+    if (!(await this.runs.renew(this.runId, this.token, LEASE_MS))) this.lose();
+  }
+
+  private lose(cause?: unknown): void {
+    this.controller.abort(cause ?? new Error('The run is held no more.'));
+  }
+
+  private schedule(): void {
+    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.beat(), HEARTBEAT_MS);
+  }
+
+  private async beat(): Promise<void> {
+    const begun = performance.now();
+    try {
+      if (await this.runs.renew(this.runId, this.token, LEASE_MS)) this.renewedAt = begun;
+      else this.lose();
+    } catch (error) {
+      rootLogger.warn({ err: error, score_run_id: this.runId }, 'the hold on a scoring run was not renewed');
+      if (performance.now() - this.renewedAt > LEASE_MS) this.lose(error);
+    }
+    this.schedule();
+  }
+}

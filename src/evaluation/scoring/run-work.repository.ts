@@ -1,0 +1,204 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import type { Grain } from '../scorers/scorer.entity';
+import type { RunStatus, ScoringTarget } from './score-run.entity';
+import type { ScoredItem } from './scored-item';
+
+/** A run as the worker that holds it needs it. */
+export interface ClaimedRun {
+  score_run_id: string;
+  org_id: string;
+  workspace_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  experiment_id: string | null;
+  grain: Grain;
+  concurrency: number;
+  total: number;
+  takeovers: number;
+  /** Until its deadline; by the clock of the database. */
+  ms_left: number;
+  created_by: string;
+}
+
+const CLAIM = {
+  name: 'score-run.claim',
+  text: `UPDATE score_runs
+    SET run_status = 'running', lease_token = $2, lease_expires_at = now() + $3 * interval '1 millisecond',
+        takeovers = takeovers + (lease_token IS NOT NULL)::integer, started_at = coalesce(started_at, now()),
+        deadline_at = coalesce(deadline_at, now() + $4 * interval '1 second'), updated_at = now()
+    WHERE score_run_id = $1
+      AND (run_status = 'queued'
+           OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
+    RETURNING score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain, concurrency, total,
+              takeovers, created_by, (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
+};
+
+const TARGETS_LEFT = {
+  name: 'score-run.targets-left',
+  text: `SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id
+    FROM score_targets t LEFT JOIN score_results s USING (score_run_id, ordinal)
+    WHERE t.score_run_id = $1 AND s.score_run_id IS NULL ORDER BY t.ordinal`,
+};
+
+const RENEW = {
+  name: 'score-run.renew',
+  text: `UPDATE score_runs SET lease_expires_at = now() + $3 * interval '1 millisecond'
+    WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running' RETURNING 1`,
+};
+
+/**
+ * Keeps what came of one target, and in the same statement, which is one transaction, what its experiment's result is
+ * to have of it. The experiment is locked shared meanwhile: one that is being finalized is waited for, and one that is
+ * final takes nothing. A target that has a result already keeps it, and nothing lands a second time.
+ */
+const STORE = {
+  name: 'score-run.store',
+  text: `WITH stored AS (
+      INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                 trace_id, session_id, score, choice, confidence, probabilities, answers, reasoning,
+                                 backend, model, error, elapsed_ms, cost_usd)
+      SELECT r.score_run_id, $2, $3, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, $4, $5, $6, $7, $8, $9,
+             $10, $11, $12, $13, $14, $15, $16
+      FROM score_runs r WHERE r.score_run_id = $1 AND r.run_status = 'running'
+      ON CONFLICT (score_run_id, ordinal) DO NOTHING
+      RETURNING workspace_id
+    ), experiment AS MATERIALIZED (
+      SELECT experiment_id FROM experiments
+      WHERE experiment_id = $17 AND workspace_id = (SELECT workspace_id FROM stored)
+        AND experiment_status = 'running' AND archived_at IS NULL
+      FOR SHARE
+    ), landed AS (
+      UPDATE results SET scores = results.scores || $19::jsonb, score_details = results.score_details || $20::jsonb,
+                         updated_at = now()
+      FROM experiment
+      WHERE results.experiment_id = experiment.experiment_id AND results.result_id = $18
+      RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM landed) AS landed`,
+};
+
+/** All targets have a result: succeeded where one of them has a score, else failed. */
+const FINISH = {
+  name: 'score-run.finish',
+  text: `UPDATE score_runs r
+    SET run_status = CASE WHEN c.scored > 0 THEN 'succeeded' ELSE 'failed' END,
+        failure_code = CASE WHEN c.scored > 0 THEN NULL WHEN c.failed = r.total THEN 'all_targets_failed'
+                            ELSE 'no_scores' END,
+        failure_detail = CASE WHEN c.scored > 0 THEN NULL
+                              WHEN c.failed = r.total THEN 'Every target ended with an error; the first: ' || c.first_error
+                              ELSE 'The scorer abstained from every target that it did not fail at.' END,
+        completed_count = c.completed, failed_count = c.failed, cost_usd = c.cost, finished_at = now(),
+        updated_at = now(), lease_token = NULL, lease_expires_at = NULL
+    FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
+                 sum(cost_usd) AS cost, left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1], 500) AS first_error
+          FROM score_results WHERE score_run_id = $1) c
+    WHERE r.score_run_id = $1 AND r.lease_token = $2 AND r.run_status = 'running' AND c.completed + c.failed = r.total
+    RETURNING r.run_status`,
+};
+
+/** What of a score lands in the result of a running experiment. */
+export interface Landing {
+  experimentId: string;
+  resultId: string;
+  /** By the scorer's name. */
+  scores: Record<string, number | null>;
+  details: Record<string, object>;
+}
+
+/** What workers do to runs. Each move is one conditional statement, so that two workers never both make it. */
+@Injectable()
+export class RunWorkRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Takes a run that is queued, or whose worker has not been heard of until its lease ended. @returns null where
+   * there is nothing to take: it runs elsewhere, has ended, or never was.
+   */
+  async claim(runId: string, token: string, leaseMs: number, seconds: number): Promise<ClaimedRun | null> {
+    const [run] = await this.database.query<ClaimedRun>(CLAIM, [runId, token, leaseMs, seconds]);
+    return run ?? null;
+  }
+
+  targetsLeft(runId: string): Promise<ScoringTarget[]> {
+    return this.database.query<ScoringTarget>(TARGETS_LEFT, [runId]);
+  }
+
+  /** @returns whether the run is still the holder's: not when it was cancelled, ended, or taken over. */
+  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
+    return (await this.database.query(RENEW, [runId, token, leaseMs])).length > 0;
+  }
+
+  /** Gives a run back, for any worker to go on with. */
+  async release(runId: string, token: string): Promise<void> {
+    await this.database.query(
+      `UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL
+       WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running'`,
+      [runId, token],
+    );
+  }
+
+  /** Keeps what came of a target. @returns false where it has a result already, or its run has ended. */
+  async store(
+    runId: string,
+    target: ScoringTarget,
+    scoreId: string,
+    item: ScoredItem,
+    landing: Landing | null,
+  ): Promise<boolean> {
+    const [outcome] = await this.database.query<{ stored: number }>(STORE, [
+      runId,
+      target.ordinal,
+      scoreId,
+      target.trace_id,
+      target.session_id,
+      item.score ?? null,
+      item.choice ?? null,
+      item.confidence ?? null,
+      jsonOrNull(item.probabilities),
+      jsonOrNull(item.answers),
+      item.reasoning ?? null,
+      item.backend ?? null,
+      item.model ?? null,
+      item.error ?? null,
+      item.elapsed_ms,
+      item.cost_usd ?? null,
+      landing?.experimentId ?? null,
+      landing?.resultId ?? null,
+      landing ? toJsonText(landing.scores) : null,
+      landing ? toJsonText(landing.details) : null,
+    ]);
+    return outcome!.stored > 0;
+  }
+
+  /** Ends a run whose targets all have results. @returns null where it is not the holder's to end. */
+  async finish(runId: string, token: string): Promise<RunStatus | null> {
+    const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [runId, token]);
+    return row?.run_status ?? null;
+  }
+
+  /**
+   * Runs that seem to have been forgotten: queued for a while, or running under a lease that has ended. Each is told
+   * once in `againMs`, the longest unheard of first.
+   */
+  async takeForgotten(
+    tx: Tx,
+    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
+  ): Promise<string[]> {
+    const rows = await tx.query<{ score_run_id: string }>(
+      `UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
+         SELECT score_run_id FROM score_runs
+         WHERE run_status IN ('queued', 'running')
+           AND (swept_at IS NULL OR swept_at < now() - $2 * interval '1 millisecond')
+           AND (run_status = 'queued' AND created_at < now() - $1 * interval '1 millisecond'
+                OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
+         ORDER BY swept_at NULLS FIRST LIMIT $3 FOR UPDATE SKIP LOCKED
+       ) RETURNING score_run_id`,
+      [queuedMs, againMs, limit],
+    );
+    return rows.map((row) => row.score_run_id);
+  }
+}
+
+const jsonOrNull = (value: object | undefined): string | null => (value ? toJsonText(value) : null);

@@ -1,0 +1,67 @@
+import type { RawJson } from '#platform/json';
+import type { Grain } from '../scorers/scorer.entity';
+
+export const SCORE_MODES = ['score', 'preview', 'test'] as const;
+export type ScoreMode = (typeof SCORE_MODES)[number];
+
+export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** Why a run failed. */
+export type FailureCode = 'all_targets_failed' | 'no_scores' | 'cancelled' | 'deadline_exceeded' | 'worker_lost';
+
+/** One run of a scorer over targets that were frozen as it was accepted. */
+export interface ScoreRunRow {
+  score_run_id: string;
+  workspace_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  experiment_id: string | null;
+  grain: Grain;
+  run_status: RunStatus;
+  concurrency: number;
+  total: number;
+  completed_count: number;
+  failed_count: number;
+  cost_usd: number | null;
+  failure_code: FailureCode | null;
+  failure_detail: string | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  created_by: string;
+}
+
+/** What is to be scored once: a trace, with its session where it has one, or a session. */
+export interface ScoringTarget {
+  ordinal: number;
+  trace_id: string | null;
+  session_id: string | null;
+  /** The result that names it, and its experiment. */
+  result_experiment_id: string | null;
+  result_id: string | null;
+}
+
+/** What came of one target of a run. */
+export interface ScoreResultRow {
+  score_run_id: string;
+  ordinal: number;
+  score_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  trace_id: string | null;
+  session_id: string | null;
+  score: number | null;
+  choice: string | null;
+  confidence: number | null;
+  probabilities: RawJson | null;
+  answers: RawJson | null;
+  reasoning: string | null;
+  backend: string | null;
+  model: string | null;
+  error: string | null;
+  elapsed_ms: number;
+  cost_usd: number | null;
+  created_at: Date;
+}

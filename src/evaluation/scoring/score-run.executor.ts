@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
+import { newId } from '#platform/ids';
+import { JobHandedBack, WorkerShutdown } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import { ScorerRepository } from '../scorers/scorer.repository';
+import { landingOf } from './landing';
+import { linkedSignal } from './linked-signal';
+import { LEASE_MS, RunLease } from './run-lease';
+import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
+import { type RunEnd, ScoreRunRepository } from './score-run.repository';
+import { ScoringRunner } from './scoring-runner';
+import { runnable } from './target-scorer';
+
+/** A run that this many workers died of is given up. */
+const TAKEOVERS_MAX = 5;
+
+/** Does the work of a scoring run, in the worker that got its job. */
+@Injectable()
+export class ScoreRunExecutor {
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: Database,
+    private readonly scorers: ScorerRepository,
+    private readonly runs: ScoreRunRepository,
+    private readonly work: RunWorkRepository,
+    private readonly runner: ScoringRunner,
+    private readonly shutdown: WorkerShutdown,
+  ) {}
+
+  /**
+   * Scores what is left of a run, if it is there to be taken. Throws `JobHandedBack` when this process stops first,
+   * and what made scoring impossible; the run is then any worker's again.
+   */
+  async execute(runId: string): Promise<void> {
+    const token = randomUUID();
+    const run = await this.work.claim(runId, token, LEASE_MS, this.environment.SCORE_RUN_SECONDS);
+    if (!run) return;
+    const lease = new RunLease(this.work, runId, token);
+    try {
+      await this.hold(run, lease);
+    } catch (error) {
+      await this.work.release(runId, token).catch(() => undefined);
+      throw error;
+    } finally {
+      lease.end();
+    }
+  }
+
+  private async hold(run: ClaimedRun, lease: RunLease): Promise<void> {
+    const scope = workspaceScope(run.org_id, run.workspace_id, run.created_by, expandRoles(['evaluator']));
+    if (run.takeovers > TAKEOVERS_MAX) {
+      return this.endEarly(scope, run, {
+        code: 'worker_lost',
+        detail: `${run.takeovers} workers were lost while they held this run.`,
+        error: 'The worker that was to score this was lost.',
+      });
+    }
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(new Error('deadline')), Math.max(0, run.ms_left));
+    try {
+      await this.scoreTargets(scope, run, lease, deadline.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (lease.lost.aborted) return;
+    if (deadline.signal.aborted) {
+      return this.endEarly(scope, run, {
+        code: 'deadline_exceeded',
+        detail: `The run was not done within ${this.environment.SCORE_RUN_SECONDS} s of its start.`,
+        error: 'The time of the run was over before this was scored.',
+      });
+    }
+    const status = await this.work.finish(run.score_run_id, lease.token);
+    if (status) log(run, status);
+    else if (this.shutdown.stopping.aborted) throw new JobHandedBack();
+  }
+
+  private async scoreTargets(
+    scope: Scope,
+    run: ClaimedRun,
+    lease: RunLease,
+    deadline: AbortSignal,
+  ): Promise<void> {
+    const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
+    if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} is gone.`);
+    const scorer = runnable(version);
+    const targets = await this.work.targetsLeft(run.score_run_id);
+    const giveUp = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
+    const job = {
+      scorer,
+      targets,
+      concurrency: run.concurrency,
+      stopping: this.shutdown.stopping,
+      signal: giveUp.signal,
+    };
+    try {
+      await this.runner.run(scope, job, async (target, item) => {
+        const landing = landingOf(run, scorer, target, item);
+        const isKept = await this.work.store(run.score_run_id, target, newId('score'), item, landing);
+        // somebody else scored it, or the run has ended: the next heartbeat would tell, later
+        if (!isKept) await lease.verify();
+      });
+    } finally {
+      giveUp.unlink();
+    }
+  }
+
+  private async endEarly(scope: Scope, run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
+    const scoreIds = Array.from({ length: run.total }, () => newId('score'));
+    await this.database.transaction((tx) =>
+      this.runs.end(tx, scope, run.score_run_id, { ...end, scoreIds }),
+    );
+    log(run, 'failed', end.code);
+  }
+}
+
+function log(run: ClaimedRun, status: string, failureCode?: string): void {
+  rootLogger.info(
+    {
+      score_run_id: run.score_run_id,
+      workspace_id: run.workspace_id,
+      org_id: run.org_id,
+      scorer_id: run.scorer_id,
+      total: run.total,
+      run_status: status,
+      ...(failureCode && { failure_code: failureCode }),
+    },
+    'scoring run ended',
+  );
+}

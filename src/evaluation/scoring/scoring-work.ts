@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import type { ScoringTarget } from './score-run.entity';
+import type { ScoringResultDto } from './scoring.dto';
+import { toScoringResultDto } from './scoring.mapper';
+import { ScoringRunner } from './scoring-runner';
+import { SubjectBuilder } from './subject-builder';
+import { type RunnableScorer, TargetScorer } from './target-scorer';
+
+/** Scoring that is answered at once. */
+@Injectable()
+export class ScoringWork {
+  constructor(
+    private readonly environment: Environment,
+    private readonly subjects: SubjectBuilder,
+    private readonly scorer: TargetScorer,
+    private readonly runner: ScoringRunner,
+  ) {}
+
+  checkBackend(scorer: RunnableScorer): void {
+    this.scorer.checkBackend(scorer);
+  }
+
+  /** What would be run on each target; nothing is. */
+  async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
+    const results: ScoringResultDto[] = [];
+    for await (const prepared of this.subjects.prepare(scope, targets, targets.length)) {
+      const shown =
+        'error' in prepared
+          ? { error: prepared.error }
+          : { preview_request: this.scorer.preview(scorer, prepared.subject) };
+      results.push({ ...toScoringResultDto(prepared.target, { elapsed_ms: 0 }), ...shown });
+    }
+    return results;
+  }
+
+  /** What came of each target, in their order. What is not done when the request's time is out is given up. */
+  async test(
+    scope: Scope,
+    scorer: RunnableScorer,
+    targets: ScoringTarget[],
+    concurrency: number,
+  ): Promise<ScoringResultDto[]> {
+    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS);
+    const results = new Map<number, ScoringResultDto>();
+    const job = { scorer, targets, concurrency, stopping: signal, signal };
+    await this.runner.run(scope, job, (target, item) => {
+      results.set(target.ordinal, toScoringResultDto(target, item));
+      return Promise.resolve();
+    });
+    signal.throwIfAborted();
+    return targets.map(({ ordinal }) => results.get(ordinal)!);
+  }
+}

@@ -1,0 +1,35 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { LongRunning, Reply, RequestBody } from '#platform/http';
+import { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
+import { ScoringService } from './scoring.service';
+
+/** Largest body of a request to score, in bytes. */
+const BODY_MAX = 8 * 1024 * 1024;
+
+@ApiTags('Scoring')
+@Controller('eval/v1/scorers/:scorer_id/score')
+@RequireWorkspace()
+export class ScoringController {
+  constructor(private readonly scoring: ScoringService) {}
+
+  /** Score traces or sessions, or preview or test that */
+  @Post()
+  @HttpCode(202)
+  @RequireRole('evaluator')
+  @LongRunning()
+  @RequestBody({ kind: 'json', limit: BODY_MAX })
+  @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: a run is queued.' })
+  @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`.' })
+  async score(
+    @CurrentScope() scope: Scope,
+    @Param('scorer_id') scorerId: string,
+    @Body() dto: ScoreDto,
+  ): Promise<Reply> {
+    const answer = await this.scoring.score(scope, scorerId, dto);
+    if ('scores' in answer) return new Reply(200, answer.scores);
+    const { queued } = answer;
+    return new Reply(202, queued, { Location: `/eval/v1/score-runs/${queued.score_run_id}` });
+  }
+}

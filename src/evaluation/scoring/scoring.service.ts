@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
+import { checkValues } from '#platform/http';
+import { newId } from '#platform/ids';
+import { JobQueue } from '#platform/jobs';
+import { problem } from '#platform/problem';
+import { ScorerService } from '../scorers/scorer.service';
+import { SCORE_RUN } from './score-run.job';
+import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
+import { ScoreRunRepository } from './score-run.repository';
+import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
+import { ScoringWork } from './scoring-work';
+import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
+import { type RunnableScorer, runnable } from './target-scorer';
+import { TargetSelector } from './target-selector';
+
+/** A request to score: a run that was queued, or what came of it at once. */
+export type ScoringAnswer = { queued: QueuedRunDto } | { scores: SynchronousScoresDto };
+
+/** Takes requests to score. */
+@Injectable()
+export class ScoringService {
+  constructor(
+    private readonly database: Database,
+    private readonly scorers: ScorerService,
+    private readonly selector: TargetSelector,
+    private readonly runs: ScoreRunRepository,
+    private readonly jobs: JobQueue,
+    private readonly work: ScoringWork,
+  ) {}
+
+  /**
+   * Scores what a request selects with the present version of a scorer. Errors: 400 for a selection that says nothing
+   * or contradicts itself, and for a scorer of people; 404 for an unknown scorer and naming unknown ids; 409 for an
+   * archived scorer; 422 over a cap; 503 where no judge backend is configured. Nothing is stored until all that holds.
+   */
+  async score(scope: Scope, scorerId: string, dto: ScoreDto): Promise<ScoringAnswer> {
+    checkSelectors(dto);
+    const row = await this.scorers.find(scope, scorerId);
+    if (row.scorer_kind === 'human') {
+      throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
+    }
+    if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+    checkValues(dto);
+    const selection = selectionOf(dto, row.grain);
+    const scorer = runnable(row);
+    this.work.checkBackend(scorer);
+    const targets = await this.selector.select(scope, scorer, selection);
+    const mode = dto.mode ?? 'score';
+    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, targets, dto) };
+    const results =
+      mode === 'preview'
+        ? await this.work.preview(scope, scorer, targets)
+        : await this.work.test(scope, scorer, targets, concurrencyOf(dto));
+    const { scorer_id, scorer_version } = scorer;
+    return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
+  }
+
+  /** The run, its targets and the order to run it are committed together: an accepted run is never lost. */
+  private async enqueue(
+    scope: Scope,
+    scorer: RunnableScorer,
+    selection: Selection,
+    targets: ScoringTarget[],
+    dto: ScoreDto,
+  ): Promise<QueuedRunDto> {
+    const run = newRun(scope, scorer, selection, targets.length, concurrencyOf(dto));
+    await this.database.transaction(async (tx) => {
+      await this.runs.insert(tx, scope, run, targets);
+      await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
+    });
+    return {
+      concurrency: run.concurrency,
+      grain: run.grain,
+      run_status: run.run_status,
+      score_run_id: run.score_run_id,
+      scorer_id: run.scorer_id,
+      scorer_version: run.scorer_version,
+      total: run.total,
+    };
+  }
+}
+
+function newRun(
+  scope: Scope,
+  scorer: RunnableScorer,
+  selection: Selection,
+  total: number,
+  concurrency: number,
+): ScoreRunRow {
+  const now = new Date();
+  return {
+    score_run_id: newId('run'),
+    workspace_id: scope.workspaceId,
+    scorer_id: scorer.scorer_id,
+    scorer_version: scorer.scorer_version,
+    experiment_id: selection.experimentId ?? null,
+    grain: selection.grain,
+    run_status: 'queued',
+    concurrency,
+    total,
+    completed_count: 0,
+    failed_count: 0,
+    cost_usd: null,
+    failure_code: null,
+    failure_detail: null,
+    started_at: null,
+    finished_at: null,
+    created_at: now,
+    updated_at: now,
+    created_by: scope.principalId,
+  };
+}

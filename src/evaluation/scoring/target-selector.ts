@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import { TraceStore } from '../../telemetry';
+import { ExperimentRepository } from '../experiments/experiment.repository';
+import { AgentSessions } from './agent-sessions';
+import { CandidateSource } from './candidate-source';
+import { type Candidate, type Candidates, targetIdOf } from './candidates';
+import type { ScoringTarget } from './score-run.entity';
+import type { Selection } from './selection';
+import { type NamingResult, SelectionRepository } from './selection.repository';
+
+/** Candidates that are looked through at a time for those that were not scored. */
+const SCAN = 500;
+
+export interface PinnedScorer {
+  scorer_id: string;
+  scorer_version: number;
+}
+
+/** Decides what a run is to score, and freezes it. */
+@Injectable()
+export class TargetSelector {
+  constructor(
+    private readonly traces: TraceStore,
+    private readonly agents: AgentSessions,
+    private readonly experiments: ExperimentRepository,
+    private readonly results: SelectionRepository,
+    private readonly source: CandidateSource,
+  ) {}
+
+  /**
+   * The targets of a selection, newest first. Errors: 404 naming the ids that are not known, 422 with the count for
+   * more than the cap, 400 for none at all.
+   */
+  async select(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<ScoringTarget[]> {
+    await this.checkIds(scope, selection);
+    const named = await this.source.resultsOf(scope, selection);
+    const candidates = await this.source.candidates(scope, selection, named);
+    const chosen = selection.unscoredOnly
+      ? await this.chooseUnscored(scope, scorer, selection, candidates)
+      : await choose(selection, candidates);
+    if (chosen.length === 0) {
+      const why = selection.unscoredOnly ? ' that this version of the scorer has not scored' : '';
+      throw problem.invalidRequest(`The selection holds no ${selection.grain}${why}.`);
+    }
+    return this.withResults(scope, selection, chosen, named);
+  }
+
+  private async checkIds(scope: Scope, selection: Selection): Promise<void> {
+    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = selection;
+    const errors: FieldError[] = [];
+    if (experimentId !== undefined && !(await this.experiments.exists(scope, experimentId))) {
+      errors.push({ pointer: '/experiment_id', detail: unknown('experiment', experimentId) });
+    }
+    const tell = (member: string, kind: string, ids: string[], known: ReadonlySet<string>): void =>
+      ids.forEach((id, index) => {
+        if (!known.has(id)) errors.push({ pointer: `/${member}/${index}`, detail: unknown(kind, id) });
+      });
+    tell('trace_ids', 'trace', traceIds, await this.knownTraces(scope, traceIds));
+    tell('session_ids', 'session', sessionIds, await this.knownSessions(scope, sessionIds));
+    if (agentIds.length > 0) {
+      tell('agent_ids', 'agent', agentIds, await this.agents.knownAgents(scope, agentIds));
+    }
+    if (errors.length === 0) return;
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
+    throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });
+  }
+
+  private async knownTraces(scope: Scope, ids: string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const page = { offset: 0, limit: ids.length };
+    const stored = await this.traces.traceRefs(scope, { trace_ids: ids }, page);
+    const known = new Set(stored.map((trace) => trace.trace_id));
+    const rest = ids.filter((id) => !known.has(id));
+    for (const { trace_id } of await this.results.newestOfTraces(scope, rest)) known.add(trace_id!);
+    return known;
+  }
+
+  private async knownSessions(scope: Scope, ids: string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const page = { offset: 0, limit: ids.length };
+    const stored = await this.traces.sessionRefs(scope, { session_ids: ids }, page);
+    const ofAgents = await this.agents.knownSessions(scope, ids);
+    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents]);
+    const rest = ids.filter((id) => !known.has(id));
+    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
+    return known;
+  }
+
+  /**
+   * Those that this version of the scorer has neither scored nor is about to score. What it failed at comes after
+   * what it has not tried, so that calling again goes on also where some targets fail every time.
+   */
+  private async chooseUnscored(
+    scope: Scope,
+    scorer: PinnedScorer,
+    { grain, limit, cap }: Selection,
+    candidates: Candidates,
+  ): Promise<Candidate[]> {
+    const untried: Candidate[] = [];
+    const failed: Candidate[] = [];
+    const seen = new Set<string>();
+    for (let offset = 0; limit === undefined || untried.length < limit; offset += SCAN) {
+      const page = await candidates.page(offset, SCAN);
+      const ids = page.map(targetIdOf);
+      const earlier = new Map(
+        (await this.results.findEarlier(scope, scorer, grain, ids)).map((one) => [one.target_id, one]),
+      );
+      for (const candidate of page) {
+        const id = targetIdOf(candidate);
+        const known = earlier.get(id);
+        if (!seen.has(id) && !known?.is_taken) (known ? failed : untried).push(candidate);
+        seen.add(id);
+      }
+      if (page.length < SCAN) break;
+    }
+    const all = [...untried, ...failed];
+    if (limit === undefined && all.length > cap) throw tooMany(all.length, cap);
+    return all.slice(0, limit);
+  }
+
+  /** Adds to each target the result that names it: the experiment's own, else the newest. */
+  private async withResults(
+    scope: Scope,
+    { grain }: Selection,
+    chosen: Candidate[],
+    ofExperiment: NamingResult[] | undefined,
+  ): Promise<ScoringTarget[]> {
+    const ids = chosen.map(targetIdOf);
+    const naming =
+      ofExperiment ??
+      (grain === 'trace'
+        ? await this.results.newestOfTraces(scope, ids)
+        : await this.results.newestOfSessions(scope, ids));
+    const sessions =
+      ofExperiment && grain === 'session'
+        ? await this.source.sessionsOfTraces(
+            scope,
+            naming.flatMap((result) => (result.session_id === null ? (result.trace_id ?? []) : [])),
+          )
+        : new Map<string, string>();
+    const byTarget = new Map<string, NamingResult>();
+    for (const result of naming) {
+      const id = grain === 'trace' ? result.trace_id : (result.session_id ?? sessions.get(result.trace_id!));
+      if (id != null && !byTarget.has(id)) byTarget.set(id, result);
+    }
+    return chosen.map(({ trace_id, session_id }, ordinal) => {
+      const result = byTarget.get((trace_id ?? session_id)!);
+      return {
+        ordinal,
+        trace_id,
+        session_id: session_id ?? result?.session_id ?? null,
+        result_experiment_id: result?.experiment_id ?? null,
+        result_id: result?.result_id ?? null,
+      };
+    });
+  }
+}
+
+async function choose({ limit, cap }: Selection, candidates: Candidates): Promise<Candidate[]> {
+  const chosen = await candidates.page(0, limit ?? cap + 1);
+  if (limit === undefined && chosen.length > cap) throw tooMany(await candidates.count(), cap);
+  return chosen;
+}
+
+const tooMany = (count: number, cap: number): Problem =>
+  problem.validationFailed(
+    `The selection holds ${count} targets, and at most ${cap} are scored at once. Give a limit or narrow it; ` +
+      'with unscored_only the next call goes on where this one ends.',
+  );
+
+const unknown = (kind: string, id: string): string =>
+  `The ${kind} ${/^[\w.:-]{1,255}$/.test(id) ? id : ''} does not exist or is not visible to you.`.replace(
+    '  ',
+    ' ',
+  );

@@ -1,0 +1,2 @@
+/** Items in one bulk create. */
+export const BULK_MAX = 100;

@@ -1,0 +1,31 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { registerDecorator } from 'class-validator';
+
+/** RFC 3339, section 5.6, `date-time`. */
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+
+/** The time that an RFC 3339 text names; null for a text that names none, such as the 30th of February. */
+export function parseTime(text: string): Date | null {
+  const match = DATE_TIME.exec(text);
+  if (!match) return null;
+  const [, year, month, day] = match.map(Number);
+  const lastDay = new Date(Date.UTC(2000 + (year! % 400), month!, 0)).getUTCDate();
+  const time = new Date(text.replace(' ', 'T').toUpperCase());
+  return day! > lastDay || Number.isNaN(time.getTime()) ? null : time;
+}
+
+/** A member that is a time as RFC 3339 writes it. */
+export const IsTime =
+  (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  (target, property) => {
+    ApiProperty({ ...options, type: 'string', format: 'date-time' } as ApiPropertyOptions)(target, property);
+    registerDecorator({
+      name: 'isTime',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (value: unknown) => typeof value === 'string' && parseTime(value) !== null,
+        defaultMessage: () => 'must be a time as RFC 3339 writes it, such as 2025-01-31T12:00:00Z',
+      },
+    });
+  };

@@ -1,0 +1,55 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { ListQueryDto, type Page } from '#platform/paging';
+import {
+  ExperimentTraceDto,
+  ExperimentTracePageDto,
+  type SpanDto,
+  SpanPageDto,
+} from './experiment-trace.dto';
+import { ExperimentTraceService } from './experiment-trace.service';
+
+@ApiTags('Experiment traces')
+@Controller('eval/v1/experiments/:experiment_id/traces')
+@RequireWorkspace()
+export class ExperimentTraceController {
+  constructor(private readonly traces: ExperimentTraceService) {}
+
+  /** List an experiment's traces */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentTracePageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Query() query: ListQueryDto,
+  ): Promise<Page<ExperimentTraceDto>> {
+    return this.traces.list(scope, experimentId, query);
+  }
+
+  /** Get a trace */
+  @Get(':trace_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentTraceDto })
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('trace_id') traceId: string,
+  ): Promise<ExperimentTraceDto> {
+    return this.traces.get(scope, experimentId, traceId);
+  }
+
+  /** List a trace's spans, by start */
+  @Get(':trace_id/spans')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: SpanPageDto })
+  listSpans(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('trace_id') traceId: string,
+    @Query() query: ListQueryDto,
+  ): Promise<Page<SpanDto>> {
+    return this.traces.listSpans(scope, experimentId, traceId, query);
+  }
+}

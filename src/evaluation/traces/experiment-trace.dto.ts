@@ -1,0 +1,83 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AnyJson, AnyJsonObject } from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+
+/** A trace of an experiment: its figures, and the result that names it. */
+export class ExperimentTraceDto {
+  /** 32 lower-case hexadecimal digits. */
+  trace_id!: string;
+  /** Name of the root span; null until that arrives. */
+  root_name!: string | null;
+  started_at!: Date;
+  /** From the first start to the last end. */
+  @ApiProperty({ type: 'number', minimum: 0 })
+  duration_ms!: number;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  span_count!: number;
+  /** Spans whose status is an error. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  error_count!: number;
+  /** Of all calls of models together; null where no span tells them. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  input_tokens!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  output_tokens!: number | null;
+  /** US dollars: what spans say they cost, else their tokens by the price table. */
+  @ApiProperty({ type: 'number', minimum: 0, nullable: true })
+  cost_usd!: number | null;
+  models!: string[];
+  session_id!: string | null;
+  /** The newest result of the experiment that carries the trace's id; null while no result does. */
+  result_id!: string | null;
+  case_id!: string | null;
+  service_name!: string | null;
+}
+
+export class ExperimentTracePageDto {
+  items!: ExperimentTraceDto[];
+  page!: PageMetaDto;
+}
+
+export class SpanStatusDto {
+  @ApiProperty({ enum: ['unset', 'ok', 'error'] })
+  code!: string;
+  message!: string | null;
+}
+
+/** A span, with what it was sent with. */
+export class SpanDto {
+  /** 16 lower-case hexadecimal digits. */
+  span_id!: string;
+  /** Null for a root. */
+  parent_span_id!: string | null;
+  name!: string;
+  @ApiProperty({ enum: ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] })
+  kind!: string;
+  status!: SpanStatusDto;
+  started_at!: Date;
+  ended_at!: Date;
+  @ApiProperty({ type: 'number', minimum: 0 })
+  duration_ms!: number;
+  @AnyJsonObject({ description: 'As they were sent.' })
+  attributes!: unknown;
+  @AnyJson({ description: 'A list of `{name, timestamp, attributes, dropped_attributes_count}`.' })
+  events!: unknown;
+  @AnyJson({
+    description: 'A list of `{trace_id, span_id, trace_state, attributes, dropped_attributes_count}`.',
+  })
+  links!: unknown;
+  @AnyJsonObject({
+    description: 'What produced the span: `{attributes, dropped_attributes_count, schema_url}`.',
+  })
+  resource!: unknown;
+  @AnyJsonObject({
+    description:
+      'The instrumentation library: `{name, version, attributes, dropped_attributes_count, schema_url}`.',
+  })
+  scope!: unknown;
+}
+
+export class SpanPageDto {
+  items!: SpanDto[];
+  page!: PageMetaDto;
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, Where } from '#platform/db';
+import { BY_CREATION, type ListQueryDto, listPage, type ListSpec, type RowPage } from '#platform/paging';
+
+/** That a result carries the id of a trace. */
+export interface TraceNaming {
+  experiment_id: string;
+  result_id: string;
+  case_id: string;
+  trace_id: string;
+}
+
+const COLUMNS = 'r.experiment_id, r.result_id, r.case_id, r.trace_id';
+
+/** Where several results of an experiment carry one id, the newest stands for the trace, so that it is listed once. */
+const NEWEST_OF_TRACE = `r.trace_id IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM results newer WHERE newer.workspace_id = r.workspace_id AND newer.trace_id = r.trace_id
+    AND newer.experiment_id = r.experiment_id AND newer.result_id > r.result_id)`;
+
+const NAMED_AFTER = {
+  name: 'experiment-trace.named-after',
+  text: `SELECT ${COLUMNS} FROM results r
+    WHERE r.experiment_id = $1 AND r.workspace_id = $2 AND r.result_id > $3 AND ${NEWEST_OF_TRACE}
+    ORDER BY r.result_id LIMIT $4`,
+};
+
+const NAMING = {
+  name: 'experiment-trace.naming',
+  text: `SELECT ${COLUMNS} FROM results r WHERE r.workspace_id = $1 AND r.trace_id = $2
+    ORDER BY r.experiment_id = $3 DESC, r.result_id DESC LIMIT 1`,
+};
+
+/** Which traces belong to which experiment: what results say of it. */
+@Injectable()
+export class ExperimentTraceRepository {
+  constructor(private readonly database: Database) {}
+
+  /** A page of the traces that an experiment's results name, by those results, newest first. */
+  list(
+    scope: Scope,
+    experimentId: string,
+    query: ListQueryDto,
+    existing: Required<Pick<ListSpec<TraceNaming>, 'keep' | 'count'>>,
+  ): Promise<RowPage<TraceNaming>> {
+    const where = new Where(scope.key, 'r').add('r.experiment_id = ?', experimentId).add(NEWEST_OF_TRACE);
+    return listPage<TraceNaming>(
+      this.database,
+      { columns: COLUMNS, from: 'results r', where, id: 'r.result_id', sorts: BY_CREATION, ...existing },
+      query,
+    );
+  }
+
+  /** The next traces that an experiment's results name, after a result, oldest first. */
+  namedAfter(scope: Scope, experimentId: string, resultId: string, limit: number): Promise<TraceNaming[]> {
+    return this.database.query<TraceNaming>(NAMED_AFTER, [experimentId, scope.workspaceId, resultId, limit]);
+  }
+
+  /** The newest result that carries a trace's id: of this experiment if it has one, else of any other. */
+  async naming(scope: Scope, experimentId: string, traceId: string): Promise<TraceNaming | null> {
+    const [row] = await this.database.query<TraceNaming>(NAMING, [scope.workspaceId, traceId, experimentId]);
+    return row ?? null;
+  }
+}

@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { type ListQueryDto, type Page, TOTAL_MAX } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { TraceStore, type TraceSummary } from '../../telemetry';
+import { ExperimentRepository } from '../experiments/experiment.repository';
+import { TRACE_ID } from '../results/result.dto';
+import type { ExperimentTraceDto, SpanDto } from './experiment-trace.dto';
+import { toExperimentTraceDto, toSpanDto } from './experiment-trace.mapper';
+import { ExperimentTraceRepository, type TraceNaming } from './experiment-trace.repository';
+
+/** Traces that the store is asked for at once while they are counted. */
+const COUNTED_AT_ONCE = 10_000;
+
+/** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */
+@Injectable()
+export class ExperimentTraceService {
+  constructor(
+    private readonly experiments: ExperimentRepository,
+    private readonly namings: ExperimentTraceRepository,
+    private readonly store: TraceStore,
+  ) {}
+
+  /** A page of the traces that the experiment's results name and that have arrived. */
+  async list(scope: Scope, experimentId: string, query: ListQueryDto): Promise<Page<ExperimentTraceDto>> {
+    await this.checkExperiment(scope, experimentId);
+    const traces = new Map<string, TraceSummary>();
+    const { rows, page } = await this.namings.list(scope, experimentId, query, {
+      keep: async (namings) => {
+        const ids = namings.map((naming) => naming.trace_id);
+        for (const trace of await this.store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
+        return namings.filter((naming) => traces.has(naming.trace_id));
+      },
+      count: () => this.count(scope, experimentId),
+    });
+    return { items: rows.map((naming) => toExperimentTraceDto(traces.get(naming.trace_id)!, naming)), page };
+  }
+
+  /**
+   * One trace: of the experiment, or one that no result of any experiment names yet, because clients wait for a trace
+   * before they upload its result. 404 for one that belongs to other experiments only.
+   */
+  async get(scope: Scope, experimentId: string, traceId: string): Promise<ExperimentTraceDto> {
+    const { trace, naming } = await this.find(scope, experimentId, traceId);
+    return toExperimentTraceDto(trace, naming);
+  }
+
+  /** A page of the spans of such a trace, by start. */
+  async listSpans(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+    query: ListQueryDto,
+  ): Promise<Page<SpanDto>> {
+    await this.find(scope, experimentId, traceId);
+    const { rows, page } = await this.store.listSpans(scope, traceId, query);
+    return { items: rows.map(toSpanDto), page };
+  }
+
+  private async find(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+  ): Promise<{ trace: TraceSummary; naming: TraceNaming | null }> {
+    await this.checkExperiment(scope, experimentId);
+    if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
+    const [naming, [trace]] = await Promise.all([
+      this.namings.naming(scope, experimentId, traceId),
+      this.store.summarizeTraces(scope, [traceId]),
+    ]);
+    const isElsewhere = naming !== null && naming.experiment_id !== experimentId;
+    if (!trace || isElsewhere) throw problem.notFound('trace', traceId);
+    return { trace, naming };
+  }
+
+  private async checkExperiment(scope: Scope, experimentId: string): Promise<void> {
+    if (!(await this.experiments.exists(scope, experimentId))) {
+      throw problem.notFound('experiment', experimentId);
+    }
+  }
+
+  /** How many of the traces that results name have arrived; null where there are more than a list counts. */
+  private async count(scope: Scope, experimentId: string): Promise<number | null> {
+    let total = 0;
+    let after = '';
+    for (;;) {
+      const namings = await this.namings.namedAfter(scope, experimentId, after, COUNTED_AT_ONCE);
+      const ids = namings.map((naming) => naming.trace_id);
+      if (ids.length > 0) total += await this.store.countTraces(scope, ids);
+      if (total > TOTAL_MAX) return null;
+      if (namings.length < COUNTED_AT_ONCE) return total;
+      after = namings.at(-1)!.result_id;
+    }
+  }
+}

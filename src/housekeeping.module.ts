@@ -1,0 +1,18 @@
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { IdempotencyStore } from '#platform/http';
+import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+
+const IDEMPOTENCY_MS = 10 * 60_000;
+
+/** What a worker clears away for the platform. */
+@Module({ imports: [JobsWorkerModule], providers: [IdempotencyStore] })
+export class HousekeepingModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly tasks: PeriodicTasks,
+    private readonly idempotency: IdempotencyStore,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.tasks.every('idempotency keys', IDEMPOTENCY_MS, () => this.idempotency.sweep());
+  }
+}

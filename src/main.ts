@@ -1,0 +1,18 @@
+import 'reflect-metadata';
+import { readEnvironment } from '#platform/config';
+import { rootLogger, setLogLevel } from '#platform/logging';
+import { start, stopOnSignal } from '#platform/process';
+import { createApi } from './create-api';
+import { migrate } from './database/migrate';
+
+/** The API process: operators run as many as they need, on one database. */
+start(async () => {
+  const environment = readEnvironment();
+  setLogLevel(environment.LOG_LEVEL);
+  if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
+  await migrate(environment.DATABASE_URL);
+  const app = await createApi(environment);
+  stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);
+  await app.listen(environment.PORT, environment.HOST);
+  rootLogger.info({ url: await app.getUrl() }, 'the API listens');
+});

@@ -1,0 +1,12 @@
+export { TelemetryHttpModule } from './telemetry.http.module';
+export { TelemetryModule } from './telemetry.module';
+export {
+  type SelectionPage,
+  type SessionRef,
+  type SpanRow,
+  type TraceRef,
+  type TraceRow,
+  type TraceSelection,
+  TraceStore,
+  type TraceSummary,
+} from './trace-store';

@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import type { ModelPrice, PriceTable } from './semantics/model-price';
+
+const MEMBERS: readonly (keyof ModelPrice)[] = ['input_usd_per_million', 'output_usd_per_million'];
+
+/** The price table of the environment. A wrong one stops the start, and names what is wrong in it. */
+@Injectable()
+export class ModelPrices {
+  readonly table: PriceTable;
+
+  constructor(environment: Environment) {
+    this.table = readPriceTable(environment.MODEL_PRICES);
+  }
+}
+
+/** Checks `MODEL_PRICES`: an object of models, each with both prices, in US dollars per million tokens, 0 or more. */
+export function readPriceTable(value: unknown): PriceTable {
+  if (!isObject(value)) throw invalid('must be a JSON object of prices by model');
+  for (const [model, price] of Object.entries(value)) {
+    if (!isObject(price)) throw invalid(`${shown(model)} must be an object`);
+    for (const member of MEMBERS) {
+      const amount = price[member];
+      if (typeof amount !== 'number' || !Number.isFinite(amount) || amount < 0) {
+        throw invalid(`${shown(model)} needs ${member}, a number that is 0 or more`);
+      }
+    }
+    const unknown = Object.keys(price).find((member) => !(MEMBERS as readonly string[]).includes(member));
+    if (unknown !== undefined) throw invalid(`${shown(model)} has no member ${shown(unknown)}`);
+  }
+  return value as unknown as PriceTable;
+}
+
+const invalid = (detail: string): Error =>
+  new Error(`The environment is not valid.\n  MODEL_PRICES: ${detail}`);
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 100));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

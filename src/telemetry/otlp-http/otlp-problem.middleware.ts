@@ -1,0 +1,33 @@
+import type { NextFunction, Request, Response } from 'express';
+import { encodeStatus, rpcCodeOf } from '#otlp';
+import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
+import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
+
+/** Statuses after which OTLP exporters try again, at the latest after so many seconds where nothing else is said. */
+const RETRY_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
+
+/**
+ * Before everything else on the routes of exports: lets their errors be told in the form OTLP/HTTP asks for, also
+ * those that arise before a route is found or its caller is known. A JSON request gets the problem body, a protobuf
+ * request a google.rpc.Status.
+ */
+export function otlpProblems(request: Request, response: Response, next: NextFunction): void {
+  const writer = otlpEncodingOf(request) === 'protobuf' ? writeStatus : writeProblem;
+  const write: ProblemWriter = (answer, body) => {
+    const retryAfter = RETRY_SECONDS[body.status];
+    if (retryAfter && !answer.hasHeader('Retry-After')) answer.setHeader('Retry-After', retryAfter);
+    writer(answer, body);
+  };
+  response.locals[PROBLEM_WRITER] = write;
+  next();
+}
+
+const writeStatus: ProblemWriter = (response, { status, detail, code }) => {
+  response.setHeader('Content-Type', PROTOBUF_MEDIA);
+  response.end(encodeStatus({ code: rpcCodeOf(status), message: detail, problemCode: code }));
+};
+
+const writeProblem: ProblemWriter = (response, body) => {
+  response.setHeader('Content-Type', 'application/problem+json');
+  response.end(JSON.stringify(body));
+};

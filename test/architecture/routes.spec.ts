@@ -1,0 +1,90 @@
+import { RequestMethod, type Type } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { ModulesContainer } from '@nestjs/core';
+import { ACCESS_RULE, type AccessRule, WORKSPACE_REQUIRED } from '#platform/auth';
+import { createTestApp, type TestApp } from '#testing';
+
+interface Route {
+  label: string;
+  rule: AccessRule | undefined;
+  inWorkspace: boolean;
+}
+
+/** Every route of every controller, with what its decorators declare. */
+function routesOf(app: TestApp): Route[] {
+  const controllers = [...app.get(ModulesContainer).values()].flatMap((module) =>
+    [...module.controllers.values()].map((wrapper) => wrapper.metatype as Type),
+  );
+  return [...new Set(controllers)].flatMap((controller) => {
+    const prototype = controller.prototype as Record<string, object>;
+    const methods = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+    return methods.flatMap((name) => {
+      const handler = prototype[name]!;
+      const path = Reflect.getMetadata(PATH_METADATA, handler) as string | undefined;
+      if (path === undefined) return [];
+      const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number];
+      const base = String(Reflect.getMetadata(PATH_METADATA, controller));
+      const declared = (key: string): unknown =>
+        Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
+      return [
+        {
+          label: `${method} /${[base, path]
+            .map((part) => part.replace(/^\/|\/$/g, ''))
+            .filter(Boolean)
+            .join('/')}`,
+          rule: declared(ACCESS_RULE) as AccessRule | undefined,
+          inWorkspace: declared(WORKSPACE_REQUIRED) === true,
+        },
+      ];
+    });
+  });
+}
+
+describe('every route', () => {
+  let app: TestApp;
+  let routes: Route[];
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    routes = routesOf(app);
+  });
+  afterAll(() => app.close());
+
+  it('declares who may call it', () => {
+    expect(routes.length).toBeGreaterThan(40);
+    expect(routes.filter((route) => !route.rule).map((route) => route.label)).toEqual([]);
+  });
+
+  it('needs a token, but for the few that are open to everyone', () => {
+    const open = routes.filter((route) => route.rule?.kind === 'public').map((route) => route.label);
+    expect(open.sort()).toEqual([
+      'GET /.well-known/jwks.json',
+      'GET /health/live',
+      'GET /health/ready',
+      'GET /openapi.json',
+      'POST /registry/v1/tokens',
+    ]);
+  });
+
+  it('of evaluation and telemetry acts within a workspace, and asks for a role', () => {
+    const scoped = routes.filter((route) => /^\w+ \/(eval|telemetry)\//.test(route.label));
+    expect(scoped.length).toBeGreaterThan(20);
+    expect(scoped.filter((route) => !route.inWorkspace).map((route) => route.label)).toEqual([]);
+    expect(scoped.filter((route) => route.rule?.kind !== 'roles').map((route) => route.label)).toEqual([]);
+  });
+
+  it('of evaluation that archives or scores asks for the evaluator', () => {
+    const guarded = routes.filter((route) => /^POST \/eval\/.*\/(archive|score|cancel)$/.test(route.label));
+    expect(guarded.length).toBeGreaterThanOrEqual(3);
+    for (const { rule } of guarded) expect(rule).toEqual({ kind: 'roles', anyOf: ['evaluator'] });
+  });
+
+  it('refuses a caller without a token', async () => {
+    const closed = routes.filter((route) => route.rule?.kind !== 'public');
+    for (const { label } of closed) {
+      const [method, path] = label.split(' ') as [string, string];
+      const answer = await app.api().request(method, path.replace(/:\w+/g, 'x'));
+      expect([label, answer.status, answer.body.code]).toEqual([label, 401, 'token_missing']);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { createTestApp, type TestApp } from '#testing';
+
+interface Operation {
+  operationId?: string;
+  summary?: string;
+  tags?: string[];
+  security?: object[];
+  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+}
+
+describe('the OpenAPI document', () => {
+  let app: TestApp;
+  let document: OpenAPIObject;
+  let operations: [string, Operation][];
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    document = (await app.api().get<OpenAPIObject>('/openapi.json')).body;
+    operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods as Record<string, Operation>).map(([method, operation]): [string, Operation] => [
+        `${method.toUpperCase()} ${path}`,
+        operation,
+      ]),
+    );
+  });
+  afterAll(() => app.close());
+
+  it('is the committed openapi.json (npm run openapi writes it)', () => {
+    expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(document);
+  });
+
+  it('is valid OpenAPI 3.1 under two independent validators', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/validate-openapi.mjs'], {
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+  });
+
+  it('is titled and versioned as specified, with one server and one bearer scheme', () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.info).toMatchObject({ title: 'public API', version: 'current' });
+    expect(document.servers).toHaveLength(1);
+    expect(Object.values(document.components?.securitySchemes ?? {})).toEqual([
+      { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    ]);
+  });
+
+  it('names, sums up and tags every operation, and types what it answers', () => {
+    const ids = operations.map(([, operation]) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const untold = operations.filter(([, one]) => !one.summary || !one.tags?.length).map(([label]) => label);
+    expect(untold).toEqual([]);
+    const untyped = operations.flatMap(([label, { responses }]) =>
+      Object.entries(responses)
+        .filter(([status]) => /^2/.test(status) && status !== '204')
+        .filter(([, { content }]) => !content || Object.values(content).some((media) => !media.schema))
+        .map(([status]) => `${label} ${status}`),
+    );
+    expect(untyped).toEqual([]);
+  });
+
+  it('asks for the bearer token everywhere but where none is needed', () => {
+    const open = operations.filter(([, one]) => one.security?.length === 0).map(([label]) => label);
+    expect(open.sort()).toEqual([
+      'GET /.well-known/jwks.json',
+      'GET /health/live',
+      'GET /health/ready',
+      'POST /registry/v1/tokens',
+    ]);
+  });
+
+  it('names the server that clients reach, where one is configured', async () => {
+    const public_ = await createTestApp({ env: { PUBLIC_URL: 'https://registry.example.com' } });
+    try {
+      const { body } = await public_.api().get<OpenAPIObject>('/openapi.json');
+      expect(body.servers).toEqual([{ url: 'https://registry.example.com' }]);
+    } finally {
+      await public_.close();
+    }
+  });
+
+  async function statusOf(file: string): Promise<number> {
+    const answer = await fetch(`${app.url}${file}`);
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  it('is readable at /docs, with every file served from here', async () => {
+    const page = await fetch(`${app.url}/docs`);
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    const html = await page.text();
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
+    expect(files.length).toBeGreaterThanOrEqual(3);
+    for (const file of files) {
+      expect(file).toMatch(/^\/docs\//);
+      expect(await statusOf(file)).toBe(200);
+    }
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    expect(await statusOf('/docs/assets/package.json')).toBe(404);
+    expect(await statusOf('/docs/assets/../../package.json')).toBe(404);
+  });
+});

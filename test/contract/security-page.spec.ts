@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROLES } from '#platform/auth';
+import { AUTHENTICATION_CODES } from '#platform/problem';
+import { readClaims } from '../../libs/platform/auth/claims';
+import { parseIssuers } from '../../libs/platform/auth/issuer.config';
+
+const page = readFileSync(path.resolve('docs/security.md'), 'utf8');
+
+/** The JSON examples of the page, in order: an `AUTH_ISSUERS`, and the claims of a token of its issuer. */
+const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
+  ([, text]) => JSON.parse(text!) as unknown,
+) as [unknown, Record<string, unknown>];
+
+describe('the page on security', () => {
+  it('shows an AUTH_ISSUERS that the service takes', () => {
+    const [issuer] = parseIssuers(issuers);
+    expect(issuer).toMatchObject({ issuer: claims['iss'], algorithms: ['RS256'], provision: true });
+    expect(issuer!.roles.has('owner')).toBe(false);
+  });
+
+  it('shows a token of that issuer which the service reads as the page says', () => {
+    const [issuer] = parseIssuers(issuers);
+    const token = readClaims(claims, issuer!.claims);
+    expect(token).toMatchObject({ iss: issuer!.issuer, userId: claims['sub'], principalType: null });
+    expect(token.aud.some((one) => issuer!.audience.includes(one))).toBe(true);
+    expect(issuer!.orgIds).toEqual(new Set([token.orgId]));
+    expect(token.roles.filter((role) => (ROLES as readonly string[]).includes(role))).toEqual(['evaluator']);
+  });
+
+  it('names every code of a failed authentication, and every role', () => {
+    const missing = [...AUTHENTICATION_CODES, ...ROLES].filter((name) => !page.includes(`\`${name}\``));
+    expect(missing).toEqual([]);
+  });
+});

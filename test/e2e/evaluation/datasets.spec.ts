@@ -1,0 +1,372 @@
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import {
+  type Dataset,
+  EvaluationWorkspace,
+  outcome,
+  type Page,
+  places,
+  statusesOf,
+  TIME,
+  UNKNOWN_IDS,
+} from './evaluation.harness';
+
+const DATASETS = '/eval/v1/datasets';
+
+describe('datasets', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const names = async (query: string): Promise<string[]> =>
+    (await space.list<Dataset>(`${DATASETS}?${query}`)).map((one) => one.name);
+
+  describe('creating one', () => {
+    it('answers 201 with all of it, where it is and its ETag; reading gives the same', async () => {
+      const fields = {
+        name: 'capitals',
+        description: 'Capitals of countries',
+        metadata: { owner: 'geo', nested: { b: 1, a: [null] } },
+        tags: ['geo', 'small'],
+        input_schema: { type: 'object', properties: { z: {}, a: { default: null } } },
+        expected_schema: { type: 'string' },
+      };
+      const { status, headers, body } = await space.post<Dataset>(DATASETS, fields);
+      expect(status).toBe(201);
+      expect(body).toEqual({
+        dataset_id: expect.stringMatching(/^ds_[0-7][0-9a-hjkmnp-tv-z]{25}$/) as string,
+        workspace_id: space.id,
+        ...fields,
+        record_count: 0,
+        latest_version: null,
+        created_at: expect.stringMatching(TIME) as string,
+        updated_at: body.created_at,
+        created_by: space.editorId,
+        archived_at: null,
+      });
+      expect(headers.get('location')).toBe(`${DATASETS}/${body.dataset_id}`);
+      expect(headers.get('etag')).toBe('"1"');
+      const read = await space.viewer.get<Dataset>(`${DATASETS}/${body.dataset_id}`);
+      expect(read.status).toBe(200);
+      expect(read.headers.get('etag')).toBe('"1"');
+      expect(JSON.stringify(read.body)).toBe(JSON.stringify(body));
+    });
+
+    it('needs a name alone, and takes null for what is not given', async () => {
+      const bare = { description: null, metadata: {}, tags: [], input_schema: null, expected_schema: null };
+      expect(await space.dataset({ name: 'bare' })).toMatchObject(bare);
+      expect(await space.dataset({ name: 'nulls', ...bare, metadata: null, tags: null })).toMatchObject(bare);
+    });
+
+    it.each<[string, Record<string, unknown>, string]>([
+      ['no name', { name: undefined }, '/name'],
+      ['null for a name', { name: null }, '/name'],
+      ['an empty name', { name: '' }, '/name'],
+      ['a name of 256 characters', { name: 'é'.repeat(256) }, '/name'],
+      ['a name that is no text', { name: 7 }, '/name'],
+      ['a description of 10,001 characters', { description: 'x'.repeat(10_001) }, '/description'],
+      ['metadata that is no object', { metadata: [1] }, '/metadata'],
+      ['metadata over 16 KiB', { metadata: { x: 'é'.repeat(8 * 1024) } }, '/metadata'],
+      ['a tag twice', { tags: ['a', 'a'] }, '/tags'],
+      ['an empty tag', { tags: [''] }, '/tags'],
+      ['101 tags', { tags: Array.from({ length: 101 }, String) }, '/tags'],
+      ['a schema that is no object', { input_schema: 'string' }, '/input_schema'],
+      ['no workspace', { workspace_id: undefined }, '/workspace_id'],
+      ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
+    ])('with %s is 400 that points there, and makes nothing', async (_, fields, pointer) => {
+      const answer = await space.post(DATASETS, { name: 'faulty', ...fields });
+      expect(outcome(answer)).toEqual([400, 'invalid_request']);
+      expect(places(answer)).toContain(pointer);
+      expect(await names('')).toEqual([]);
+    });
+
+    it('takes what is just within its limits, and ignores a member it does not know', async () => {
+      const answer = await space.post(DATASETS, {
+        name: '😀'.repeat(255),
+        metadata: { x: 'x'.repeat(16 * 1024 - 8) },
+        tags: Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(255, 'x')),
+        color: 'red',
+      });
+      expect(answer.status).toBe(201);
+      expect(answer.body).not.toHaveProperty('color');
+    });
+
+    it('with a long list where tags should be is refused at once, not compared pair by pair', async () => {
+      const tags = Array.from({ length: 200_000 }, (_, i) => `t${i}`);
+      expect(outcome(await space.post(DATASETS, { name: 'tags', tags }))).toEqual([400, 'invalid_request']);
+    }, 20_000);
+  });
+
+  describe('of one name', () => {
+    it('are refused a second time, on creating and on renaming, and in no other workspace', async () => {
+      await space.dataset({ name: 'taken' });
+      expect(outcome(await space.post(DATASETS, { name: 'taken' }))).toEqual([409, 'conflict']);
+      const other = await space.dataset({ name: 'Taken' });
+      const renamed = await space.editor.patch(`${DATASETS}/${other.dataset_id}`, { name: 'taken' });
+      expect(outcome(renamed)).toEqual([409, 'conflict']);
+      expect(await (await EvaluationWorkspace.open(app)).dataset({ name: 'taken' })).toBeDefined();
+    });
+
+    it('made by several clients at once are made once', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => space.post(DATASETS, { name: 'wanted' })),
+      );
+      expect(statusesOf(answers)).toEqual([201, 409, 409, 409, 409]);
+    });
+
+    it('may follow one another: archiving frees the name, and the archived one stays readable', async () => {
+      const first = await space.dataset({ name: 'again' });
+      await space.archive(`${DATASETS}/${first.dataset_id}`);
+      const second = await space.dataset({ name: 'again' });
+      expect(second.dataset_id).not.toBe(first.dataset_id);
+      const read = await space.viewer.get<Dataset>(`${DATASETS}/${first.dataset_id}`);
+      expect(read.body).toMatchObject({ name: 'again', archived_at: expect.stringMatching(TIME) as string });
+    });
+  });
+
+  describe('in a list', () => {
+    it('are found by words of name and description, whatever their case, the last letters missing', async () => {
+      await space.dataset({ name: 'World capitals', description: 'Ärger über it’s C:\\new files' });
+      await space.dataset({ name: 'World rivers', description: null });
+      expect(await names('q=world')).toEqual(['World rivers', 'World capitals']);
+      for (const q of ['WORLD cap', 'capit', 'ärger', 'ÄRG', 'new', "it's", 'cap%20files']) {
+        expect([q, await names(`q=${q}`)]).toEqual([q, ['World capitals']]);
+      }
+      for (const q of ['orld', 'world lakes', 'capital cities', 'x'.repeat(1000), '漢'.repeat(1000)]) {
+        expect([q, await names(`q=${encodeURIComponent(q)}`)]).toEqual([q, []]);
+      }
+      for (const q of ["' | !(", ':*', '&', '\\', "a' & b", '<->', '']) {
+        expect((await space.viewer.get(`${DATASETS}?q=${encodeURIComponent(q)}`)).status).toBe(200);
+      }
+    });
+
+    it('are found by a tag, exactly, and by all filters together', async () => {
+      await space.dataset({ name: 'one', tags: ['math', 'small'] });
+      await space.dataset({ name: 'two', tags: ['math'] });
+      await space.dataset({ name: 'three', tags: ['mathematics'] });
+      expect(await names('tag=math')).toEqual(['two', 'one']);
+      expect(await names('tag=math&q=one')).toEqual(['one']);
+      expect(await names('tag=none')).toEqual([]);
+    });
+
+    it('sort by creation, update and name, either way', async () => {
+      const b = await space.dataset({ name: 'b' });
+      await space.dataset({ name: 'a' });
+      await space.dataset({ name: 'C' });
+      await space.editor.patch(`${DATASETS}/${b.dataset_id}`, { description: 'changed' });
+      expect(await names('')).toEqual(['C', 'a', 'b']);
+      expect(await names('sort=-created_at')).toEqual(['C', 'a', 'b']);
+      expect(await names('sort=created_at')).toEqual(['b', 'a', 'C']);
+      expect(await names('sort=updated_at')).toEqual(['a', 'C', 'b']);
+      expect(await names('sort=-updated_at')).toEqual(['b', 'C', 'a']);
+      expect(await names('sort=name')).toEqual(['C', 'a', 'b']);
+      expect(await names('sort=-name')).toEqual(['b', 'a', 'C']);
+    });
+
+    it('leave out archived ones unless asked, and count what they list', async () => {
+      await space.dataset({ name: 'kept' });
+      const gone = await space.dataset({ name: 'gone' });
+      await space.archive(`${DATASETS}/${gone.dataset_id}`);
+      expect(await names('')).toEqual(['kept']);
+      expect(await names('include_archived=false')).toEqual(['kept']);
+      expect(await names('include_archived=true')).toEqual(['gone', 'kept']);
+      const counted = await space.viewer.get<Page<Dataset>>(`${DATASETS}?limit=0&include_archived=true`);
+      expect(counted.body).toEqual({
+        items: [],
+        page: { limit: 0, offset: 0, total: 2, next_cursor: null },
+      });
+    });
+
+    it('are those of the workspace alone', async () => {
+      await space.dataset({ name: 'mine', tags: ['t'] });
+      const elsewhere = [await space.sibling(), (await EvaluationWorkspace.open(app)).viewer];
+      for (const caller of elsewhere) {
+        for (const query of ['', 'q=mine', 'tag=t', 'sort=name', 'include_archived=true']) {
+          const { body } = await caller.get<Page<Dataset>>(`${DATASETS}?${query}`);
+          expect(body).toMatchObject({ items: [], page: { total: 0 } });
+        }
+      }
+    });
+
+    it.each(['name=x', 'tag=', `tag=${'x'.repeat(256)}`, `q=${'x'.repeat(1001)}`, 'q=%00', 'tag=a%00'])(
+      '?%s is 400 invalid_query',
+      async (query) => {
+        expect(outcome(await space.viewer.get(`${DATASETS}?${query}`))).toEqual([400, 'invalid_query']);
+      },
+    );
+  });
+
+  describe('changing one', () => {
+    it('is a merge patch: absent leaves, null clears, metadata is merged, schemas are replaced', async () => {
+      const before = await space.dataset({
+        description: 'old',
+        tags: ['a'],
+        metadata: { keep: 1, drop: 2, deep: { keep: 1, drop: 2 } },
+        input_schema: { type: 'object', title: 'old' },
+      });
+      const path = `${DATASETS}/${before.dataset_id}`;
+      const schema = { properties: { x: { default: null } } };
+      const patch = {
+        name: 'renamed',
+        metadata: { drop: null, deep: { drop: null, more: 3 } },
+        input_schema: schema,
+        color: 1,
+      };
+      const { status, headers, body } = await space.editor.patch<Dataset>(path, patch, {
+        'content-type': 'application/merge-patch+json',
+      });
+      expect([status, headers.get('etag')]).toEqual([200, '"2"']);
+      expect(body).toEqual({
+        ...before,
+        name: 'renamed',
+        metadata: { keep: 1, deep: { keep: 1, more: 3 } },
+        input_schema: schema,
+        updated_at: body.updated_at,
+      });
+      expect(body.updated_at >= before.updated_at).toBe(true);
+      expect((await space.viewer.get<Dataset>(path)).body).toEqual(body);
+      const clear = { description: null, tags: null, metadata: null, input_schema: null };
+      const cleared = await space.editor.patch<Dataset>(path, clear);
+      expect(cleared.body).toMatchObject({ description: null, tags: [], metadata: {}, input_schema: null });
+    });
+
+    it.each<[string, Record<string, unknown>, number, string]>([
+      ['no name', { name: null }, 400, 'invalid_request'],
+      ['an empty name', { name: '' }, 400, 'invalid_request'],
+      ['metadata that grows over 16 KiB', { metadata: { b: 'x'.repeat(9_000) } }, 400, 'invalid_request'],
+      ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, 'validation_failed'],
+    ])('to %s is refused and changes nothing', async (_, patch, status, code) => {
+      const before = await space.dataset({ metadata: { a: 'x'.repeat(9_000) } });
+      const path = `${DATASETS}/${before.dataset_id}`;
+      const refused = await space.editor.patch(path, { description: 'changed', ...patch });
+      expect(outcome(refused)).toEqual([status, code]);
+      expect((await space.viewer.get(path)).body).toEqual(before);
+    });
+
+    it('naming its own workspace is no move', async () => {
+      const { dataset_id } = await space.dataset();
+      const answer = await space.editor.patch(`${DATASETS}/${dataset_id}`, { workspace_id: space.id });
+      expect(answer.status).toBe(200);
+    });
+
+    it('by two clients who read the same state succeeds for one', async () => {
+      const { dataset_id } = await space.dataset();
+      const edit = (description: string) =>
+        space.editor.patch(`${DATASETS}/${dataset_id}`, { description }, { 'if-match': '"1"' });
+      const answers = await Promise.all([edit('a'), edit('b')]);
+      expect(statusesOf(answers)).toEqual([200, 412]);
+      expect((await edit('c')).body).toMatchObject({ code: 'precondition_failed' });
+    });
+  });
+
+  describe('archiving one', () => {
+    it('answers it, and the same again when repeated', async () => {
+      const before = await space.dataset();
+      const path = `${DATASETS}/${before.dataset_id}`;
+      const first = await space.evaluator.post<Dataset>(`${path}/archive`);
+      expect(first.status).toBe(200);
+      expect(first.body).toEqual({
+        ...before,
+        archived_at: expect.stringMatching(TIME) as string,
+        updated_at: first.body.archived_at,
+      });
+      const second = await space.evaluator.post<Dataset>(`${path}/archive`);
+      expect([second.status, second.body]).toEqual([200, first.body]);
+      expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
+      expect(first.headers.get('etag')).not.toBe('"1"');
+    });
+
+    it('ends all writes to it and its records, and no reads', async () => {
+      const { dataset_id } = await space.dataset();
+      const path = `${DATASETS}/${dataset_id}`;
+      const { dataset_record_id } = await space.record(dataset_id);
+      await space.archive(path);
+      const writes: Answer<unknown>[] = [
+        await space.editor.patch(path, { description: 'x' }),
+        await space.post(`${path}/records`, { input: 1 }),
+        await space.post(`${path}/records/bulk`, { items: [{ input: 1 }] }),
+        await space.editor.patch(`${path}/records/${dataset_record_id}`, { input: 2 }),
+        await space.evaluator.post(`${path}/records/${dataset_record_id}/archive`),
+        await space.post('/eval/v1/experiments', { name: 'x', dataset_id }),
+      ];
+      for (const answer of writes) expect(outcome(answer)).toEqual([409, 'conflict']);
+      for (const read of [path, `${path}/records`, `${path}/records/${dataset_record_id}`]) {
+        expect((await space.viewer.get(read)).status).toBe(200);
+      }
+    });
+
+    it('is for evaluators, changing for editors, reading for viewers', async () => {
+      const { dataset_id } = await space.dataset();
+      const path = `${DATASETS}/${dataset_id}`;
+      const runtime = await space.organization.as('runtime');
+      const refused: Answer<unknown>[] = [
+        await space.editor.post(`${path}/archive`),
+        await space.viewer.patch(path, { name: 'x' }),
+        await space.viewer.post(DATASETS, { workspace_id: space.id, name: 'x' }),
+        await runtime.get(path),
+        await runtime.get(DATASETS),
+      ];
+      for (const answer of refused) expect(outcome(answer)).toEqual([403, 'access_denied']);
+      expect((await space.viewer.get<Dataset>(path)).body.archived_at).toBeNull();
+    });
+  });
+
+  const operations: [string, (caller: ApiClient, id: string) => Promise<Answer<unknown>>][] = [
+    ['reading', (caller, id) => caller.get(`${DATASETS}/${id}`)],
+    ['changing', (caller, id) => caller.patch(`${DATASETS}/${id}`, { name: 'stolen' })],
+    ['archiving', (caller, id) => caller.post(`${DATASETS}/${id}/archive`)],
+  ];
+
+  it.each(operations)('%s one that is not there or not the caller’s is 404', async (_, attempt) => {
+    const { dataset_id } = await space.dataset();
+    const experiment = await space.experiment();
+    const evaluator = await space.organization.as('evaluator');
+    const attempts: [ApiClient, string][] = [
+      ...[...UNKNOWN_IDS, experiment.experiment_id].map((id): [ApiClient, string] => [evaluator, id]),
+      [(await EvaluationWorkspace.open(app)).evaluator, dataset_id],
+      [evaluator.in(await space.organization.newWorkspace()), dataset_id],
+    ];
+    for (const [caller, id] of attempts) {
+      expect([id, ...outcome(await attempt(caller, encodeURIComponent(decodeURIComponent(id))))]).toEqual([
+        id,
+        404,
+        'not_found',
+      ]);
+    }
+    const untouched = await space.viewer.get<Dataset>(`${DATASETS}/${dataset_id}`);
+    expect(untouched.headers.get('etag')).toBe('"1"');
+  });
+
+  it('are checked in order: 404, then 412, then 409, then 422', async () => {
+    const { dataset_id } = await space.dataset();
+    const path = `${DATASETS}/${dataset_id}`;
+    const edit = (at: string, etag: string) =>
+      space.editor.patch(at, { workspace_id: 'wsp_elsewhere' }, { 'if-match': etag });
+    expect((await edit(path, '"1"')).status).toBe(422);
+    await space.archive(path);
+    expect((await edit(path, '"2"')).status).toBe(409);
+    expect((await edit(path, '"1"')).status).toBe(412);
+    expect((await edit(`${DATASETS}/ds_x`, '"1"')).status).toBe(404);
+    expect((await space.editor.patch(`${DATASETS}/ds_x`, { name: '' })).status).toBe(400);
+    expect((await space.viewer.patch(path, { name: '' })).status).toBe(403);
+  });
+
+  it('count their live records, and show by their ETag that these have changed', async () => {
+    const { dataset_id } = await space.dataset();
+    const path = `${DATASETS}/${dataset_id}`;
+    const first = await space.record(dataset_id);
+    await space.post(`${path}/records/bulk`, { items: [{ input: 1 }, { wrong: 2 }, { input: 3 }] });
+    const counted = await space.viewer.get<Dataset>(path);
+    expect(counted.body.record_count).toBe(3);
+    await space.archive(`${path}/records/${first.dataset_record_id}`);
+    await space.archive(`${path}/records/${first.dataset_record_id}`);
+    const after = await space.viewer.get<Dataset>(path, { 'if-none-match': counted.headers.get('etag')! });
+    expect([after.status, after.body.record_count]).toEqual([200, 2]);
+  });
+});

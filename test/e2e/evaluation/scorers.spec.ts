@@ -1,0 +1,269 @@
+import { type ApiClient, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+
+const SCRIPT = { language: 'javascript', source: 'function score({ output }) { return output === 1; }' };
+const JUDGE = { prompt: 'Is {{output}} right?', output: { type: 'boolean' } };
+const HUMAN = { rubric: 'Is it kind?', output: { type: 'numeric', min: 1, max: 5 } };
+
+describe('scorers', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let editor: ApiClient;
+  let evaluator: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    organization = await newOrganization(app);
+    editor = await organization.as('editor');
+    evaluator = await organization.as('evaluator');
+  });
+
+  const create = (members: object = {}, caller = editor) =>
+    caller.post('/eval/v1/scorers', {
+      workspace_id: organization.workspaceId,
+      name: 'exact match',
+      scorer_kind: 'code',
+      definition: SCRIPT,
+      ...members,
+    });
+  const newScorer = async (members: object = {}): Promise<any> => (await create(members)).body;
+  const pathOf = (scorer: { scorer_id: string }) => `/eval/v1/scorers/${scorer.scorer_id}`;
+
+  it('are created with a first version, and read back as they were sent', async () => {
+    const definition = { ...SCRIPT, timeout_ms: 500, note: { b: 1, a: null } };
+    const answer = await create({
+      definition,
+      description: 'Compares.',
+      grain: 'session',
+      tags: ['a'],
+      metadata: { team: 'x' },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('location')).toBe(pathOf(answer.body));
+    expect(answer.headers.get('etag')).toBe('"1"');
+    expect(answer.body).toMatchObject({
+      scorer_id: expect.stringMatching(/^scr_/),
+      version_id: expect.stringMatching(/^ver_/),
+      workspace_id: organization.workspaceId,
+      name: 'exact match',
+      description: 'Compares.',
+      scorer_kind: 'code',
+      grain: 'session',
+      definition,
+      scorer_version: 1,
+      tags: ['a'],
+      metadata: { team: 'x' },
+      archived_at: null,
+    });
+    expect(JSON.stringify(answer.body.definition)).toBe(JSON.stringify(definition));
+    const read = await editor.get(pathOf(answer.body));
+    expect(read.body).toEqual(answer.body);
+    expect(read.headers.get('etag')).toBe('"1"');
+  });
+
+  it('score traces unless they say otherwise', async () => {
+    expect((await newScorer()).grain).toBe('trace');
+  });
+
+  it('share no name in a workspace until one of them is archived', async () => {
+    const first = await newScorer();
+    const second = await create();
+    expect(second.status).toBe(409);
+    expect(second.body.code).toBe('conflict');
+    await evaluator.post(`${pathOf(first)}/archive`);
+    expect((await create()).status).toBe(201);
+  });
+
+  it('become a new version with each change, and keep the old ones', async () => {
+    const scorer = await newScorer();
+    const changed = await editor.patch(pathOf(scorer), { definition: { checks: [{ type: 'equals' }] } });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.get('etag')).toBe('"2"');
+    expect(changed.body).toMatchObject({ scorer_version: 2, definition: { checks: [{ type: 'equals' }] } });
+    expect(changed.body.definition.source).toBeUndefined();
+    expect(changed.body.version_id).not.toBe(scorer.version_id);
+
+    const versions = await editor.get(`${pathOf(scorer)}/versions`);
+    expect(versions.body.items.map((one: any) => one.scorer_version)).toEqual([2, 1]);
+    expect(versions.body.page.total).toBe(2);
+    const first = await editor.get(`${pathOf(scorer)}/versions/1`);
+    expect(first.body).toMatchObject({ scorer_version: 1, version_id: scorer.version_id, definition: SCRIPT });
+    expect((await editor.get(`${pathOf(scorer)}/versions/3`)).status).toBe(404);
+    expect((await editor.get(`${pathOf(scorer)}/versions/x`)).status).toBe(404);
+  });
+
+  it('stay the version they are where a change changes nothing', async () => {
+    const scorer = await newScorer({ tags: ['a'], metadata: { a: 1 } });
+    const same = await editor.patch(pathOf(scorer), {
+      name: scorer.name,
+      definition: { source: SCRIPT.source, language: SCRIPT.language },
+      metadata: { a: 1 },
+      tags: ['a'],
+      scorer_kind: 'code',
+    });
+    expect(same.status).toBe(200);
+    expect(same.body).toMatchObject({ scorer_version: 1, version_id: scorer.version_id });
+  });
+
+  it('refuse an edit that is based on an older version', async () => {
+    const scorer = await newScorer();
+    await editor.patch(pathOf(scorer), { description: 'first' }, { 'if-match': '"1"' });
+    const stale = await editor.patch(pathOf(scorer), { description: 'second' }, { 'if-match': '"1"' });
+    expect(stale.status).toBe(412);
+    expect(stale.body.code).toBe('precondition_failed');
+    expect((await editor.get(pathOf(scorer))).body).toMatchObject({ description: 'first', scorer_version: 2 });
+    expect((await editor.patch(pathOf(scorer), { description: 'x' }, { 'if-match': '*' })).status).toBe(200);
+  });
+
+  it('are edited by one of two at a time, so that no change is lost unseen', async () => {
+    const scorer = await newScorer();
+    const edits = await Promise.all(
+      ['one', 'two', 'three', 'four'].map((description) =>
+        editor.patch(pathOf(scorer), { description }, { 'if-match': '"1"' }),
+      ),
+    );
+    expect(edits.map((edit) => edit.status).sort()).toEqual([200, 412, 412, 412]);
+  });
+
+  it('never change their kind', async () => {
+    const scorer = await newScorer();
+    const changed = await editor.patch(pathOf(scorer), { scorer_kind: 'human' });
+    expect(changed.status).toBe(422);
+    expect(changed.body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/scorer_kind' }] });
+  });
+
+  it('cannot be moved to another workspace', async () => {
+    const scorer = await newScorer();
+    const other = await organization.newWorkspace();
+    expect((await editor.patch(pathOf(scorer), { workspace_id: other })).status).toBe(422);
+    expect((await create({ workspace_id: other, name: 'other' })).status).toBe(400);
+  });
+
+  it.each([
+    ['scorer_kind', { scorer_kind: 'robot' }],
+    ['grain', { grain: 'span' }],
+  ])('are refused with an unknown %s as a value (422), not as a form', async (member, members) => {
+    const answer = await create(members);
+    expect(answer.status).toBe(422);
+    expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: `/${member}` }] });
+    expect((await editor.get(`/eval/v1/scorers?${member}=robot`)).status).toBe(422);
+  });
+
+  it.each<[string, object, string]>([
+    ['code', {}, '/definition'],
+    ['code', { language: 'javascript', source: 'function score( {' }, '/definition/source'],
+    ['code', { language: 'python', source: 'x' }, '/definition/language'],
+    ['code', { checks: [{ type: 'equals' }, { type: 'sorcery' }] }, '/definition/checks/1/type'],
+    ['llm_judge', { output: { type: 'boolean' } }, '/definition/prompt'],
+    ['llm_judge', { ...JUDGE, backend: 'oracle' }, '/definition/backend'],
+    ['llm_judge', { ...JUDGE, output: { type: 'numeric', min: 2, max: 1 } }, '/definition/output/max'],
+    [
+      'llm_judge',
+      { ...JUDGE, output: { type: 'choice', choices: [{ value: 'a', score: 1 }, { value: 'a' }] } },
+      '/definition/output/choices/1/score',
+    ],
+    ['llm_judge', { ...JUDGE, samples: 0 }, '/definition/samples'],
+    ['llm_judge', { ...JUDGE, temperature: 'hot' }, '/definition/temperature'],
+    ['llm_judge', { backend: 'classifier', output: { type: 'boolean' } }, '/definition/output/type'],
+    ['human', { output: { type: 'boolean' } }, '/definition/rubric'],
+    ['human', { ...HUMAN, min_annotations: 0.5 }, '/definition/min_annotations'],
+    [
+      'human',
+      { rubric: 'x', output: { type: 'questions', questions: [{ key: 'a', question: 'b', output: {} }] } },
+      '/definition/output/questions/0/output/type',
+    ],
+  ])('of kind %s are refused with the definition %j', async (scorer_kind, definition, pointer) => {
+    const answer = await create({ scorer_kind, definition });
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('invalid_request');
+    expect(answer.body.errors.map((one: any) => one.pointer)).toContain(pointer);
+  });
+
+  it('are refused a bad definition also when they are edited', async () => {
+    const scorer = await newScorer();
+    const answer = await editor.patch(pathOf(scorer), { definition: { checks: [] } });
+    expect(answer.status).toBe(400);
+    expect((await editor.get(pathOf(scorer))).body.scorer_version).toBe(1);
+  });
+
+  it('take definitions of every kind that scores', async () => {
+    const questions = [{ key: 'polite', question: 'Polite?', output: { type: 'boolean' } }];
+    const choices = [
+      { value: 'good', score: 1, description: 'All is there.' },
+      { value: 'bad', score: 0 },
+    ];
+    const created = await Promise.all([
+      create({ name: '1', scorer_kind: 'llm_judge', definition: JUDGE }),
+      create({
+        name: '2',
+        scorer_kind: 'llm_judge',
+        definition: { backend: 'classifier', model: 'm', output: { type: 'choice', choices } },
+      }),
+      create({
+        name: '3',
+        scorer_kind: 'llm_judge',
+        definition: { ...JUDGE, output: { type: 'questions', questions }, reasoning: true, samples: 3, temperature: 0.5 },
+      }),
+      create({ name: '4', scorer_kind: 'human', definition: { ...HUMAN, min_annotations: 2 } }),
+    ]);
+    expect(created.map((one) => one.status)).toEqual([201, 201, 201, 201]);
+  });
+
+  it('are listed newest first, by kind, grain, tag and words', async () => {
+    const exact = await newScorer({ name: 'exact match', tags: ['text'] });
+    const judge = await newScorer({
+      name: 'politeness',
+      description: 'asks a judge',
+      scorer_kind: 'llm_judge',
+      definition: JUDGE,
+      grain: 'session',
+    });
+    const ids = async (query: string) =>
+      (await editor.get(`/eval/v1/scorers${query}`)).body.items.map((one: any) => one.scorer_id);
+    expect(await ids('')).toEqual([judge.scorer_id, exact.scorer_id]);
+    expect(await ids('?sort=name')).toEqual([exact.scorer_id, judge.scorer_id]);
+    expect(await ids('?scorer_kind=llm_judge')).toEqual([judge.scorer_id]);
+    expect(await ids('?grain=trace')).toEqual([exact.scorer_id]);
+    expect(await ids('?tag=text')).toEqual([exact.scorer_id]);
+    expect(await ids('?q=judg')).toEqual([judge.scorer_id]);
+    expect((await editor.get('/eval/v1/scorers?kind=code')).status).toBe(400);
+  });
+
+  it('are archived once and for all: readable, left out of lists, and not to be changed', async () => {
+    const scorer = await newScorer();
+    const archived = await evaluator.post(`${pathOf(scorer)}/archive`);
+    expect(archived.status).toBe(200);
+    expect(archived.body.archived_at).not.toBeNull();
+    expect((await evaluator.post(`${pathOf(scorer)}/archive`)).body).toEqual(archived.body);
+    expect((await editor.get(pathOf(scorer))).status).toBe(200);
+    expect((await editor.get('/eval/v1/scorers')).body.items).toEqual([]);
+    expect((await editor.get('/eval/v1/scorers?include_archived=true')).body.items).toHaveLength(1);
+    expect((await editor.patch(pathOf(scorer), { name: 'x' })).status).toBe(409);
+  });
+
+  it('are read by viewers, changed by editors and archived by evaluators', async () => {
+    const scorer = await newScorer();
+    const viewer = await organization.as('viewer');
+    expect((await viewer.get(pathOf(scorer))).status).toBe(200);
+    expect((await create({ name: 'x' }, viewer)).status).toBe(403);
+    expect((await viewer.patch(pathOf(scorer), { name: 'x' })).status).toBe(403);
+    const refused = await editor.post(`${pathOf(scorer)}/archive`);
+    expect(refused.status).toBe(403);
+    expect(refused.body.code).toBe('access_denied');
+  });
+
+  it('are not there for another organization, nor in another workspace', async () => {
+    const scorer = await newScorer();
+    const stranger = await (await newOrganization(app)).as('owner');
+    for (const path of ['', '/versions', '/versions/1']) {
+      expect((await stranger.get(pathOf(scorer) + path)).status).toBe(404);
+    }
+    expect((await stranger.patch(pathOf(scorer), { name: 'x' })).status).toBe(404);
+    expect((await stranger.post(`${pathOf(scorer)}/archive`)).status).toBe(404);
+    const elsewhere = (await organization.member('owner')).in(await organization.newWorkspace());
+    expect((await elsewhere.get(pathOf(scorer))).status).toBe(404);
+    expect((await elsewhere.get('/eval/v1/scorers')).body.items).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '#platform/ids';
+import { type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
+
+export const newTraceId = (): string => randomBytes(16).toString('hex');
+
+export interface TraceOptions {
+  traceId?: string;
+  sessionId?: string;
+  /** Milliseconds since 1970. */
+  startedAt?: number;
+  input?: unknown;
+  output?: unknown;
+  spans?: number;
+}
+
+/** A script that scores 1 where the output is what was expected. */
+export const EXACT = {
+  language: 'javascript',
+  source: 'function score({ output, expected }) { return output === expected; }',
+};
+
+/** A workspace in which scoring is tried out, over HTTP alone. */
+export class ScoringFixture {
+  private constructor(
+    readonly organization: TestOrganization,
+    readonly evaluator: ApiClient,
+  ) {}
+
+  static async create(app: TestApp): Promise<ScoringFixture> {
+    const organization = await newOrganization(app);
+    return new ScoringFixture(organization, await organization.as('evaluator'));
+  }
+
+  get workspaceId(): string {
+    return this.organization.workspaceId;
+  }
+
+  async scorer(members: object = {}): Promise<any> {
+    return this.made('/eval/v1/scorers', {
+      workspace_id: this.workspaceId,
+      name: newId('scr'),
+      scorer_kind: 'code',
+      definition: EXACT,
+      ...members,
+    });
+  }
+
+  async experiment(members: object = {}): Promise<any> {
+    return this.made('/eval/v1/experiments', { workspace_id: this.workspaceId, name: 'eval', ...members });
+  }
+
+  /** A result of an experiment, with a trace of its own unless it is given another. */
+  async result(experiment: { experiment_id: string }, members: object = {}): Promise<any> {
+    return this.made(`/eval/v1/experiments/${experiment.experiment_id}/results`, {
+      workspace_id: this.workspaceId,
+      case_id: newId('item'),
+      trace_id: newTraceId(),
+      ...members,
+    });
+  }
+
+  /** Results, each with a trace of its own. */
+  async results(experiment: { experiment_id: string }, items: object[]): Promise<any[]> {
+    const answer = await this.evaluator.post(
+      `/eval/v1/experiments/${experiment.experiment_id}/results/bulk`,
+      {
+        workspace_id: this.workspaceId,
+        items: items.map((item) => ({ case_id: newId('item'), trace_id: newTraceId(), ...item })),
+      },
+    );
+    return answer.body.items.map((item: any) => item.result);
+  }
+
+  /** Sends a trace as an exporter would. @returns its id. */
+  async trace(options: TraceOptions = {}): Promise<string> {
+    const { traceId = newTraceId(), startedAt = Date.now(), sessionId, spans = 1 } = options;
+    const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
+    const attributes = [
+      attribute('session.id', sessionId),
+      attribute('input.value', text(options.input)),
+      attribute('output.value', text(options.output)),
+    ].flat();
+    const root = {
+      traceId,
+      spanId: randomBytes(8).toString('hex'),
+      name: 'root',
+      startTimeUnixNano: nanos(startedAt),
+      endTimeUnixNano: nanos(startedAt + 100),
+      attributes,
+    };
+    const others = Array.from({ length: spans - 1 }, (_, index) => ({
+      ...root,
+      spanId: randomBytes(8).toString('hex'),
+      parentSpanId: root.spanId,
+      name: `step ${index + 1}`,
+      startTimeUnixNano: nanos(startedAt + 1 + index),
+      attributes: [],
+    }));
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [root, ...others] }] }] };
+    const answer = await this.evaluator.post('/telemetry/v1/traces', body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return traceId;
+  }
+
+  score(scorer: { scorer_id: string }, body: unknown, caller = this.evaluator) {
+    return caller.post(`/eval/v1/scorers/${scorer.scorer_id}/score`, body);
+  }
+
+  async run(id: string): Promise<any> {
+    return (await this.evaluator.get(`/eval/v1/score-runs/${id}`)).body;
+  }
+
+  /** Waits until a run has ended. */
+  async finished(id: string): Promise<any> {
+    for (;;) {
+      const run = await this.run(id);
+      if (run.run_status === 'succeeded' || run.run_status === 'failed') return run;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async resultsOf(runId: string): Promise<any[]> {
+    return (await this.evaluator.get(`/eval/v1/score-runs/${runId}/results?limit=500`)).body.items;
+  }
+
+  private async made(path: string, body: object): Promise<any> {
+    const answer = await this.evaluator.post(path, body);
+    if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+}
+
+const text = (value: unknown): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
+
+const attribute = (key: string, value: string | undefined) =>
+  value === undefined ? [] : [{ key, value: { stringValue: value } }];

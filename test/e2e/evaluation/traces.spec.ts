@@ -1,0 +1,267 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { newSpan, newTraceId, RawExporter, type TestSpan } from '../telemetry/otlp.harness';
+
+describe('experiment traces', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let client: ApiClient;
+  let exporter: RawExporter;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
+    organization = await newOrganization(app);
+    client = await organization.as('editor');
+    exporter = new RawExporter(app.url, await organization.token('editor'), organization.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  async function newExperiment(): Promise<string> {
+    const { body } = await client.post('/eval/v1/experiments', {
+      workspace_id: organization.workspaceId,
+      name: 'traced',
+    });
+    return body.experiment_id;
+  }
+
+  async function addResults(
+    experiment: string,
+    traceIds: (string | null)[],
+    prefix = 'case',
+  ): Promise<any[]> {
+    const results: any[] = [];
+    for (let start = 0; start < traceIds.length; start += 100) {
+      const { status, body } = await client.post(`/eval/v1/experiments/${experiment}/results/bulk`, {
+        workspace_id: organization.workspaceId,
+        items: traceIds
+          .slice(start, start + 100)
+          .map((trace_id, i) => ({ case_id: `${prefix}-${start + i}`, trace_id })),
+      });
+      expect(status).toBe(207);
+      results.push(...body.items.map((item: any) => item.result));
+    }
+    return results;
+  }
+
+  async function send(...spans: Partial<TestSpan>[]): Promise<string[]> {
+    const sent = spans.map(newSpan);
+    expect((await exporter.protobuf(sent)).status).toBe(200);
+    return sent.map(({ traceId }) => traceId);
+  }
+
+  const pathOf = (experiment: string, rest = ''): string =>
+    `/eval/v1/experiments/${experiment}/traces${rest}`;
+
+  describe('the list', () => {
+    it('shows each trace with its figures and the result that names it, newest result first', async () => {
+      const experiment = await newExperiment();
+      const ids = await send(
+        { name: 'first', attributes: { 'session.id': 'ses_1', 'gen_ai.usage.output_tokens': 9 } },
+        { name: 'second', isError: true },
+      );
+      const [first, second] = await addResults(experiment, [ids[0]!, null, ids[1]!].slice(0, 3));
+      const { body } = await client.get(pathOf(experiment));
+      expect(body.page).toEqual({ limit: 50, offset: 0, total: 2, next_cursor: null });
+      expect(body.items.map((item: any) => item.root_name)).toEqual(['second', 'first']);
+      expect(body.items[1]).toEqual({
+        trace_id: ids[0],
+        root_name: 'first',
+        started_at: '2026-11-20T00:00:00.000Z',
+        duration_ms: 5,
+        span_count: 1,
+        error_count: 0,
+        input_tokens: null,
+        output_tokens: 9,
+        cost_usd: null,
+        models: [],
+        session_id: 'ses_1',
+        result_id: first.result_id,
+        case_id: 'case-0',
+        service_name: 'shop',
+      });
+      expect(second.trace_id).toBeNull();
+      const oldestFirst = await client.get(pathOf(experiment, '?sort=created_at'));
+      expect(oldestFirst.body.items.map((item: any) => item.root_name)).toEqual(['first', 'second']);
+    });
+
+    it('shows a trace once, with the newest of the results that name it', async () => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      await addResults(experiment, [id!]);
+      const [newer] = await addResults(experiment, [id!], 'again');
+      const { body } = await client.get(pathOf(experiment));
+      expect(body.page.total).toBe(1);
+      expect(body.items).toEqual([expect.objectContaining({ trace_id: id, result_id: newer.result_id })]);
+    });
+
+    it('leaves out traces that have not arrived, and counts exactly those that have', async () => {
+      const experiment = await newExperiment();
+      const absent = newTraceId();
+      const [present] = await send({});
+      await addResults(experiment, [absent, present!]);
+      const before = (await client.get(pathOf(experiment))).body;
+      expect([before.page.total, before.items.length]).toEqual([1, 1]);
+      await send({ traceId: absent });
+      const after = (await client.get(pathOf(experiment))).body;
+      expect([after.page.total, after.items.length]).toEqual([2, 2]);
+    });
+
+    it('has no traces of other experiments, nor any that no result names', async () => {
+      const [experiment, other] = [await newExperiment(), await newExperiment()];
+      const [theirs] = await send({}, {});
+      await addResults(other, [theirs!]);
+      expect((await client.get(pathOf(experiment))).body).toMatchObject({ items: [], page: { total: 0 } });
+    });
+
+    it('pages through hundreds of traces, most of them absent, without gaps or repeats', async () => {
+      const experiment = await newExperiment();
+      const all = Array.from({ length: 350 }, newTraceId);
+      // the middle has none at all: a page must go on beyond what it reads at once
+      const present = all.filter((_, i) => i % 7 === 0 && (i < 60 || i > 280));
+      await send(...present.map((traceId) => ({ traceId })));
+      await addResults(experiment, all);
+      const newestFirst = [...present].reverse();
+      const seen: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const { body }: { body: any } = await client.get(
+          pathOf(experiment, `?limit=4${cursor && `&cursor=${cursor}`}`),
+        );
+        expect(body.page).toMatchObject({ limit: 4, total: present.length });
+        seen.push(...body.items.map((item: any) => item.trace_id));
+        cursor = body.page.next_cursor;
+      }
+      expect(seen).toEqual(newestFirst);
+      const { body } = await client.get(pathOf(experiment, '?offset=8&limit=5'));
+      expect(body.items.map((item: any) => item.trace_id)).toEqual(newestFirst.slice(8, 13));
+      const none = (await client.get(pathOf(experiment, '?limit=0'))).body;
+      expect([none.items, none.page.total]).toEqual([[], present.length]);
+    });
+
+    it('refuses what it does not know', async () => {
+      const experiment = await newExperiment();
+      for (const query of [
+        '?sort=name',
+        '?cursor=nonsense',
+        '?limit=501',
+        '?session_id=x',
+        '?cursor=a&offset=1',
+      ]) {
+        const { status, body } = await client.get(pathOf(experiment, query));
+        expect([status, body.code]).toEqual([400, 'invalid_query']);
+      }
+      const { status } = await client.get(pathOf('exp_00000000000000000000000000'));
+      expect(status).toBe(404);
+    });
+  });
+
+  describe('one trace and its spans', () => {
+    const ROUTES = ['', '/spans'];
+
+    it('answer for a trace that no result names yet, for whoever waits for it, and go on when one does', async () => {
+      const experiment = await newExperiment();
+      const id = newTraceId();
+      for (const route of ROUTES) {
+        expect((await client.get(pathOf(experiment, `/${id}${route}`))).status).toBe(404);
+      }
+      await send({ traceId: id });
+      for (const route of ROUTES) {
+        expect((await client.get(pathOf(experiment, `/${id}${route}`))).status).toBe(200);
+      }
+      expect((await client.get(pathOf(experiment, `/${id}`))).body).toMatchObject({
+        result_id: null,
+        case_id: null,
+      });
+      const [result] = await addResults(experiment, [id]);
+      expect((await client.get(pathOf(experiment, `/${id}`))).body).toMatchObject({
+        result_id: result.result_id,
+        case_id: 'case-0',
+      });
+      expect((await client.get(pathOf(experiment, `/${id}/spans`))).body.page.total).toBe(1);
+    });
+
+    it('do not answer for a trace that only another experiment names', async () => {
+      const [experiment, other] = [await newExperiment(), await newExperiment()];
+      const [id] = await send({});
+      await addResults(other, [id!]);
+      for (const route of ROUTES) {
+        const { status, body } = await client.get(pathOf(experiment, `/${id}${route}`));
+        expect([status, body.code]).toEqual([404, 'not_found']);
+        expect((await client.get(pathOf(other, `/${id}${route}`))).status).toBe(200);
+      }
+      const [own] = await addResults(experiment, [id!]);
+      expect((await client.get(pathOf(experiment, `/${id}`))).body.result_id).toBe(own.result_id);
+    });
+
+    it('answer 404 for ids that cannot be, and for an experiment that is not there', async () => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      const ids = ['nonsense', '0'.repeat(32), id!.toUpperCase(), `${id}00`, newTraceId()];
+      for (const route of ROUTES) {
+        for (const wrong of ids) {
+          expect((await client.get(pathOf(experiment, `/${wrong}${route}`))).status).toBe(404);
+        }
+        expect((await client.get(pathOf('exp_00000000000000000000000000', `/${id}${route}`))).status).toBe(
+          404,
+        );
+      }
+    });
+
+    it('are for readers, and not for those who may only send', async () => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      const [viewer, runtime] = [await organization.as('viewer'), await organization.as('runtime')];
+      for (const path of [
+        pathOf(experiment),
+        ...ROUTES.map((route) => pathOf(experiment, `/${id}${route}`)),
+      ]) {
+        expect([(await viewer.get(path)).status, (await runtime.get(path)).status]).toEqual([200, 403]);
+      }
+    });
+
+    it('are not seen from another workspace', async () => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      await addResults(experiment, [id!]);
+      const elsewhere = client.in(await organization.newWorkspace());
+      for (const path of [
+        pathOf(experiment),
+        ...ROUTES.map((route) => pathOf(experiment, `/${id}${route}`)),
+      ]) {
+        expect((await elsewhere.get(path)).status).toBe(404);
+      }
+    });
+  });
+
+  it('are told to be unreadable, and to be asked for again, when the store does not answer in time', async () => {
+    const experiment = await newExperiment();
+    const [id] = await send({});
+    await addResults(experiment, [id!]);
+    const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
+    const database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE traces');
+    const answers = await Promise.all(paths.map((path) => client.get(path)));
+    await database.query('ROLLBACK');
+    await database.end();
+    for (const { status, body, headers } of answers) {
+      expect([status, body.code]).toEqual([503, 'service_unavailable']);
+      expect(headers.get('retry-after')).toMatch(/^\d+$/);
+    }
+    // and are readable again
+    let status = 0;
+    for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
+      ({ status } = await client.get(paths[0]!));
+      if (status !== 200) await delay(100);
+    }
+    expect(status).toBe(200);
+  });
+});

@@ -1,0 +1,399 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+
+describe('every request', () => {
+  let app: TestApp;
+  let editor: ApiClient;
+  let workspaceId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { BODY_LIMIT_BYTES: '200000' } });
+    const organization = await newOrganization(app);
+    workspaceId = organization.workspaceId;
+    editor = await organization.as('editor');
+  });
+  afterAll(() => app.close());
+
+  /** Sends bytes as they are, for what no client library would send. @returns all that the service answered. */
+  async function raw(request: string): Promise<string> {
+    const { hostname, port } = new URL(app.url);
+    const socket = net.connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+    socket.on('error', () => undefined);
+    socket.write(request);
+    await once(socket, 'close');
+    return answer;
+  }
+
+  const create = (body: unknown, headers?: Record<string, string>) =>
+    editor.post('/eval/v1/datasets', body, headers);
+  const dataset = (name: string) => ({ workspace_id: workspaceId, name });
+
+  it('that no route answers gets a problem, and so does one by another method, with Allow', async () => {
+    const unknown = await editor.get('/eval/v1/nothing');
+    expect(unknown.status).toBe(404);
+    expect(unknown.headers.get('content-type')).toBe('application/problem+json');
+    expect(unknown.body).toMatchObject({ code: 'not_found', status: 404, title: 'Not found' });
+    const method = await editor.delete('/eval/v1/datasets');
+    expect(method.status).toBe(405);
+    expect(method.body.code).toBe('method_not_allowed');
+    expect(method.headers.get('allow')).toBe('GET, HEAD, POST');
+  });
+
+  it('that Node cannot parse is answered with a problem, never with HTML and never with nothing', async () => {
+    expect(await raw('NONSENSE\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/,
+    );
+    const oversized = await raw(
+      `GET /eval/v1/datasets HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
+    );
+    expect(oversized).toMatch(/^HTTP\/1.1 431 [^]*application\/problem\+json/);
+    const path = await editor.get('/eval/v1/datasets/%E0%A4%A');
+    expect(path.status).toBe(400);
+    expect(path.body.code).toBe('invalid_request');
+    const expectation = await raw(
+      'POST /eval/v1/datasets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n',
+    );
+    expect(expectation).toMatch(/^HTTP\/1.1 417 [^]*problem\+json/);
+  });
+
+  it('has a request id, its own where it is fit to be repeated, and a trace id', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const given = await editor.get('/eval/v1/nothing', {
+      'x-request-id': 'my-request.1',
+      traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+    });
+    expect(given.headers.get('x-request-id')).toBe('my-request.1');
+    expect(given.body.trace_id).toBe(traceId);
+    const unfit = await editor.get('/eval/v1/nothing', {
+      'x-request-id': 'a b"c',
+      traceparent: '00-zz-zz-01',
+    });
+    expect(unfit.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(unfit.body.trace_id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('is authenticated before its body is looked at', async () => {
+    const { status, body } = await app.api().post('/eval/v1/datasets', '{not json');
+    expect([status, body.code]).toEqual([401, 'token_missing']);
+  });
+
+  describe('with a body', () => {
+    const cases: [string, string | Buffer, RegExp][] = [
+      ['that is not JSON', '{"name": ', /JSON/],
+      ['that is empty', '', /./],
+      ['that is no object', '[]', /object/],
+      ['nested 10,000 deep', `{"metadata":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /64/],
+      ['with a NUL character', '{"name":"a\\u0000b"}', /NUL/],
+      ['with a lone surrogate', '{"name":"\\ud800"}', /surrogate/],
+      ['that is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+      ['with a number no double can hold', '{"metadata":{"n":1e999}}', /number/i],
+      ['with an integer a double would change', '{"metadata":{"n":9007199254740993}}', /number|integer/i],
+    ];
+    it.each(cases)('%s is 400 and nothing is stored', async (_, body, detail) => {
+      const before = (await editor.get('/eval/v1/datasets?limit=0')).body.page.total as number;
+      const answer = await create(body);
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+      expect(answer.body.detail).toMatch(detail);
+      expect((await editor.get('/eval/v1/datasets?limit=0')).body.page.total).toBe(before);
+    });
+
+    it('of another media type or encoding is 415', async () => {
+      const media = await create('name=x', { 'content-type': 'application/x-www-form-urlencoded' });
+      expect([media.status, media.body.code]).toEqual([415, 'unsupported_media_type']);
+      const encoding = await create('{}', { 'content-encoding': 'br' });
+      expect([encoding.status, encoding.body.code]).toEqual([415, 'unsupported_content_encoding']);
+      expect(encoding.headers.get('accept-encoding')).toBe('identity');
+      const charset = await create('{}', { 'content-type': 'application/json; charset=latin1' });
+      expect(charset.status).toBe(415);
+    });
+
+    it('over the limit is 413, announced or not, and the answer can be read', async () => {
+      const large = JSON.stringify({ ...dataset('large'), description: 'x'.repeat(300_000) });
+      const announced = await create(large);
+      expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
+      const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`;
+      const { hostname } = new URL(app.url);
+      const token = await (await newOrganization(app)).serviceAccount('owner');
+      const chunked = await raw(
+        `POST /registry/v1/workspaces HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token.key}\r\n` +
+          `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.repeat(4)}0\r\n\r\n`,
+      );
+      expect(chunked).toMatch(/^HTTP\/1.1 413 [^]*payload_too_large/);
+    });
+
+    it('keeps __proto__ and constructor as data, and pollutes nothing', async () => {
+      const metadata = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
+      const made = await create(`{"workspace_id":"${workspaceId}","name":"proto","metadata":${metadata}}`);
+      expect(made.status).toBe(201);
+      const text = await (
+        await fetch(`${app.url}${made.headers.get('location')}`, { headers: await headersOf(editor) })
+      ).text();
+      expect(text).toContain(`"metadata":${metadata}`);
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    });
+
+    it('gives free-form members back as they came, in their order', async () => {
+      const metadata = '{"b":1,"1":{"z":null,"0":[]},"a":"é\\n","n":0.1}';
+      const made = await create(`{"workspace_id":"${workspaceId}","name":"order","metadata":${metadata}}`);
+      const answer = await fetch(`${app.url}${made.headers.get('location')}`, {
+        headers: await headersOf(editor),
+      });
+      expect(await answer.text()).toContain(`"metadata":${metadata}`);
+    });
+
+    it('tells every fault with a pointer into it', async () => {
+      const { status, body } = await create({ workspace_id: 3, name: '', tags: ['a', ''] });
+      expect(status).toBe(400);
+      const pointers = (body.errors as { pointer: string }[]).map((one) => one.pointer);
+      expect(pointers).toEqual(expect.arrayContaining(['/workspace_id', '/name', '/tags']));
+    });
+
+    it('that stops arriving is given up with 408', async () => {
+      const answer = await raw(
+        `POST /eval/v1/datasets HTTP/1.1\r\nHost: x\r\n${await rawHeaders(editor)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 408 [^]*request_timeout/);
+    }, 30_000);
+  });
+
+  describe('for a list', () => {
+    beforeAll(async () => {
+      for (let i = 0; i < 7; i++) await create(dataset(`page ${i}`));
+    });
+
+    it('pages by cursor: every item once, newest first, also while others are added', async () => {
+      const names: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+        const { body } = await editor.get(`/eval/v1/datasets?q=page&limit=3${query}`);
+        names.push(...(body.items as { name: string }[]).map((one) => one.name));
+        expect(body.page).toMatchObject({ limit: 3, offset: 0 });
+        cursor = body.page.next_cursor as string | null;
+        if (names.length === 3) await create(dataset('page added meanwhile'));
+      } while (cursor !== null);
+      expect(names).toEqual(['page 6', 'page 5', 'page 4', 'page 3', 'page 2', 'page 1', 'page 0']);
+    });
+
+    it('pages by offset, counts, and sorts by what it says', async () => {
+      const first = await editor.get('/eval/v1/datasets?q=page&limit=2&offset=1&sort=name');
+      expect((first.body.items as { name: string }[]).map((one) => one.name)).toEqual(['page 1', 'page 2']);
+      expect(first.body.page).toMatchObject({ limit: 2, offset: 1, total: 8 });
+      const next = await editor.get(
+        `/eval/v1/datasets?q=page&limit=2&sort=name&cursor=${first.body.page.next_cursor}`,
+      );
+      expect((next.body.items as { name: string }[]).map((one) => one.name)).toEqual(['page 3', 'page 4']);
+      const none = await editor.get('/eval/v1/datasets?limit=0');
+      expect(none.body.items).toEqual([]);
+      expect(none.body.page.total).toBeGreaterThanOrEqual(8);
+      const updated = await editor.get('/eval/v1/datasets?q=page&sort=-updated_at&limit=4');
+      const more = await editor.get(
+        `/eval/v1/datasets?q=page&sort=-updated_at&limit=50&cursor=${updated.body.page.next_cursor}`,
+      );
+      expect(updated.body.items.length + more.body.items.length).toBe(8);
+    });
+
+    it.each([
+      ['a misspelt filter', 'tga=x'],
+      ['limit=501', 'limit=501'],
+      ['limit=-1', 'limit=-1'],
+      ['limit=ten', 'limit=ten'],
+      ['offset=-1', 'offset=-1'],
+      ['a cursor with an offset', 'cursor=WyItY3JlYXRlZF9hdCIsbnVsbCwiZHNfMSJd&offset=1'],
+      ['a cursor of its own making', 'cursor=bm9uc2Vuc2U'],
+      ['a cursor of another sort', 'cursor=WyItY3JlYXRlZF9hdCIsbnVsbCwiZHNfMSJd&sort=name'],
+      ['an unknown sort', 'sort=size'],
+      ['a parameter given twice', 'q=a&q=b'],
+      ['include_archived=yes', 'include_archived=yes'],
+    ])('%s is 400 invalid_query', async (_, query) => {
+      const { status, body } = await editor.get(`/eval/v1/datasets?${query}`);
+      expect([status, body.code]).toEqual([400, 'invalid_query']);
+    });
+
+    it('an unknown value of an enumerated filter is 422', async () => {
+      const { status, body } = await editor.get('/eval/v1/experiments?experiment_status=finished');
+      expect([status, body.code]).toEqual([422, 'validation_failed']);
+      expect(body.errors[0].parameter).toBe('experiment_status');
+    });
+  });
+
+  describe('with a condition', () => {
+    it('reads an unchanged resource as 304, and refuses a stale edit with 412', async () => {
+      const made = await create(dataset('conditional'));
+      const path = made.headers.get('location')!;
+      const etag = made.headers.get('etag')!;
+      expect(etag).toBe('"1"');
+      expect((await editor.get(path, { 'if-none-match': etag })).status).toBe(304);
+      expect((await editor.patch(path, { description: 'x' }, { 'if-match': etag })).headers.get('etag')).toBe(
+        '"2"',
+      );
+      const stale = await editor.patch(path, { description: 'y' }, { 'if-match': etag });
+      expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+      expect((await editor.get(path)).body.description).toBe('x');
+      expect((await editor.patch(path, { description: 'z' }, { 'if-match': '*' })).status).toBe(200);
+      expect((await editor.get(path, { 'if-none-match': etag })).status).toBe(200);
+    });
+  });
+
+  describe('with an Idempotency-Key', () => {
+    it('is done once, however often it is sent, and answers what the first did', async () => {
+      const headers = { 'idempotency-key': 'once' };
+      const first = await create(dataset('once'), headers);
+      const second = await create(dataset('once'), headers);
+      expect(first.status).toBe(201);
+      expect(second.status).toBe(201);
+      expect(second.body).toEqual(first.body);
+      expect(second.headers.get('location')).toBe(first.headers.get('location'));
+      expect(second.headers.get('idempotency-replayed')).toBe('true');
+      expect(first.headers.get('idempotency-replayed')).toBeNull();
+    });
+
+    it('is 422 with another body, and 400 with a key that cannot be one', async () => {
+      await create(dataset('key'), { 'idempotency-key': 'key' });
+      const other = await create(dataset('another'), { 'idempotency-key': 'key' });
+      expect([other.status, other.body.code]).toEqual([422, 'validation_failed']);
+      const long = await create(dataset('long'), { 'idempotency-key': 'k'.repeat(256) });
+      expect([long.status, long.body.code]).toEqual([400, 'invalid_request']);
+    });
+
+    it('is tried again after an answer that was no success', async () => {
+      const headers = { 'idempotency-key': 'again' };
+      await create(dataset('taken'));
+      expect((await create(dataset('taken'), headers)).status).toBe(409);
+      const { body } = await editor.get('/eval/v1/datasets?q=taken');
+      const evaluator = await (await newOrganization(app)).as('evaluator');
+      expect((await evaluator.get('/eval/v1/datasets')).body.items).toEqual([]);
+      await editor.patch(`/eval/v1/datasets/${body.items[0].dataset_id}`, { name: 'freed' });
+      expect((await create(dataset('taken'), headers)).status).toBe(201);
+    });
+
+    it('sent many times at once is done once', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => create(dataset('at once'), { 'idempotency-key': 'at-once' })),
+      );
+      expect(answers.filter((one) => one.status === 201).length).toBeGreaterThanOrEqual(1);
+      expect(answers.every((one) => one.status === 201 || one.status === 409)).toBe(true);
+      expect(
+        (await editor.get('/eval/v1/datasets?q=once')).body.items.filter(
+          (one: any) => one.name === 'at once',
+        ),
+      ).toHaveLength(1);
+    });
+
+    it('is kept apart from that of another principal', async () => {
+      const other = await newOrganization(app);
+      const theirs = await other.as('editor');
+      await create(dataset('mine'), { 'idempotency-key': 'shared' });
+      const answer = await theirs.post(
+        '/eval/v1/datasets',
+        { workspace_id: other.workspaceId, name: 'theirs' },
+        { 'idempotency-key': 'shared' },
+      );
+      expect(answer.status).toBe(201);
+      expect(answer.body.name).toBe('theirs');
+    });
+  });
+
+  describe('for its workspace', () => {
+    it('needs the header', async () => {
+      const organization = await newOrganization(app);
+      const { status, body } = await (await organization.member('viewer')).get('/eval/v1/datasets');
+      expect([status, body.code]).toEqual([400, 'invalid_request']);
+      expect(body.errors[0].parameter).toBe('X-Service-Workspace-Id');
+    });
+
+    it('is 409 for one that is unknown or another organization’s', async () => {
+      const organization = await newOrganization(app);
+      const other = await newOrganization(app);
+      const viewer = await organization.member('viewer');
+      for (const id of ['wsp_01h2xceg4aff79wfxjpjkv79e5', other.workspaceId, 'nonsense']) {
+        const { status, body } = await viewer.in(id).get('/eval/v1/datasets');
+        expect([status, body.code]).toEqual([409, 'conflict']);
+      }
+    });
+
+    it('is 403 for one that the caller cannot reach, or without the role', async () => {
+      const organization = await newOrganization(app);
+      const second = await organization.newWorkspace();
+      const bound = app.api(
+        await organization.tokenOf('usr_bound', {
+          roles: ['viewer'],
+          workspace_ids: [organization.workspaceId],
+        }),
+      );
+      expect((await bound.in(organization.workspaceId).get('/eval/v1/datasets')).status).toBe(200);
+      const unreachable = await bound.in(second).get('/eval/v1/datasets');
+      expect([unreachable.status, unreachable.body.code]).toEqual([403, 'access_denied']);
+      const viewer = await organization.as('viewer');
+      const write = await viewer.post('/eval/v1/datasets', '{not even json');
+      expect([write.status, write.body.code]).toEqual([403, 'access_denied']);
+    });
+
+    it('is the one its body names: 400 on create, 422 on PATCH', async () => {
+      const organization = await newOrganization(app);
+      const second = await organization.newWorkspace();
+      const caller = await organization.as('editor');
+      const created = await caller.post('/eval/v1/datasets', { workspace_id: second, name: 'x' });
+      expect([created.status, created.body.code]).toEqual([400, 'invalid_request']);
+      const made = await caller.post('/eval/v1/datasets', {
+        workspace_id: organization.workspaceId,
+        name: 'x',
+      });
+      const moved = await caller.patch(made.headers.get('location')!, { workspace_id: second });
+      expect([moved.status, moved.body.code]).toEqual([422, 'validation_failed']);
+    });
+  });
+
+  it('with an id that cannot be one is answered like one whose resource does not exist', async () => {
+    for (const id of [
+      'x',
+      'ds_0',
+      'exp_01h2xceg4aff79wfxjpjkv79e5',
+      "'; DROP TABLE datasets; --",
+      '%00',
+      'a'.repeat(300),
+    ]) {
+      const { status, body } = await editor.get(
+        `/eval/v1/datasets/${encodeURIComponent(decodeURIComponent(id))}`,
+      );
+      expect([status, body.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('for health needs no token', async () => {
+    expect((await app.api().get('/health/live')).body).toEqual({ status: 'ok' });
+    expect((await app.api().get('/health/ready')).body).toEqual({ status: 'ok' });
+  });
+
+  it('that takes too long is given up with 504', async () => {
+    const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '300' } });
+    try {
+      const organization = await newOrganization(slow);
+      const caller = await organization.as('editor');
+      const made = await caller.post('/eval/v1/datasets', {
+        workspace_id: organization.workspaceId,
+        name: 'locked',
+      });
+      await slow.database.transaction(async (tx) => {
+        await tx.query('SELECT 1 FROM datasets FOR UPDATE');
+        const { status, body } = await caller.patch(made.headers.get('location')!, { name: 'x' });
+        expect([status, body.code]).toEqual([504, 'request_timeout']);
+      });
+    } finally {
+      await slow.close();
+    }
+  });
+});
+
+const headersOf = async (client: ApiClient): Promise<Record<string, string>> => {
+  const { token, workspaceId } = client as unknown as { token: string; workspaceId: string };
+  return Promise.resolve({ authorization: `Bearer ${token}`, 'x-service-workspace-id': workspaceId });
+};
+
+const rawHeaders = async (client: ApiClient): Promise<string> =>
+  Object.entries(await headersOf(client))
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');

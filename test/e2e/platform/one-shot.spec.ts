@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { createTestApp, createTestDatabase, type TestDatabase } from '#testing';
+import { MIGRATIONS } from '../../../src/database/migrations';
+
+interface Ended {
+  code: number;
+  /** Standard output, line by line. */
+  lines: string[];
+}
+
+interface Bootstrapped {
+  org_id: string;
+  workspace_id: string;
+  service_account_id: string;
+  api_key: string | null;
+}
+
+/** Runs a process of the service with this environment and no other, until it ends. */
+const run = (entry: string, env: Record<string, string>, ...args: string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const node = [`dist/src/${entry}.js`, ...args];
+    const child = execFile(process.execPath, node, { env }, (_error, stdout) =>
+      resolve({ code: child.exitCode ?? -1, lines: stdout.split('\n').filter((line) => line !== '') }),
+    );
+  });
+
+describe('the processes that end by themselves', () => {
+  let database: TestDatabase;
+  let session: Client;
+  let empty: { name: string; url: string };
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    session = new Client({ connectionString: database.url });
+    await session.connect();
+    const name = `${new URL(database.url).pathname.slice(1)}_empty`;
+    await session.query(`CREATE DATABASE ${name}`);
+    const url = new URL(database.url);
+    url.pathname = `/${name}`;
+    empty = { name, url: url.toString() };
+  });
+  afterAll(async () => {
+    await session.query(`DROP DATABASE IF EXISTS ${empty.name} WITH (FORCE)`);
+    await session.end();
+    await database.drop();
+  });
+
+  it('migrate an empty database to the present schema, and one that has it not at all', async () => {
+    expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
+    expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
+    const migrated = new Client({ connectionString: empty.url });
+    await migrated.connect();
+    const { rows } = await migrated.query('SELECT 1 FROM migrations');
+    await migrated.end();
+    expect(rows.length).toBe(MIGRATIONS.length);
+  });
+
+  it('say with their exit code, and in a log line, that they could not do their work', async () => {
+    const unset = await run('migrate', {});
+    expect(unset.code).toBe(1);
+    expect(JSON.parse(unset.lines.at(-1)!)).toMatchObject({
+      level: 'fatal',
+      msg: 'DATABASE_URL is required.',
+    });
+    const env = { DATABASE_URL: database.url, SECRETS_KEY: randomBytes(32).toString('base64') };
+    expect((await run('bootstrap', env, '--newkey')).code).toBe(1);
+  });
+
+  describe('that make the first organization', () => {
+    let env: Record<string, string>;
+    let first: Bootstrapped;
+
+    const made = async (...args: string[]): Promise<Bootstrapped> => {
+      const { code, lines } = await run('bootstrap', env, ...args);
+      expect([code, lines.length]).toEqual([0, 1]);
+      return JSON.parse(lines[0]!) as Bootstrapped;
+    };
+
+    beforeAll(async () => {
+      env = { DATABASE_URL: database.url, SECRETS_KEY: randomBytes(32).toString('base64') };
+      first = await made();
+    });
+
+    it('make it once, and show its key once', async () => {
+      expect(first.api_key).toMatch(/^rsk_/);
+      expect(await made()).toEqual({ ...first, api_key: null });
+    });
+
+    it('make another key when asked, and each key owns the organization', async () => {
+      const again = await made('--new-key');
+      expect({ ...again, api_key: first.api_key }).toEqual(first);
+      expect(again.api_key).not.toBe(first.api_key);
+      const app = await createTestApp({ databaseUrl: database.url, env });
+      try {
+        for (const key of [first.api_key!, again.api_key!]) {
+          const me = await app.api(key).get('/registry/v1/me');
+          expect(me.status).toBe(200);
+          expect(me.body).toMatchObject({ organization: { org_id: first.org_id }, roles: ['owner'] });
+        }
+      } finally {
+        await app.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,305 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { Client } from 'pg';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import {
+  answered,
+  type ExportAnswer,
+  type ExportOptions,
+  JSON_MEDIA,
+  jsonBody,
+  newSpan,
+  PROTOBUF,
+  protobufBody,
+  RawExporter,
+  TRACES,
+} from './otlp.harness';
+
+const LIMIT = 64 * 1024;
+
+interface Refusal {
+  what: string;
+  status: number;
+  code: string;
+  /** google.rpc.Code of the same. */
+  rpcCode: number;
+  /** Headers of the answer. */
+  headers?: Record<string, string | RegExp>;
+  send: (media: string) => Promise<ExportAnswer>;
+}
+
+describe('a refused export', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let token: string;
+  let exporter: RawExporter;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TELEMETRY_LIMIT_BYTES: String(LIMIT) } });
+    organization = await newOrganization(app);
+    token = await organization.token('runtime');
+    exporter = new RawExporter(app.url, token, organization.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  const bodyOf = (media: string): Buffer =>
+    media === PROTOBUF ? protobufBody([newSpan()]) : jsonBody([newSpan()]);
+
+  /** An export of one good span, as somebody else or with other headers. */
+  const sendAs = async (
+    media: string,
+    caller: { token?: string; workspaceId?: string },
+    options: ExportOptions = {},
+  ): Promise<ExportAnswer> => {
+    const other = new RawExporter(app.url, caller.token, caller.workspaceId);
+    return other.send(bodyOf(media), { media, ...options });
+  };
+
+  const workspaceId = (): string => organization.workspaceId;
+
+  const REFUSALS: Refusal[] = [
+    {
+      what: 'without a token',
+      status: 401,
+      code: 'token_missing',
+      rpcCode: 16,
+      headers: { 'www-authenticate': 'Bearer' },
+      send: (media) => sendAs(media, { workspaceId: workspaceId() }),
+    },
+    {
+      what: 'with an API key that is none',
+      status: 401,
+      code: 'invalid_api_key',
+      rpcCode: 16,
+      headers: { 'www-authenticate': /invalid_token/ },
+      send: (media) => sendAs(media, { token: 'rsk_nobody', workspaceId: workspaceId() }),
+    },
+    {
+      what: 'by somebody who may only read',
+      status: 403,
+      code: 'access_denied',
+      rpcCode: 7,
+      send: async (media) =>
+        sendAs(media, { token: await organization.token('viewer'), workspaceId: workspaceId() }),
+    },
+    {
+      what: 'into a workspace out of reach',
+      status: 403,
+      code: 'access_denied',
+      rpcCode: 7,
+      send: async (media) => {
+        const key = (await organization.serviceAccount('runtime')).key;
+        return sendAs(media, { token: key, workspaceId: await organization.newWorkspace() });
+      },
+    },
+    {
+      what: 'without the workspace header',
+      status: 400,
+      code: 'invalid_request',
+      rpcCode: 3,
+      send: (media) => sendAs(media, { token }),
+    },
+    {
+      what: 'into a workspace of another organization',
+      status: 409,
+      code: 'conflict',
+      rpcCode: 10,
+      send: async (media) => sendAs(media, { token, workspaceId: (await newOrganization(app)).workspaceId }),
+    },
+    ...['deflate', 'br', 'zstd', 'gzip, gzip', 'gzip, deflate'].map((encoding) => ({
+      what: `in the coding ${encoding}`,
+      status: 415,
+      code: 'unsupported_content_encoding',
+      rpcCode: 3,
+      headers: { 'accept-encoding': 'gzip, identity' },
+      send: (media: string) => exporter.send(bodyOf(media), { media, encoding }),
+    })),
+    {
+      what: 'of more bytes than the limit',
+      status: 413,
+      code: 'payload_too_large',
+      rpcCode: 3,
+      send: (media) => exporter.send(Buffer.alloc(LIMIT + 1), { media }),
+    },
+    {
+      what: 'of more bytes than the limit, unannounced',
+      status: 413,
+      code: 'payload_too_large',
+      rpcCode: 3,
+      send: (media) => exporter.send(Buffer.alloc(LIMIT + 1), { media, isChunked: true }),
+    },
+    {
+      what: 'that inflates to more bytes than the limit',
+      status: 413,
+      code: 'compressed_payload_too_large',
+      rpcCode: 3,
+      send: (media) => exporter.send(gzipSync(Buffer.alloc(LIMIT + 1)), { media, encoding: 'gzip' }),
+    },
+    {
+      what: 'that inflates to a thousand times its size',
+      status: 413,
+      code: 'compressed_payload_too_large',
+      rpcCode: 3,
+      send: (media) => exporter.send(gzipSync(Buffer.alloc(900 * LIMIT)), { media, encoding: 'gzip' }),
+    },
+    {
+      what: 'of corrupt gzip',
+      status: 400,
+      code: 'invalid_request',
+      rpcCode: 3,
+      send: (media) => {
+        const bytes = gzipSync(bodyOf(media));
+        bytes.fill(0x55, 12, 24);
+        return exporter.send(bytes, { media, encoding: 'gzip' });
+      },
+    },
+    {
+      what: 'of gzip that is cut off',
+      status: 400,
+      code: 'invalid_request',
+      rpcCode: 3,
+      send: (media) => exporter.send(gzipSync(bodyOf(media)).subarray(0, -9), { media, encoding: 'gzip' }),
+    },
+    {
+      what: 'of what is no gzip at all',
+      status: 400,
+      code: 'invalid_request',
+      rpcCode: 3,
+      send: (media) => exporter.send(bodyOf(media), { media, encoding: 'gzip' }),
+    },
+    {
+      what: 'that cannot be decoded',
+      status: 400,
+      code: 'invalid_request',
+      rpcCode: 3,
+      send: (media) => exporter.send(bodyOf(media).subarray(0, -3), { media }),
+    },
+    {
+      what: 'to a path that does not exist',
+      status: 404,
+      code: 'not_found',
+      rpcCode: 5,
+      send: (media) => exporter.send(bodyOf(media), { media, path: '/telemetry/v1/nothing' }),
+    },
+    {
+      what: 'by another method',
+      status: 405,
+      code: 'method_not_allowed',
+      rpcCode: 12,
+      headers: { allow: /POST/ },
+      send: (media) => exporter.send(bodyOf(media), { media, method: 'PUT' }),
+    },
+    {
+      what: 'while the database is lost',
+      status: 503,
+      code: 'service_unavailable',
+      rpcCode: 14,
+      headers: { 'retry-after': /^\d+$/ },
+      send: (media) => sendWhileDatabaseEnds(media),
+    },
+  ];
+
+  describe.each([
+    ['protobuf', PROTOBUF],
+    ['JSON', JSON_MEDIA],
+  ])('in %s', (_, media) => {
+    it.each(REFUSALS.map((refusal) => [refusal.what, refusal] as const))(
+      '%s is told in its own form',
+      async (__, { status, code, rpcCode, headers, send }) => {
+        const answer = await send(media);
+        if (media === PROTOBUF) {
+          expect(answer.headers['content-type']).toBe(PROTOBUF);
+          const found = answered.status(answer);
+          expect([answer.status, found.reason, found.code]).toEqual([status, code, rpcCode]);
+          expect(found.message).not.toBe('');
+        } else {
+          expect(answer.headers['content-type']).toBe('application/problem+json');
+          const found = answered.json(answer);
+          expect([answer.status, found.code, found.status]).toEqual([status, code, status]);
+          expect(found).toMatchObject({ title: expect.any(String), trace_id: expect.any(String) });
+        }
+        expect(answer.headers).toMatchObject(
+          Object.fromEntries(
+            Object.entries(headers ?? {}).map(([name, value]) => [name, expect.stringMatching(value)]),
+          ),
+        );
+        expect(answer.headers['x-request-id']).toEqual(expect.any(String));
+      },
+    );
+  });
+
+  it.each(['', 'text/plain', 'application/protobuf', 'application/x-protobuf2'])(
+    'of the media type "%s" is told in JSON which ones there are',
+    async (media) => {
+      const answer = await exporter.send(protobufBody([newSpan()]), { media });
+      expect(answer.status).toBe(415);
+      expect(answered.json(answer)).toMatchObject({
+        code: 'unsupported_media_type',
+        detail: expect.stringContaining(PROTOBUF),
+      });
+    },
+  );
+
+  it('as a whole stores none of its spans', async () => {
+    const good = newSpan();
+    const body = Buffer.concat([protobufBody([good]), Buffer.from([0x0a, 0xff])]);
+    expect((await exporter.send(body)).status).toBe(400);
+    const rows = await app.database.query('SELECT 1 FROM spans WHERE trace_id = $1', [good.traceId]);
+    expect(rows).toEqual([]);
+  });
+
+  it('is refused before its body is read', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      [
+        `POST ${TRACES} HTTP/1.1`,
+        'Host: test',
+        `Content-Type: ${PROTOBUF}`,
+        'Content-Length: 1000',
+        '',
+        '',
+      ].join('\r\n'),
+    );
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 /);
+    socket.destroy();
+  });
+
+  it('is taken at exactly the limit, before and after it is inflated', async () => {
+    const body = protobufBody([newSpan()]);
+    const rest = LIMIT - body.length;
+    // an unknown field of bytes, number 15: a tag of one byte, a length of three
+    const filler = Buffer.concat([Buffer.from([0x7a]), varint(rest - 4), Buffer.alloc(rest - 4)]);
+    const full = Buffer.concat([body, filler]);
+    expect(full.length).toBe(LIMIT);
+    expect((await exporter.send(full)).status).toBe(200);
+    expect((await exporter.send(gzipSync(full), { encoding: 'gzip' })).status).toBe(200);
+  });
+
+  /** Sends an export, and ends the connection that its transaction runs on. */
+  async function sendWhileDatabaseEnds(media: string): Promise<ExportAnswer> {
+    const database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE spans IN EXCLUSIVE MODE');
+    const answer = exporter.send(bodyOf(media), { media });
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    while ((await database.query(end)).rowCount === 0) await delay(10);
+    const found = await answer;
+    await database.query('ROLLBACK');
+    await database.end();
+    return found;
+  }
+});
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest >>>= 7) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 127) | 128);
+  }
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ScoringSubject } from '../../src/evaluation/scorers/engine/score-outcome';
+import { type JudgeBackend, JudgeBackends } from '../../src/evaluation/scoring/judge-backends';
+import type { ScoredItem } from '../../src/evaluation/scoring/scored-item';
+
+/** A judge outside of the service: an HTTP server that answers when it is told to. */
+export class Gate {
+  private readonly held: { input: unknown; response: http.ServerResponse }[] = [];
+  private waiters: (() => void)[] = [];
+  private isOpen = false;
+  /** What it was asked, in order. */
+  readonly asked: unknown[] = [];
+  /** Most requests that were ever held at once. */
+  peak = 0;
+
+  private constructor(private readonly server: http.Server) {
+    server.on('request', (request, response) => void this.take(request, response));
+  }
+
+  static async listen(): Promise<Gate> {
+    const server = http.createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Gate(server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  get heldCount(): number {
+    return this.held.length;
+  }
+
+  /** Waits until this many requests are held at once. */
+  async holds(count: number): Promise<void> {
+    while (this.held.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
+  }
+
+  /** Answers what is held, and with `open` all that comes later. */
+  release({ open = false } = {}): void {
+    this.isOpen = open;
+    for (const { response } of this.held.splice(0)) answer(response);
+  }
+
+  async close(): Promise<void> {
+    this.release({ open: true });
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const input = JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+    this.asked.push(input);
+    if (this.isOpen) return answer(response);
+    const entry = { input, response };
+    this.held.push(entry);
+    this.peak = Math.max(this.peak, this.held.length);
+    response.once('close', () => {
+      const at = this.held.indexOf(entry);
+      if (at >= 0) this.held.splice(at, 1);
+    });
+    for (const wake of this.waiters.splice(0)) wake();
+  }
+}
+
+const answer = (response: http.ServerResponse): void => void response.end('1');
+
+/** Asks the gate about the input of a target. */
+class GateJudge implements JudgeBackend {
+  constructor(private readonly url: string) {}
+
+  preview(): unknown {
+    return { url: this.url };
+  }
+
+  async judge(_definition: unknown, subject: ScoringSubject, signal: AbortSignal): Promise<ScoredItem> {
+    const answered = await fetch(this.url, { method: 'POST', body: JSON.stringify(subject.input), signal });
+    return { score: Number(await answered.text()), elapsed_ms: 1 };
+  }
+}
+
+/** A scorer that asks a judge. */
+export const JUDGE = {
+  scorer_kind: 'llm_judge',
+  definition: { prompt: '{{output}}', output: { type: 'boolean' } },
+};
+
+interface Process {
+  get<Type>(type: abstract new (...args: never[]) => Type): Type;
+}
+
+/** Has a process's judges ask the gate. */
+export const askGate = (gate: Gate, ...processes: Process[]): void => {
+  for (const one of processes) one.get(JudgeBackends).register('llm', new GateJudge(gate.url));
+};
