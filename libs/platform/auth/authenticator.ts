@@ -9,7 +9,7 @@ import { TokenVerifier, type VerifiedToken } from './token-verifier';
 export const API_KEY_PREFIX = 'rsk_';
 
 /** The form of every account's id, so that it can stand in a path; nothing else is looked up. */
-export const ACCOUNT_ID = /^[\x21-\x7e]{1,255}$/;
+const ACCOUNT_ID = /^[\x21-\x7e]{1,255}$/;
 
 /** Turns a bearer credential, a token or an API key, into the principal it stands for. */
 @Injectable()

@@ -20,7 +20,7 @@ export {
   type TokenSubject,
 } from './account-directory';
 export { AccountChangesModule, AuthModule } from './auth.module';
-export { ACCOUNT_ID, API_KEY_PREFIX, Authenticator } from './authenticator';
+export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export { bearerToken } from './bearer-token';
 export { CurrentPrincipal, CurrentScope } from './current.decorator';
 export { type Credential, type Principal, type PrincipalType, rolesIn, workspacesWith } from './principal';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
-import { type AccountStatus, ACCOUNT_ID } from '#platform/auth';
+import type { AccountStatus } from '#platform/auth';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -12,6 +12,7 @@ import {
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName, STATUSES } from '../shared/fields';
 import type { OrgEntity } from './org.entity';
+import { USER_ID } from './user.dto';
 
 export class CreateOrgDto {
   @IsName()
@@ -22,7 +23,9 @@ export class CreateOrgDto {
    * issuers whose tokens may carry roles.
    */
   @NotNull()
-  @Matches(ACCOUNT_ID, { message: 'owner_user_id must be 1 to 255 visible ASCII characters' })
+  @Matches(USER_ID, {
+    message: 'owner_user_id must be 1 to 255 visible ASCII characters, and not begin with sva_',
+  })
   owner_user_id?: string;
 
   @IsOptional()

@@ -67,8 +67,9 @@ export class SigningKeyRepository {
        VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')`,
       [key.kid, JSON.stringify(key.publicJwk), key.sealed, afterSeconds],
     );
-    await tx.query(`DELETE FROM signing_keys WHERE signs_until < clock_timestamp() - $1 * interval '1 second'`, [
-      graceSeconds,
-    ]);
+    await tx.query(
+      `DELETE FROM signing_keys WHERE signs_until < clock_timestamp() - $1 * interval '1 second'`,
+      [graceSeconds],
+    );
   }
 }

@@ -1,0 +1,53 @@
+import { createTestApp, type TestApp } from '#testing';
+import { bootstrap } from '../../../src/registry';
+
+describe('the first start', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('makes an organization, a workspace and an owner with a key that can do everything, once', async () => {
+    const starts = await Promise.all([bootstrap(app.app), bootstrap(app.app), bootstrap(app.app)]);
+    const keys = starts.map((one) => one.api_key).filter((key) => key !== null);
+    expect(keys).toHaveLength(1);
+    expect(new Set(starts.map((one) => one.org_id)).size).toBe(1);
+    const [{ org_id, workspace_id, service_account_id }] = starts;
+    const api = app.api(keys[0]);
+    expect((await api.get('/registry/v1/me')).body).toMatchObject({
+      principal: { principal_id: service_account_id, principal_type: 'service_account' },
+      organization: { org_id, name: 'default' },
+      roles: ['owner'],
+      workspaces: [{ workspace_id, name: 'default', roles: ['owner'] }],
+    });
+    expect((await api.patch('/registry/v1/org', { name: 'Renamed' })).status).toBe(200);
+    expect((await api.in(workspace_id).post('/eval/v1/datasets', { workspace_id, name: 'd' })).status).toBe(
+      201,
+    );
+    const made = await api.post<{ workspace_id: string }>('/registry/v1/workspaces', { name: 'second' });
+    expect((await api.in(made.body.workspace_id).get('/eval/v1/datasets')).status).toBe(200);
+  });
+
+  it('is not repeated: later ones find what was made, whatever it is called by now', async () => {
+    const first = await bootstrap(app.app);
+    expect(first.api_key).toBeNull();
+    expect(await bootstrap(app.app)).toEqual(first);
+  });
+
+  it('makes another key when it is asked for one, and leaves the others', async () => {
+    const first = await bootstrap(app.app, { newKey: true });
+    const second = await bootstrap(app.app, { newKey: true });
+    expect(second).toEqual({ ...first, api_key: expect.stringMatching(/^rsk_/) as string });
+    for (const { api_key } of [first, second]) {
+      expect((await app.api(api_key!).get('/registry/v1/org')).status).toBe(200);
+    }
+  });
+
+  it('does not open again what was closed since', async () => {
+    const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
+    await app.api(api_key!).post(`/registry/v1/service-accounts/${service_account_id}/archive`);
+    expect(await bootstrap(app.app)).toMatchObject({ service_account_id, api_key: null });
+    await expect(bootstrap(app.app, { newKey: true })).rejects.toThrow('archived');
+  });
+});

@@ -1,0 +1,275 @@
+import { type Role, ROLES } from '#platform/auth';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+const WORKSPACES = '/registry/v1/workspaces';
+const ACCOUNTS = '/registry/v1/service-accounts';
+const USERS = '/registry/v1/users';
+
+describe('who may do what with accounts', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let target: { serviceAccountId: string; keyId: string };
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    target = await org.serviceAccount('viewer');
+    await (await org.member('owner')).post(USERS, { user_id: 'someone' });
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const name = () => `made ${(made += 1)}`;
+
+  const READERS: readonly Role[] = ROLES.filter((role) => role !== 'runtime');
+  const ADMINS: readonly Role[] = ['admin', 'owner'];
+
+  const OPERATIONS: [string, readonly Role[], (api: ApiClient) => Promise<{ status: number }>][] = [
+    ['see the organization', READERS, (api) => api.get('/registry/v1/org')],
+    ['change the organization', ['owner'], (api) => api.patch('/registry/v1/org', { name: name() })],
+    ['list workspaces', READERS, (api) => api.get(WORKSPACES)],
+    ['see a workspace', READERS, (api) => api.get(`${WORKSPACES}/${org.workspaceId}`)],
+    ['make a workspace', ADMINS, (api) => api.post(WORKSPACES, { name: name() })],
+    [
+      'change a workspace',
+      ADMINS,
+      (api) => api.patch(`${WORKSPACES}/${org.workspaceId}`, { description: name() }),
+    ],
+    [
+      'archive a workspace',
+      ADMINS,
+      async (api) => api.post(`${WORKSPACES}/${await org.newWorkspace()}/archive`),
+    ],
+    ['list members', READERS, (api) => api.get(`${WORKSPACES}/${org.workspaceId}/members`)],
+    [
+      'make a member',
+      ADMINS,
+      (api) => api.put(`${WORKSPACES}/${org.workspaceId}/members/someone`, { roles: ['viewer'] }),
+    ],
+    ['list people', READERS, (api) => api.get(USERS)],
+    ['see a person', READERS, (api) => api.get(`${USERS}/someone`)],
+    ['add a person', ADMINS, (api) => api.post(USERS, { user_id: `u${(made += 1)}` })],
+    ['change a person', ADMINS, (api) => api.patch(`${USERS}/someone`, { display_name: name() })],
+    ['list service accounts', READERS, (api) => api.get(ACCOUNTS)],
+    ['see a service account', READERS, (api) => api.get(`${ACCOUNTS}/${target.serviceAccountId}`)],
+    ['make a service account', ADMINS, (api) => api.post(ACCOUNTS, { name: name() })],
+    [
+      'change a service account',
+      ADMINS,
+      (api) => api.patch(`${ACCOUNTS}/${target.serviceAccountId}`, { description: name() }),
+    ],
+    [
+      'archive a service account',
+      ADMINS,
+      async (api) => api.post(`${ACCOUNTS}/${(await org.serviceAccount('viewer')).serviceAccountId}/archive`),
+    ],
+    ['list keys', READERS, (api) => api.get(`${ACCOUNTS}/${target.serviceAccountId}/keys`)],
+    [
+      'make a key',
+      ADMINS,
+      (api) => api.post(`${ACCOUNTS}/${target.serviceAccountId}/keys`, { name: name() }),
+    ],
+    [
+      'revoke a key',
+      ADMINS,
+      async (api) => {
+        const { serviceAccountId, keyId } = await org.serviceAccount('viewer');
+        return api.post(`${ACCOUNTS}/${serviceAccountId}/keys/${keyId}/revoke`);
+      },
+    ],
+    ['see themselves', ROLES, (api) => api.get('/registry/v1/me')],
+    ['list all organizations', [], (api) => api.get('/registry/v1/orgs')],
+    ['make an organization', [], (api) => api.post('/registry/v1/orgs', { name: name() })],
+    [
+      'change any organization',
+      [],
+      (api) => api.patch(`/registry/v1/orgs/${org.orgId}`, { status: 'active' }),
+    ],
+  ];
+
+  it.each(OPERATIONS)('%s: %j', async (_, allowed, call) => {
+    for (const role of ROLES) {
+      const { status } = await call(await org.member(role));
+      expect([role, status < 300 ? 'may' : status]).toEqual([role, allowed.includes(role) ? 'may' : 403]);
+    }
+    expect((await call(await org.member())).status < 300).toBe(allowed.length === ROLES.length);
+    expect((await call(app.api())).status).toBe(401);
+  });
+
+  it('is told in the answer', async () => {
+    const answer = await (await org.member('editor')).post<{ detail: string }>(WORKSPACES, { name: 'x' });
+    expect(answer.body).toMatchObject({ code: 'access_denied', detail: 'This needs the role admin.' });
+  });
+
+  describe('in a single workspace', () => {
+    let api: ApiClient;
+    let org: TestOrganization;
+    let own: string;
+    beforeAll(async () => {
+      org = await newOrganization(app);
+      own = await org.newWorkspace();
+      await (await org.member('owner')).post(USERS, { user_id: 'someone' });
+      await (await org.member('owner')).put(`${WORKSPACES}/${own}/members/someone`, { roles: ['admin'] });
+      api = app.api(await org.tokenOf('someone'));
+    });
+
+    it('is what a member holds there', async () => {
+      expect((await api.get(`${WORKSPACES}/${own}`)).status).toBe(200);
+      expect((await api.patch(`${WORKSPACES}/${own}`, { description: 'mine' })).status).toBe(200);
+      expect((await api.get(`${WORKSPACES}/${own}/members/someone`)).status).toBe(200);
+      expect((await api.get('/registry/v1/org')).status).toBe(200);
+      expect((await api.in(own).get('/eval/v1/datasets')).status).toBe(200);
+    });
+
+    it('is nothing elsewhere, where the workspace looks as if it were not there', async () => {
+      for (const call of [
+        api.get(`${WORKSPACES}/${org.workspaceId}/members`),
+        api.patch(`${WORKSPACES}/${org.workspaceId}`, { description: 'not mine' }),
+        api.post(`${WORKSPACES}/${org.workspaceId}/archive`),
+        api.put(`${WORKSPACES}/${org.workspaceId}/members/someone`, { roles: ['admin'] }),
+      ]) {
+        expect((await call).status).toBe(404);
+      }
+      const { body } = await api.get<{ items: { workspace_id: string }[] }>(WORKSPACES);
+      expect(body.items.map((one) => one.workspace_id)).toEqual([own]);
+    });
+
+    it('opens nothing of the organization, whatever the header says', async () => {
+      for (const caller of [api, api.in(own)]) {
+        expect((await caller.post(WORKSPACES, { name: name() })).status).toBe(403);
+        expect((await caller.post(ACCOUNTS, { name: name() })).status).toBe(403);
+        expect((await caller.get(USERS)).status).toBe(403);
+        expect((await caller.patch('/registry/v1/org', { name: name() })).status).toBe(403);
+      }
+    });
+  });
+
+  describe('and the workspace header', () => {
+    it('is needed in evaluation, and must name a workspace that is there and within reach', async () => {
+      const own = await org.newWorkspace();
+      const owner = await org.member('owner');
+      await owner.post(USERS, { user_id: 'reader' });
+      await owner.put(`${WORKSPACES}/${own}/members/reader`, { roles: ['viewer'] });
+      const api = app.api(await org.tokenOf('reader'));
+      const stranger = await newOrganization(app);
+      const statusIn = async (workspaceId?: string) => {
+        const caller = workspaceId === undefined ? api : api.in(workspaceId);
+        const { status, body } = await caller.get<{ code?: string }>('/eval/v1/datasets');
+        return [status, body.code];
+      };
+      expect(await statusIn()).toEqual([400, 'invalid_request']);
+      expect(await statusIn('')).toEqual([400, 'invalid_request']);
+      expect(await statusIn('wsp_unknown')).toEqual([409, 'conflict']);
+      expect(await statusIn(stranger.workspaceId)).toEqual([409, 'conflict']);
+      expect(await statusIn(org.workspaceId)).toEqual([403, 'access_denied']);
+      expect(await statusIn(own)).toEqual([200, undefined]);
+      // role after workspace: an editor is needed, and the workspace is not there
+      expect((await api.in('wsp_unknown').post('/eval/v1/datasets', {})).status).toBe(409);
+      expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
+    });
+
+    it('narrows what a request reaches where it is not needed', async () => {
+      const own = await org.newWorkspace();
+      const owner = await org.member('owner');
+      const list = await owner.in(own).get<{ items: { workspace_id: string }[] }>(WORKSPACES);
+      expect(list.body.items.map((one) => one.workspace_id)).toEqual([own]);
+      expect((await owner.in(own).get(`${WORKSPACES}/${org.workspaceId}`)).status).toBe(404);
+      expect((await owner.in('wsp_unknown').get(WORKSPACES)).status).toBe(403);
+      const stranger = await newOrganization(app);
+      expect((await owner.in(stranger.workspaceId).get(WORKSPACES)).status).toBe(403);
+    });
+  });
+
+  describe('and nobody gives what they lack:', () => {
+    const denied = { status: 403, code: 'access_denied' };
+
+    it('not by making a service account', async () => {
+      const admin = await org.member('admin');
+      const body = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
+      expect((await admin.post(ACCOUNTS, body(['owner']))).body).toMatchObject(denied);
+      expect((await admin.post(ACCOUNTS, body(['admin', 'publisher']))).status).toBe(201);
+      expect((await (await org.member('owner')).post(ACCOUNTS, body(['owner']))).status).toBe(201);
+    });
+
+    it('not by changing one, be it to more roles or to more workspaces', async () => {
+      const admin = await org.member('admin');
+      const weak = await org.serviceAccount('viewer');
+      const strong = await org.serviceAccount('owner');
+      const other = await org.newWorkspace();
+      const patch = (id: string, body: unknown) => admin.patch(`${ACCOUNTS}/${id}`, body);
+      expect((await patch(weak.serviceAccountId, { roles: ['owner'] })).body).toMatchObject(denied);
+      expect((await patch(weak.serviceAccountId, { roles: ['editor'] })).status).toBe(200);
+      expect(
+        (await patch(strong.serviceAccountId, { workspace_ids: [org.workspaceId, other] })).body,
+      ).toMatchObject(denied);
+      expect((await patch(strong.serviceAccountId, { roles: [] })).body).toMatchObject(denied);
+      expect((await patch(strong.serviceAccountId, { description: 'x' })).status).toBe(200);
+      expect((await patch(weak.serviceAccountId, { workspace_ids: [org.workspaceId, other] })).status).toBe(
+        200,
+      );
+    });
+
+    it('not by making a key of one that holds more', async () => {
+      const admin = await org.member('admin');
+      const strong = await org.serviceAccount('owner');
+      const keys = (id: string) => `${ACCOUNTS}/${id}/keys`;
+      expect((await admin.post(keys(strong.serviceAccountId), { name: 'x' })).body).toMatchObject(denied);
+      const weak = await org.serviceAccount('viewer');
+      expect((await admin.post(keys(weak.serviceAccountId), { name: 'x' })).status).toBe(201);
+      const owner = await org.member('owner');
+      const member = `${WORKSPACES}/${org.workspaceId}/members/${weak.serviceAccountId}`;
+      expect((await owner.put(member, { roles: ['owner'] })).status).toBe(201);
+      expect((await admin.post(keys(weak.serviceAccountId), { name: 'x' })).body).toMatchObject(denied);
+      expect((await owner.post(keys(weak.serviceAccountId), { name: 'x' })).status).toBe(201);
+    });
+
+    it('not by making or removing a member', async () => {
+      const admin = await org.member('admin');
+      const owner = await org.member('owner');
+      const member = `${WORKSPACES}/${org.workspaceId}/members/someone`;
+      expect((await admin.put(member, { roles: ['owner'] })).body).toMatchObject(denied);
+      expect((await owner.put(member, { roles: ['owner'] })).status).toBe(200);
+      expect((await admin.put(member, { roles: ['viewer'] })).body).toMatchObject(denied);
+      expect((await admin.delete(member)).body).toMatchObject(denied);
+      expect((await owner.put(member, { roles: ['viewer'] })).status).toBe(200);
+      expect((await admin.delete(member)).status).toBe(204);
+    });
+
+    it('not by adding or changing a person', async () => {
+      const admin = await org.member('admin');
+      expect((await admin.post(USERS, { user_id: 'boss', roles: ['owner'] })).body).toMatchObject(denied);
+      expect((await admin.post(USERS, { user_id: 'boss', roles: ['admin'] })).status).toBe(201);
+      expect((await admin.patch(`${USERS}/boss`, { roles: ['owner'] })).body).toMatchObject(denied);
+      const owner = await org.member('owner');
+      expect((await owner.patch(`${USERS}/boss`, { roles: ['owner'] })).status).toBe(200);
+      expect((await admin.patch(`${USERS}/boss`, { roles: [] })).body).toMatchObject(denied);
+      const boss = app.api(await org.tokenOf('boss'));
+      expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
+    });
+
+    it('not a workspace they cannot reach', async () => {
+      const { key, serviceAccountId } = await org.serviceAccount('admin');
+      const bound = app.api(key);
+      const other = await org.newWorkspace();
+      const body = (ids: string[]) => ({ name: name(), roles: ['viewer'], workspace_ids: ids });
+      expect((await bound.post(ACCOUNTS, body([org.workspaceId, other]))).body).toMatchObject(denied);
+      expect((await bound.post(ACCOUNTS, { name: name(), workspace_ids: [other] })).body).toMatchObject(
+        denied,
+      );
+      expect((await bound.post(ACCOUNTS, body([org.workspaceId]))).status).toBe(201);
+      const itself = `${ACCOUNTS}/${serviceAccountId}`;
+      expect((await bound.patch(itself, { workspace_ids: [org.workspaceId, other] })).body).toMatchObject(
+        denied,
+      );
+      expect((await bound.put(`${WORKSPACES}/${other}/members/someone`, { roles: ['viewer'] })).status).toBe(
+        404,
+      );
+    });
+  });
+});

@@ -1,0 +1,197 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+const WORKSPACES = '/registry/v1/workspaces';
+
+interface Workspace {
+  workspace_id: string;
+  name: string;
+  archived_at: string | null;
+}
+
+describe('workspaces', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let admin: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    admin = await org.member('admin');
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const make = async (body: Record<string, unknown> = {}): Promise<Workspace> => {
+    const answer = await admin.post<Workspace>(WORKSPACES, { name: `workspace ${(made += 1)}`, ...body });
+    expect(answer.status).toBe(201);
+    return answer.body;
+  };
+
+  it('are made with an address and an ETag, and read there', async () => {
+    const answer = await admin.post<Workspace>(WORKSPACES, {
+      name: 'first',
+      description: 'd',
+      metadata: { a: [1] },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('location')).toBe(`${WORKSPACES}/${answer.body.workspace_id}`);
+    expect(answer.body).toMatchObject({
+      workspace_id: expect.stringMatching(/^wsp_[0-9a-z]{26}$/) as string,
+      org_id: org.orgId,
+      name: 'first',
+      description: 'd',
+      metadata: { a: [1] },
+      generation: 1,
+      archived_at: null,
+    });
+    const read = await admin.get(answer.headers.get('location')!);
+    expect(read.body).toEqual(answer.body);
+    expect(read.headers.get('etag')).toBe('"1"');
+  });
+
+  it('have their maker as a member, with the roles the maker holds', async () => {
+    const { key, serviceAccountId } = await org.serviceAccount('admin', 'owner');
+    const bound = app.api(key);
+    const answer = await bound.post<Workspace>(WORKSPACES, { name: 'of a service account' });
+    const path = `${WORKSPACES}/${answer.body.workspace_id}`;
+    expect((await bound.get(path)).status).toBe(200);
+    expect((await bound.patch(path, { description: 'mine' })).status).toBe(200);
+    expect((await bound.in(answer.body.workspace_id).get('/eval/v1/datasets')).status).toBe(200);
+    const members = await bound.get<{ items: unknown[] }>(`${path}/members`);
+    expect(members.body.items).toEqual([
+      expect.objectContaining({
+        principal_id: serviceAccountId,
+        principal_type: 'service_account',
+        roles: ['owner'],
+      }),
+    ]);
+  });
+
+  it('are made once for one idempotency key', async () => {
+    const once = { 'idempotency-key': 'one-workspace' };
+    const [first, second] = [
+      await admin.post<Workspace>(WORKSPACES, { name: 'once' }, once),
+      await admin.post<Workspace>(WORKSPACES, { name: 'once' }, once),
+    ];
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+  });
+
+  it('have a name of their own, which is free again once archived', async () => {
+    const { workspace_id } = await make({ name: 'unique' });
+    expect((await admin.post(WORKSPACES, { name: 'unique' })).body).toMatchObject({
+      code: 'conflict',
+      detail: 'The organization has a workspace of this name already.',
+    });
+    const archived = await admin.post<Workspace>(`${WORKSPACES}/${workspace_id}/archive`);
+    expect(archived.body.archived_at).not.toBeNull();
+    expect((await admin.post(`${WORKSPACES}/${workspace_id}/archive`)).body).toEqual(archived.body);
+    await make({ name: 'unique' });
+    const stranger = await newOrganization(app);
+    expect((await (await stranger.member('admin')).post(WORKSPACES, { name: 'unique' })).status).toBe(201);
+  });
+
+  it('take no changes once archived, but are still read', async () => {
+    const { workspace_id } = await make();
+    const path = `${WORKSPACES}/${workspace_id}`;
+    await admin.post('/registry/v1/users', { user_id: 'member' });
+    await admin.post(`${path}/archive`);
+    expect((await admin.get(path)).status).toBe(200);
+    for (const answer of [
+      await admin.patch(path, { name: 'x' }),
+      await admin.put(`${path}/members/member`, { roles: ['viewer'] }),
+      await admin.post('/registry/v1/service-accounts', { name: 'x', workspace_ids: [workspace_id] }),
+    ]) {
+      expect(answer.body).toMatchObject({ status: 409, code: 'conflict' });
+    }
+  });
+
+  it('are changed under the condition that nobody was faster', async () => {
+    const { workspace_id } = await make();
+    const path = `${WORKSPACES}/${workspace_id}`;
+    const first = await admin.patch(path, { name: 'renamed', description: 'd' }, { 'if-match': '"1"' });
+    expect(first.headers.get('etag')).toBe('"2"');
+    const stale = await admin.patch(path, { name: 'again' }, { 'if-match': '"1"' });
+    expect(stale.body).toMatchObject({ code: 'precondition_failed' });
+    expect((await admin.patch(path, { description: null })).body).toMatchObject({
+      name: 'renamed',
+      description: null,
+      generation: 3,
+    });
+    expect((await admin.patch(path, {})).headers.get('etag')).toBe('"3"');
+  });
+
+  it('are listed newest first, by name and words, without those archived', async () => {
+    const own = await newOrganization(app);
+    const api = await own.member('admin');
+    for (const name of ['alpha team', 'beta team', 'gamma']) await api.post(WORKSPACES, { name });
+    const names = async (query: string) => {
+      const { body } = await api.get<{ items: Workspace[] }>(`${WORKSPACES}?${query}`);
+      return body.items.map((one) => one.name);
+    };
+    expect(await names('')).toEqual(['gamma', 'beta team', 'alpha team', 'main']);
+    expect(await names('q=tea')).toEqual(['beta team', 'alpha team']);
+    expect(await names('name=gamma')).toEqual(['gamma']);
+    expect(await names('sort=name&limit=2')).toEqual(['alpha team', 'beta team']);
+    await api.post(`${WORKSPACES}/${own.workspaceId}/archive`);
+    expect(await names('sort=created_at')).toEqual(['alpha team', 'beta team', 'gamma']);
+    expect(await names('sort=created_at&include_archived=true&limit=1')).toEqual(['main']);
+  });
+
+  describe('members', () => {
+    let path: string;
+    beforeAll(async () => {
+      path = `${WORKSPACES}/${(await make()).workspace_id}/members`;
+      await admin.post('/registry/v1/users', { user_id: 'auth0|5' });
+    });
+
+    it('are made, replaced and removed', async () => {
+      const place = `${path}/${encodeURIComponent('auth0|5')}`;
+      const put = await admin.put<Record<string, unknown>>(place, { roles: ['editor', 'viewer', 'runtime'] });
+      expect(put.status).toBe(201);
+      expect(put.headers.get('location')).toBe(place);
+      expect(put.body).toMatchObject({
+        principal_id: 'auth0|5',
+        principal_type: 'user',
+        roles: ['editor', 'runtime'],
+      });
+      const again = await admin.put(place, { roles: ['publisher'] });
+      expect(again.status).toBe(200);
+      expect((await admin.get(place)).body).toEqual(again.body);
+      expect(again.body).toMatchObject({ roles: ['publisher'], created_at: put.body['created_at'] });
+      const removed = await admin.delete(place);
+      expect(removed.status).toBe(204);
+      expect(removed.body).toBeUndefined();
+      expect((await admin.get(place)).status).toBe(404);
+      expect((await admin.delete(place)).status).toBe(404);
+    });
+
+    it('gain and lose their roles at once', async () => {
+      const person = app.api(await org.tokenOf('auth0|5'));
+      const place = `${path}/${encodeURIComponent('auth0|5')}`;
+      expect((await person.get(path)).status).toBe(403);
+      await admin.put(place, { roles: ['viewer'] });
+      expect((await person.get(path)).status).toBe(200);
+      await admin.delete(place);
+      expect((await person.get(path)).status).toBe(403);
+    });
+
+    it.each<[string, string, unknown, number]>([
+      ['nobody', 'nobody', { roles: ['viewer'] }, 404],
+      ['an unknown service account', 'sva_unknown', { roles: ['viewer'] }, 404],
+      ['no roles', 'auth0%7C5', {}, 400],
+      ['an empty list of roles', 'auth0%7C5', { roles: [] }, 400],
+      ['an unknown role', 'auth0%7C5', { roles: ['boss'] }, 422],
+      ['an unknown role of nobody', 'nobody', { roles: ['boss'] }, 404],
+    ])('are not made of %s', async (_, principal, body, status) => {
+      expect((await admin.put(`${path}/${principal}`, body)).status).toBe(status);
+    });
+  });
+});
