@@ -3,6 +3,8 @@ import { Bench } from './bench';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { bulkResults, singleResult } from './cases/results';
+import { noopScorer } from './cases/scoring';
+import { telemetry } from './cases/telemetry';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
 import { BenchedService } from './service';
@@ -15,6 +17,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'get-experiment': getExperiment,
   'list-results': listResults,
   finalize,
+  telemetry,
+  'noop-scorer': noopScorer,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

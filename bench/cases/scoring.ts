@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '#platform/ids';
+import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.repository';
+import type { Bench } from '../bench';
+import { compare, timeCalls } from '../measure';
+
+const SESSIONS = 100;
+const CONCURRENCY = 32;
+const POLL_MS = 5;
+
+interface ScoreRun {
+  score_run_id: string;
+  scorer_id: string;
+  run_status: string;
+}
+
+/** Exports a trace of one span for each of so many new sessions. */
+async function newSessions(bench: Bench): Promise<string[]> {
+  const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
+  const spans = sessionIds.map((sessionId) => ({
+    traceId: randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    name: 'agent',
+    startTimeUnixNano: `${Date.now()}000000`,
+    endTimeUnixNano: `${Date.now()}000000`,
+    attributes: [{ key: 'session.id', value: { stringValue: sessionId } }],
+  }));
+  await bench.http.json('POST', '/telemetry/v1/traces', 200, {
+    resourceSpans: [{ scopeSpans: [{ spans }] }],
+  });
+  return sessionIds;
+}
+
+async function newScorer(bench: Bench): Promise<string> {
+  const scorer = await bench.http.json<{ scorer_id: string }>('POST', '/eval/v1/scorers', 201, {
+    workspace_id: bench.scope.workspaceId,
+    name: newId('scr'),
+    scorer_kind: 'code',
+    grain: 'session',
+    definition: { language: 'javascript', source: 'function score() { return 1; }' },
+  });
+  return scorer.scorer_id;
+}
+
+/** From the request for a run to its end. @returns milliseconds */
+async function scoreByService(bench: Bench): Promise<number> {
+  const scorerId = await newScorer(bench);
+  const session_ids = await newSessions(bench);
+  const startedAt = performance.now();
+  let run = await bench.http.json<ScoreRun>('POST', `/eval/v1/scorers/${scorerId}/score`, 202, {
+    session_ids,
+    concurrency: CONCURRENCY,
+  });
+  while (run.run_status === 'queued' || run.run_status === 'running') {
+    await delay(POLL_MS);
+    run = await bench.http.json<ScoreRun>('GET', `/eval/v1/score-runs/${run.score_run_id}`, 200);
+  }
+  if (run.run_status !== 'succeeded') throw new Error(`The run ended ${run.run_status}.`);
+  return performance.now() - startedAt;
+}
+
+/** What a run writes, without scoring anything: a result for each target, by the worker's own statement. */
+async function storeDirectly(bench: Bench): Promise<number> {
+  const scorerId = await newScorer(bench);
+  const runId = newId('run');
+  const { orgId, workspaceId } = bench.scope;
+  await bench.direct.query(
+    `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                             concurrency, total, created_at, updated_at, created_by)
+     VALUES ($1, $2, $3, $4, 1, 'session', 'running', $5, $6, now(), now(), 'bench')`,
+    [runId, orgId, workspaceId, scorerId, CONCURRENCY, SESSIONS],
+  );
+  const work = new RunWorkRepository(bench.direct.database);
+  const target = { trace_id: null, result_experiment_id: null, result_id: null };
+  return timeCalls(SESSIONS, 8, (ordinal) =>
+    work.store(
+      runId,
+      { ...target, ordinal, session_id: newId('ses') },
+      newId('score'),
+      { score: 1, elapsed_ms: 0 },
+      null,
+    ),
+  );
+}
+
+/** A code scorer that does nothing, over 100 sessions; milliseconds, so a ratio above 1 is slower. */
+export async function noopScorer(bench: Bench): Promise<void> {
+  const result = await compare([
+    { name: 'direct', measure: () => storeDirectly(bench) },
+    { name: 'service', measure: () => scoreByService(bench) },
+  ]);
+  bench.report(`no-op code scorer over ${SESSIONS} sessions, against storing its scores alone`, 'ms', result);
+}
