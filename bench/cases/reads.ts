@@ -47,7 +47,9 @@ export async function listResults(bench: Bench): Promise<void> {
       });
       return (
         (PAGES * 1000) /
-        (await timeCalls(PAGES, CLIENTS, () => bench.http.send('GET', `${route}?${parameters}`, 200)))
+        (await timeCalls(PAGES, CLIENTS, () =>
+          bench.http.send('GET', `${route}?${parameters.toString()}`, 200),
+        ))
       );
     },
   });

@@ -53,7 +53,7 @@ describe('the answer to an export', () => {
   it('can warn without rejecting anything', () => {
     const warning = { rejectedSpans: 0, errorMessage: 'old' };
     expect(encodeExportTraceResponse('protobuf', warning).toString('hex')).toBe(
-      `0a07${'0800'}1203${Buffer.from('old').toString('hex')}`,
+      `0a0708001203${Buffer.from('old').toString('hex')}`,
     );
     expect(encodeExportTraceResponse('json', warning).toString()).toBe(
       '{"partialSuccess":{"rejectedSpans":"0","errorMessage":"old"}}',

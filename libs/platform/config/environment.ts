@@ -14,13 +14,13 @@ import {
 } from 'class-validator';
 
 const Integer = () =>
-  Transform(({ value }) =>
+  Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
   );
 
 /** A JSON document in a variable; what is not JSON stays a string, and the validation of its reader names it. */
 const Json = () =>
-  Transform(({ value }) => {
+  Transform(({ value }: { value: unknown }) => {
     if (typeof value !== 'string') return value;
     try {
       return JSON.parse(value) as unknown;

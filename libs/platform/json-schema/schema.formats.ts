@@ -33,7 +33,7 @@ function functionOf(format: unknown): (text: string) => boolean {
     typeof format === 'function' ? format : (format as { validate?: unknown } | undefined)?.validate;
   if (typeof validate !== 'function')
     throw new TypeError('the library of formats lacks one that is promised here');
-  return (text) => Boolean(validate(text));
+  return (text) => Boolean((validate as (text: string) => unknown)(text));
 }
 
 function isUsablePattern(text: string): boolean {

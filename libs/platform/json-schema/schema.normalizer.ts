@@ -64,7 +64,8 @@ class SchemaNormalizer {
     }
     if (typeof schema === 'boolean') return schema;
     if (!isRecord(schema)) throw new SchemaRefused(pointer, 'a schema is an object or a boolean');
-    if (schema.$schema !== undefined && !DIALECT.test(String(schema.$schema))) {
+    const dialect = schema.$schema;
+    if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect))) {
       throw new SchemaRefused(
         pointerTo(pointer, '$schema'),
         'only JSON Schema 2020-12 is supported (https://json-schema.org/draft/2020-12/schema)',

@@ -101,14 +101,16 @@ function attributesOf(span: JsonObject): JsonObject {
 function toToolCall(span: JsonObject): ToolCall | undefined {
   const attributes = attributesOf(span);
   const operation = attributes['gen_ai.operation.name'];
-  const named = TOOL_NAMES.map((key) => attributes[key]).find((name) => typeof name === 'string');
+  const named = TOOL_NAMES.map((key) => attributes[key]).find(
+    (name): name is string => typeof name === 'string',
+  );
   const isKind =
     attributes['openinference.span.kind'] === 'TOOL' || attributes['traceloop.span.kind'] === 'tool';
   const isTool = operation === undefined ? isKind || named !== undefined : operation === 'execute_tool';
   if (!isTool) return undefined;
-  const fallback =
-    attributes['traceloop.entity.name'] ?? String(span.name ?? '').replace(/^execute_tool /, '');
-  return { name: String(named ?? fallback), args: argumentsOf(attributes) };
+  const entity = attributes['traceloop.entity.name'];
+  const ofSpan = typeof span.name === 'string' ? span.name.replace(/^execute_tool /, '') : '';
+  return { name: named ?? (typeof entity === 'string' ? entity : ofSpan), args: argumentsOf(attributes) };
 }
 
 function argumentsOf(attributes: JsonObject): unknown {
@@ -124,7 +126,7 @@ function argumentsOf(attributes: JsonObject): unknown {
 function isModelCall(span: JsonObject): boolean {
   const attributes = attributesOf(span);
   const operation = attributes['gen_ai.operation.name'];
-  if (operation !== undefined) return MODEL_OPERATIONS.has(String(operation));
+  if (operation !== undefined) return typeof operation === 'string' && MODEL_OPERATIONS.has(operation);
   if (toToolCall(span)) return false;
   return attributes['openinference.span.kind'] === 'LLM' || attributes['gen_ai.request.model'] !== undefined;
 }

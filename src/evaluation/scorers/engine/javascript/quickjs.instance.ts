@@ -10,7 +10,7 @@ import { distance } from 'fastest-levenshtein';
 import { MAX_ERROR_LENGTH, MAX_LEVENSHTEIN_LENGTH, MAX_RESULT_LENGTH, SUBJECT_MEMBERS } from '../limits';
 import { escapeSparseUnicode } from '../subject.codec';
 import { PRELUDE, SOURCE_NAME } from './prelude';
-import { RestorableMemory, STACK_BYTES } from './restorable.memory';
+import { type Allocator, RestorableMemory, STACK_BYTES } from './restorable.memory';
 
 /** What is to be run: a source, and the subject's members as JSON texts in the order of {@link SUBJECT_MEMBERS}. */
 export interface ScriptRun {
@@ -73,7 +73,7 @@ export class QuickJsInstance {
           const module = await load(options);
           writeTextFast(module);
           loaded.push(module);
-          memory.markHeap({ malloc: module._malloc, free: module._free });
+          memory.markHeap(allocatorOf(module));
           return module;
         };
       },
@@ -81,7 +81,7 @@ export class QuickJsInstance {
     const interpreter = await newQuickJSWASMModuleFromVariant(watched);
     const module = loaded[0]!;
     const instance = new QuickJsInstance(memory, module, interpreter.newContext());
-    memory.seal({ malloc: module._malloc, free: module._free });
+    memory.seal(allocatorOf(module));
     return instance;
   }
 
@@ -199,4 +199,8 @@ class OutOfMemory extends Error {
   constructor() {
     super('out of memory');
   }
+}
+
+function allocatorOf(module: EmscriptenModule): Allocator {
+  return { malloc: (bytes) => module._malloc(bytes), free: (pointer) => module._free(pointer) };
 }
