@@ -393,7 +393,7 @@ describe('a request to score', () => {
         input: null,
         output: 'second',
         expected: null,
-        metadata: null,
+        metadata: {},
       });
     });
 
@@ -489,7 +489,7 @@ describe('a request to score', () => {
             elapsed_ms: 0,
             preview_request: {
               ...definition,
-              subject: { input: 'i', output: 'o', expected: 'e', metadata: null, trace: null, session: null },
+              subject: { input: 'i', output: 'o', expected: 'e', metadata: {}, trace: null, session: null },
             },
           },
         ],
