@@ -117,7 +117,10 @@ describeOnBothQueues('a scoring run', (env) => {
     const frozen = (await finalize(experiment)).body;
     expect(frozen.summary.scores).toEqual({});
     gate.release();
-    expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded', completed_count: 2 });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'succeeded',
+      completed_count: 2,
+    });
     for (const result of await resultsOf(experiment)) expect(result.scores).toEqual({});
   });
 
@@ -143,13 +146,14 @@ describeOnBothQueues('a scoring run', (env) => {
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(async (name) =>
-        on.score(await on.scorer({ name, ...script('() => 1;function score() { return 1 }') }), {
+        on.score(await on.scorer({ name, ...script('function score() { return 1; }') }), {
           experiment_id,
         }),
       ),
     );
     for (const { body } of runs) await on.finished(body.score_run_id);
-    for (const { scores } of await resultsOf(experiment)) expect(scores).toEqual({ one: 1, two: 1, three: 1 });
+    for (const { scores } of await resultsOf(experiment))
+      expect(scores).toEqual({ one: 1, two: 1, three: 1 });
   });
 
   it('fails where every target failed, and says so', async () => {
@@ -233,7 +237,12 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(exhausted.status).toBe(400);
     const runs = [first, second, third];
     const scored = await Promise.all(runs.map((run) => on.resultsOf(run.score_run_id)));
-    expect(scored.flat().map((one) => one.trace_id).sort()).toEqual(results.map((one) => one.trace_id).sort());
+    expect(
+      scored
+        .flat()
+        .map((one) => one.trace_id)
+        .sort(),
+    ).toEqual(results.map((one) => one.trace_id).sort());
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'a new version' });
     expect((await on.score(scorer, body)).body.total).toBe(2);
     await gate.holds(2);

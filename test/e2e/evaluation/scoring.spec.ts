@@ -259,7 +259,10 @@ describe('a request to score', () => {
     it('with the count of a selection over the cap, which is never cut in silence', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
-      await on.results(experiment, Array.from({ length: 100 }, () => ({ output: 1, expected: 1 })));
+      await on.results(
+        experiment,
+        Array.from({ length: 100 }, () => ({ output: 1, expected: 1 })),
+      );
       const body = { experiment_id: experiment.experiment_id };
       expect((await on.score(scorer, body)).status).toBe(202);
       await on.result(experiment);
@@ -411,7 +414,11 @@ describe('a request to score', () => {
 
     it('no trace where its spans never came', async () => {
       const { trace_id } = await on.result(await on.experiment(), { output: 'x' });
-      expect(await seen({ trace_ids: [trace_id] })).toMatchObject({ output: 'x', trace: null, session: null });
+      expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
+        output: 'x',
+        trace: null,
+        session: null,
+      });
     });
 
     it('the spans of the trace in their order, up to a bound that it is told of', async () => {
@@ -454,12 +461,29 @@ describe('a request to score', () => {
       const at = Date.now();
       const say = (role: string, content: string) => ({ role, content });
       const history = [say('system', 'be kind'), say('user', 'hello')];
-      await on.trace({ sessionId, startedAt: at - 1000, input: history, output: [say('assistant', 'hi')], spans: 2 });
+      await on.trace({
+        sessionId,
+        startedAt: at - 1000,
+        input: history,
+        output: [say('assistant', 'hi')],
+        spans: 2,
+      });
       const longer = [...history, say('assistant', 'hi'), say('user', 'and now?')];
       await on.trace({ sessionId, startedAt: at, input: longer, output: [say('assistant', 'bye')] });
-      await on.result(await on.experiment(), { session_id: sessionId, trace_id: null, expected: 'bye', metadata: { m: 1 } });
+      await on.result(await on.experiment(), {
+        session_id: sessionId,
+        trace_id: null,
+        expected: 'bye',
+        metadata: { m: 1 },
+      });
       const shown = await seen({ session_ids: [sessionId] });
-      expect(shown).toMatchObject({ input: 'hello', output: 'bye', expected: 'bye', metadata: { m: 1 }, trace: null });
+      expect(shown).toMatchObject({
+        input: 'hello',
+        output: 'bye',
+        expected: 'bye',
+        metadata: { m: 1 },
+        trace: null,
+      });
       expect(shown.session.messages.map((one: any) => [one.role, one.content])).toEqual([
         ['system', 'be kind'],
         ['user', 'hello'],
@@ -533,7 +557,10 @@ describe('a request to score', () => {
       const source = `function score() {
         return { score: 0.5, label: 'fair', reasoning: 'because', answers: { a: 1 } };
       }`;
-      const answer = await on.score(await on.scorer(script(source)), { mode: 'test', trace_ids: [await on.trace()] });
+      const answer = await on.score(await on.scorer(script(source)), {
+        mode: 'test',
+        trace_ids: [await on.trace()],
+      });
       expect(answer.body.results[0]).toMatchObject({
         score: 0.5,
         choice: 'fair',
