@@ -146,7 +146,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(async (name) =>
-        on.score(await on.scorer({ name, ...script('() => 1;function score() { return 1 }') }), {
+        on.score(await on.scorer({ name, ...script('function score() { return 1; }') }), {
           experiment_id,
         }),
       ),

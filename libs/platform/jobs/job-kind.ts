@@ -18,7 +18,8 @@ export const defineJob = <Ids extends JobIds>(kind: {
 }): JobKind<Ids> => Object.freeze({ ...kind });
 
 /** The id by which jobs of one kind are told apart. */
-export const subjectOf = (kind: JobKind, ids: JobIds): string => (ids as Record<string, string>)[kind.subject]!;
+export const subjectOf = (kind: JobKind, ids: JobIds): string =>
+  (ids as Record<string, string>)[kind.subject]!;
 
 const WEEK_S = 7 * 24 * 60 * 60;
 

@@ -78,7 +78,8 @@ export class CandidateSource {
     const sessions = new Map<string, string>();
     for (const ids of chunks(traceIds)) {
       const refs = await this.traces.traceRefs(scope, { trace_ids: ids }, { offset: 0, limit: ids.length });
-      for (const { trace_id, session_id } of refs) if (session_id !== null) sessions.set(trace_id, session_id);
+      for (const { trace_id, session_id } of refs)
+        if (session_id !== null) sessions.set(trace_id, session_id);
     }
     return sessions;
   }

@@ -8,7 +8,8 @@ export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as cons
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Why a run failed. */
-export type FailureCode = 'all_targets_failed' | 'no_scores' | 'cancelled' | 'deadline_exceeded' | 'worker_lost';
+export type FailureCode =
+  'all_targets_failed' | 'no_scores' | 'cancelled' | 'deadline_exceeded' | 'worker_lost';
 
 /** One run of a scorer over targets that were frozen as it was accepted. */
 export interface ScoreRunRow {

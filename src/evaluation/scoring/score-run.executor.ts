@@ -111,9 +111,7 @@ export class ScoreRunExecutor {
 
   private async endEarly(scope: Scope, run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
     const scoreIds = Array.from({ length: run.total }, () => newId('score'));
-    await this.database.transaction((tx) =>
-      this.runs.end(tx, scope, run.score_run_id, { ...end, scoreIds }),
-    );
+    await this.database.transaction((tx) => this.runs.end(tx, scope, run.score_run_id, { ...end, scoreIds }));
     log(run, 'failed', end.code);
   }
 }

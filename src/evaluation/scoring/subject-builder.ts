@@ -17,8 +17,7 @@ export const SUBJECT_MAX = 8 * 1024 * 1024;
 
 /** A target with what a scorer sees of it, or why it cannot be shown. */
 export type PreparedTarget =
-  | { target: ScoringTarget; subject: ScoringSubject }
-  | { target: ScoringTarget; error: string };
+  { target: ScoringTarget; subject: ScoringSubject } | { target: ScoringTarget; error: string };
 
 interface Shared {
   traces: Map<string, TraceRow>;
@@ -151,9 +150,7 @@ export class SubjectBuilder {
       this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1),
       this.sessions.messages(scope, sessionId, MESSAGES_MAX + 1),
     ]);
-    const traces = found
-      .slice(0, SESSION_TRACES_MAX)
-      .filter((trace) => room.take(contentSize(trace)));
+    const traces = found.slice(0, SESSION_TRACES_MAX).filter((trace) => room.take(contentSize(trace)));
     const messages = (kept.length > 0 ? kept : messagesOfTraces(traces)).slice(0, MESSAGES_MAX);
     const isTruncated = traces.length < found.length || kept.length > MESSAGES_MAX;
     return {

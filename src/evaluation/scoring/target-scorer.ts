@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { RawJson } from '#platform/json';
 import { CodeEngine } from '../scorers/code-engine';
-import { type JudgeBackend as JudgeBackendName, judgeBackendOf } from '../scorers/definitions/judge.definition';
+import {
+  type JudgeBackend as JudgeBackendName,
+  judgeBackendOf,
+} from '../scorers/definitions/judge.definition';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import type { ScorerKind } from '../scorers/scorer.entity';
 import { JudgeBackends } from './judge-backends';
@@ -17,7 +20,9 @@ export interface RunnableScorer {
   definition: Record<string, unknown>;
 }
 
-export const runnable = (row: Omit<RunnableScorer, 'definition'> & { definition: RawJson }): RunnableScorer => ({
+export const runnable = (
+  row: Omit<RunnableScorer, 'definition'> & { definition: RawJson },
+): RunnableScorer => ({
   scorer_id: row.scorer_id,
   scorer_version: row.scorer_version,
   workspace_id: row.workspace_id,

@@ -396,7 +396,7 @@ describe('a request to score', () => {
         input: null,
         output: 'second',
         expected: null,
-        metadata: null,
+        metadata: {},
       });
     });
 
@@ -513,7 +513,7 @@ describe('a request to score', () => {
             elapsed_ms: 0,
             preview_request: {
               ...definition,
-              subject: { input: 'i', output: 'o', expected: 'e', metadata: null, trace: null, session: null },
+              subject: { input: 'i', output: 'o', expected: 'e', metadata: {}, trace: null, session: null },
             },
           },
         ],

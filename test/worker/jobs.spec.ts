@@ -1,0 +1,212 @@
+import { type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { ConfigModule, readEnvironment } from '#platform/config';
+import { Database, DatabaseModule } from '#platform/db';
+import {
+  defineJob,
+  Handles,
+  JobHandedBack,
+  JobProcessor,
+  JobQueue,
+  JobsModule,
+  JobsWorkerModule,
+} from '#platform/jobs';
+import { JsonLogger, setLogLevel } from '#platform/logging';
+import { createTestDatabase, TcpProxy, type TestDatabase } from '#testing';
+import { describeOnBothQueues } from './backends.fixture';
+
+const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
+
+/** What the handler saw, and what it is to do. */
+@Injectable()
+class Greetings {
+  readonly seen: string[] = [];
+  private handling: (personId: string) => Promise<void> = () => Promise.resolve();
+  private wake: () => void = () => undefined;
+
+  do(handling: (personId: string) => Promise<void>): void {
+    this.handling = handling;
+  }
+
+  async greet(personId: string): Promise<void> {
+    this.seen.push(personId);
+    this.wake();
+    await this.handling(personId);
+  }
+
+  async count(count: number): Promise<void> {
+    while (this.seen.length < count) await new Promise<void>((resolve) => (this.wake = resolve));
+  }
+}
+
+@Handles(GREET)
+class GreetProcessor extends JobProcessor<{ person_id: string }> {
+  readonly concurrency = 4;
+  constructor(private readonly greetings: Greetings) {
+    super();
+  }
+  protected handle({ person_id }: { person_id: string }): Promise<void> {
+    return this.greetings.greet(person_id);
+  }
+}
+
+@Handles(GREET)
+class SecondProcessor extends GreetProcessor {}
+
+@Module({})
+class Root {}
+
+describeOnBothQueues('jobs', (env) => {
+  let database: TestDatabase;
+  let contexts: INestApplicationContext[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    setLogLevel('silent');
+  });
+  afterAll(() => database.drop());
+  beforeEach(() => {
+    contexts = [];
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.map((context) => context.close()));
+  });
+
+  const boot = async (module: Partial<DynamicModule>, vars: Record<string, string> = {}) => {
+    const environment = readEnvironment({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...env, ...vars });
+    const root = {
+      ...module,
+      module: Root,
+      imports: [
+        ConfigModule.forRoot(environment),
+        DatabaseModule.forRoot(),
+        JobsModule.forRoot(),
+        ...(module.imports ?? []),
+      ],
+    };
+    const options = { abortOnError: false, bufferLogs: true, logger: new JsonLogger() };
+    const context = await NestFactory.createApplicationContext(root, options);
+    contexts.push(context);
+    return context;
+  };
+  const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);
+  const worker = async (...processors: (typeof GreetProcessor)[]) => {
+    const context = await boot({
+      imports: [JobsModule.register(GREET), JobsWorkerModule],
+      providers: [Greetings, ...processors],
+    });
+    return { context, greetings: context.get(Greetings) };
+  };
+  const order = (from: INestApplicationContext, ...ids: string[]) =>
+    from.get(Database).transaction((tx) =>
+      from.get(JobQueue).enqueue(
+        tx,
+        GREET,
+        ids.map((person_id) => ({ person_id })),
+      ),
+    );
+
+  it('that are ordered in a transaction are done when it commits', async () => {
+    const from = await producer();
+    const { greetings } = await worker(GreetProcessor);
+    await order(from, 'a', 'b');
+    await greetings.count(2);
+    expect([...greetings.seen].sort()).toEqual(['a', 'b']);
+  });
+
+  it('that are ordered in a transaction that does not commit never were', async () => {
+    const from = await producer();
+    const { greetings } = await worker(GreetProcessor);
+    const failed = from.get(Database).transaction(async (tx) => {
+      await from.get(JobQueue).enqueue(tx, GREET, [{ person_id: 'never' }]);
+      throw new Error('no');
+    });
+    await expect(failed).rejects.toThrow('no');
+    await order(from, 'after');
+    await greetings.count(1);
+    expect(greetings.seen).toEqual(['after']);
+  });
+
+  it('wait for a worker to come', async () => {
+    await order(await producer(), 'early');
+    const { greetings } = await worker(GreetProcessor);
+    await greetings.count(1);
+    expect(greetings.seen).toEqual(['early']);
+  });
+
+  it('of one subject are ordered once while one of them waits or is under way, and again afterwards', async () => {
+    const from = await producer();
+    await order(from, 'x', 'y');
+    await order(from, 'x');
+    const { greetings, context } = await worker(GreetProcessor);
+    const finish: (() => void)[] = [];
+    greetings.do(() => new Promise((resolve) => finish.push(resolve)));
+    await greetings.count(2);
+    await order(from, 'x');
+    greetings.do(() => Promise.resolve());
+    for (const one of finish) one();
+    await context.close();
+    contexts.splice(contexts.indexOf(context), 1);
+    expect([...greetings.seen].sort()).toEqual(['x', 'y']);
+
+    await order(from, 'x');
+    const next = await worker(GreetProcessor);
+    await next.greetings.count(1);
+    expect(next.greetings.seen).toEqual(['x']);
+  });
+
+  it('that fail are tried again', async () => {
+    const from = await producer();
+    const { greetings } = await worker(GreetProcessor);
+    greetings.do(() => Promise.reject(new Error('not yet')));
+    await order(from, 'again');
+    await greetings.count(1);
+    greetings.do(() => Promise.resolve());
+    await greetings.count(2);
+    expect(greetings.seen).toEqual(['again', 'again']);
+  });
+
+  it('that are handed back are with another worker at once', async () => {
+    const from = await producer();
+    const first = await worker(GreetProcessor);
+    let isAsked = false;
+    first.greetings.do(async () => {
+      isAsked = true;
+      while (contexts.includes(first.context)) await new Promise((resolve) => setTimeout(resolve, 10));
+      throw new JobHandedBack();
+    });
+    await order(from, 'shared');
+    await first.greetings.count(1);
+    expect(isAsked).toBe(true);
+    contexts.splice(contexts.indexOf(first.context), 1);
+    await first.context.close();
+    const second = await worker(GreetProcessor);
+    await second.greetings.count(1);
+    expect(second.greetings.seen).toEqual(['shared']);
+  });
+
+  it.each([
+    ['has no handler', [], /greet has no handler/],
+    ['has two', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
+  ])('are not begun at all where one %s', async (_, processors, message) => {
+    await expect(worker(...processors)).rejects.toThrow(message);
+  });
+
+  if (env.REDIS_URL) {
+    it('are accepted while Redis is away, and done when it is back', async () => {
+      const proxy = await TcpProxy.to(env.REDIS_URL!);
+      const from = await producer({ REDIS_URL: proxy.url });
+      proxy.cut();
+      await order(from, 'patient');
+      const rows = await from.get(Database).query('SELECT kind, ids FROM job_outbox');
+      expect(rows).toEqual([{ kind: 'greet', ids: { person_id: 'patient' } }]);
+      await from.close();
+      contexts.splice(contexts.indexOf(from), 1);
+      await proxy.close();
+      const { greetings } = await worker(GreetProcessor);
+      await greetings.count(1);
+      expect(greetings.seen).toEqual(['patient']);
+    });
+  }
+});

@@ -1,0 +1,252 @@
+import { Redis } from 'ioredis';
+import { createTestApp, createTestWorker, type TestApp, TestWorker, WorkerProcess } from '#testing';
+import { JobQueue } from '#platform/jobs';
+import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
+import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
+import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
+import { describeOnBothQueues } from './backends.fixture';
+import { askGate, Gate, JUDGE } from './gate.fixture';
+
+const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
+
+describeOnBothQueues('a scoring run', (env) => {
+  let app: TestApp;
+  let gate: Gate;
+  let on: ScoringFixture;
+  let workers: { close(): Promise<unknown> }[];
+
+  beforeAll(async () => {
+    app = await createTestApp({ env });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    gate = await Gate.listen();
+    askGate(gate, app);
+    on = await ScoringFixture.create(app);
+    workers = [];
+  });
+  afterEach(async () => {
+    await gate.close();
+    await Promise.all(workers.map((worker) => worker.close()));
+  });
+
+  const newWorker = async (vars: Record<string, string> = {}): Promise<TestWorker> => {
+    const worker = await createTestWorker(app, vars);
+    askGate(gate, worker);
+    workers.push(worker);
+    return worker;
+  };
+  const newProcess = async (vars: Record<string, string> = {}): Promise<WorkerProcess> => {
+    const worker = await WorkerProcess.start(app, vars);
+    workers.push({ close: () => worker.kill() });
+    return worker;
+  };
+  const runOver = async (count: number, scorer: object = JUDGE, body: object = {}): Promise<any> => {
+    const experiment = await on.experiment();
+    await on.results(experiment, indexes(count));
+    const { experiment_id } = experiment;
+    const { body: run } = await on.score(await on.scorer(scorer), { experiment_id, ...body });
+    return { ...run, experiment_id };
+  };
+  const inDatabase = (sql: string, ...values: unknown[]): Promise<any[]> => app.database.query(sql, values);
+  const expireLease = (runId: string) =>
+    inDatabase(
+      `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      runId,
+    );
+  /** Every target of a run was scored once, and its score landed. */
+  const expectScoredOnce = async (run: any, count: number): Promise<void> => {
+    const results = await on.resultsOf(run.score_run_id);
+    expect(results.map((one) => one.error)).toEqual(Array(count).fill(undefined));
+    expect(new Set(results.map((one) => one.trace_id)).size).toBe(count);
+    const landed = await on.evaluator.get(`/eval/v1/experiments/${run.experiment_id}/results`);
+    for (const { scores } of landed.body.items) expect(Object.keys(scores)).toHaveLength(1);
+  };
+
+  it('that a worker holds is left alone by the others', async () => {
+    const [first, second] = [await newWorker(), await newWorker()];
+    const run = await runOver(3);
+    await gate.holds(3);
+    for (const worker of [first, second]) await worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    expect(gate.heldCount).toBe(3);
+    gate.release();
+    await on.finished(run.score_run_id);
+    expect(gate.asked).toHaveLength(3);
+  });
+
+  it('that two workers believe to hold ends with every target scored once', async () => {
+    await newWorker();
+    const run = await runOver(4, JUDGE, { concurrency: 2 });
+    await gate.holds(2);
+    const second = await newWorker();
+    await expireLease(run.score_run_id);
+    const taken = second.get(ScoreRunExecutor).execute(run.score_run_id);
+    await gate.holds(4);
+    gate.release({ open: true });
+    await taken;
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'succeeded',
+      completed_count: 4,
+    });
+    await expectScoredOnce(run, 4);
+  });
+
+  it('whose worker is told to stop goes on with another at once, with the targets that are left', async () => {
+    const stopping = await newWorker();
+    const run = await runOver(6, JUDGE, { concurrency: 2 });
+    await gate.holds(2);
+    const stopped = stopping.close();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    gate.release();
+    await stopped;
+    expect(gate.asked).toHaveLength(2);
+    expect(await on.run(run.score_run_id)).toMatchObject({ run_status: 'running', completed_count: 2 });
+
+    await newWorker();
+    await gate.holds(2);
+    gate.release({ open: true });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'succeeded',
+      completed_count: 6,
+    });
+    expect(gate.asked).toHaveLength(6);
+    await expectScoredOnce(run, 6);
+  });
+
+  it('whose worker has no more time to stop is handed back with what was under way', async () => {
+    const stopping = await newWorker({ SHUTDOWN_SECONDS: '3' });
+    const run = await runOver(2);
+    await gate.holds(2);
+    await stopping.close();
+    expect(gate.heldCount).toBe(0);
+    expect(await on.run(run.score_run_id)).toMatchObject({
+      run_status: 'running',
+      completed_count: 0,
+      failed_count: 0,
+    });
+    gate.release({ open: true });
+    await newWorker();
+    await on.finished(run.score_run_id);
+    await expectScoredOnce(run, 2);
+  });
+
+  it('whose worker is killed goes on with another, with the targets that are left, each scored once', async () => {
+    const slow = {
+      definition: {
+        language: 'javascript',
+        source: 'function score() { let n = 0; for (let i = 0; i < 3e5; i++) n += i % 7; return n > 0; }',
+        timeout_ms: 10_000,
+      },
+    };
+    const killed = await newProcess({ SCORER_THREADS: '1' });
+    const run = await runOver(40, slow, { concurrency: 2 });
+    let before = 0;
+    while (before < 3) before = (await on.run(run.score_run_id)).completed_count as number;
+    await killed.kill();
+    const kept = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
+    expect(kept.length).toBeLessThan(40);
+
+    const next = await newProcess();
+    await on.finished(run.score_run_id);
+    await expectScoredOnce(run, 40);
+    const results = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
+    expect(results).toEqual(expect.arrayContaining(kept));
+    expect(await next.stop()).toBe(0);
+  }, 180_000);
+
+  it('whose job is lost is ordered again', async () => {
+    const run = await runOver(2);
+    await loseJobs(app, env);
+    await inDatabase(
+      `UPDATE score_runs SET created_at = now() - interval '1 minute' WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    const worker = await newWorker();
+    gate.release({ open: true });
+    await worker.get(ScoreRunSweeper).sweep();
+    await on.finished(run.score_run_id);
+    await expectScoredOnce(run, 2);
+  });
+
+  it('whose worker is lost together with its job is ordered again', async () => {
+    const run = await runOver(2);
+    await loseJobs(app, env);
+    await inDatabase(
+      `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(),
+              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    const worker = await newWorker();
+    gate.release({ open: true });
+    await worker.get(ScoreRunSweeper).sweep();
+    await on.finished(run.score_run_id);
+    await expectScoredOnce(run, 2);
+  });
+
+  it('that only waits its turn is not ordered a second time', async () => {
+    const run = await runOver(2);
+    await inDatabase(
+      `UPDATE score_runs SET created_at = now() - interval '1 hour' WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    await app.database.transaction((tx) =>
+      app.get(JobQueue).enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]),
+    );
+    const worker = await newWorker();
+    await worker.get(ScoreRunSweeper).sweep();
+    await gate.holds(2);
+    gate.release({ open: true });
+    await on.finished(run.score_run_id);
+    expect(gate.asked).toHaveLength(2);
+  });
+
+  it('that takes too long fails, and what was not scored says so', async () => {
+    await newWorker({ SCORE_RUN_SECONDS: '1' });
+    const run = await runOver(3, JUDGE, { concurrency: 1 });
+    await gate.holds(1);
+    gate.release();
+    await gate.holds(1);
+    const finished = await on.finished(run.score_run_id);
+    expect(finished).toMatchObject({
+      run_status: 'failed',
+      failure_code: 'deadline_exceeded',
+      completed_count: 1,
+      failed_count: 2,
+    });
+    const results = await on.resultsOf(run.score_run_id);
+    expect(results.filter((one) => /time of the run was over/.test(one.error ?? ''))).toHaveLength(2);
+  });
+
+  it('that brings down worker after worker is given up', async () => {
+    const run = await runOver(2);
+    await inDatabase(
+      `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 5,
+              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    await newWorker();
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'failed',
+      failure_code: 'worker_lost',
+      failed_count: 2,
+    });
+    expect(gate.asked).toEqual([]);
+  });
+});
+
+/** Loses all that the queue holds, as a Redis without persistence does when it restarts. */
+async function loseJobs(app: TestApp, env: Record<string, string>): Promise<void> {
+  if (!env.REDIS_URL) {
+    await app.database.query('DELETE FROM bullmq.dedup');
+    await app.database.query('DELETE FROM bullmq.job');
+    return;
+  }
+  const redis = new Redis(env.REDIS_URL);
+  // what was sent after a commit may still be on its way
+  const pattern = `${env.REDIS_PREFIX}:score-run:*`;
+  let keys: string[] = [];
+  while (keys.length === 0) keys = await redis.keys(pattern);
+  await redis.del(...keys);
+  redis.disconnect();
+}
