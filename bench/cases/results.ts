@@ -41,7 +41,7 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
     error: null,
     dataset_record_id: null,
     dataset_record_version: null,
-    score_details: {},
+    score_details: json({}),
     trace_id: null,
     session_id: null,
     trial_group: null,

@@ -72,7 +72,8 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         output json,
         error json,
         scores jsonb NOT NULL DEFAULT '{}',
-        score_details jsonb NOT NULL DEFAULT '{}',
+        -- json, because the metadata of a score is answered as it was sent
+        score_details json NOT NULL DEFAULT '{}',
         trace_id text COLLATE "C",
         session_id text COLLATE "C",
         duration_ms double precision,

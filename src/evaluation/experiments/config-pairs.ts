@@ -2,27 +2,41 @@ import { createHash } from 'node:crypto';
 
 /** Longer pairs are looked up by their digest: an index entry has a size limit. */
 const PAIR_MAX = 255;
-
-const pairOf = (key: string, value: string): string => {
-  const pair = `${key}:${value}`;
-  return pair.length <= PAIR_MAX ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
-};
+/**
+ * Experiments are not found by a member whose path is longer, or that comes after so many others: each pair holds its
+ * path, so a body of a few MiB could ask for terabytes of them.
+ */
+const PATH_MAX = 1_000;
+const PAIRS_MAX = 10_000;
 
 /**
- * What the filter `config=key:value` finds an experiment by: a pair for each scalar in its config. A nested member's
- * key is its path with dots; strings stand as they are, numbers, booleans and null as JSON writes them.
+ * What the filter `config=key:value` finds an experiment by: a pair for each scalar in its config, 10,000 at most. A
+ * nested member's key is its path with dots; strings stand as they are, numbers, booleans and null as JSON writes them.
  */
-export function configPairs(config: unknown, prefix = ''): string[] {
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) return [];
-  return Object.entries(config).flatMap(([member, value]: [string, unknown]) => {
-    const key = prefix + member;
-    if (typeof value === 'string') return [pairOf(key, value)];
-    if (value === null || typeof value === 'number' || typeof value === 'boolean')
-      return [pairOf(key, String(value))];
-    return configPairs(value, `${key}.`);
-  });
+export function configPairs(config: unknown): string[] {
+  const pairs: string[] = [];
+  for (const [path, value] of scalars(config, '')) {
+    if (pairs.length === PAIRS_MAX) break;
+    pairs.push(stored(`${path}:${String(value)}`));
+  }
+  return pairs;
 }
 
-/** The stored form of a filter's `key:value`. Keys and values may hold colons: the pair is compared as a whole. */
-export const configFilter = (pair: string): string =>
+type Scalar = string | number | boolean | null;
+
+function* scalars(config: unknown, prefix: string): Generator<[path: string, Scalar]> {
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) return;
+  for (const [member, value] of Object.entries(config) as [string, unknown][]) {
+    if (prefix.length + member.length > PATH_MAX) continue;
+    if (isScalar(value)) yield [prefix + member, value];
+    else yield* scalars(value, `${prefix}${member}.`);
+  }
+}
+
+const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
+
+const stored = (pair: string): string =>
   pair.length <= PAIR_MAX ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
+
+/** The stored form of a filter's `key:value`. Keys and values may hold colons: the pair is compared as a whole. */
+export const configFilter = stored;

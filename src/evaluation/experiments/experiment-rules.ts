@@ -17,6 +17,17 @@ export function checkSubject(kind: string | null, id: string | null): void {
   ]);
 }
 
+/** 400 for a dataset with more live records than a snapshot holds, unless a CSV version is pinned. */
+export function checkSize({ record_count }: DatasetEntity, version: number | null): void {
+  if (version !== null || record_count <= SNAPSHOT_RECORDS_MAX) return;
+  throw problem.invalidFields([
+    {
+      pointer: '/dataset_id',
+      detail: `has ${record_count} records, and a snapshot holds ${SNAPSHOT_RECORDS_MAX}; pin a CSV version`,
+    },
+  ]);
+}
+
 /** 409 when an experiment takes no more writes. */
 export function checkWritable(experiment: Pick<ExperimentState, 'experiment_status' | 'archived_at'>): void {
   if (experiment.experiment_status !== 'running') {
@@ -35,7 +46,7 @@ export class ExperimentRules {
 
   /**
    * The dataset that is to back an experiment, locked so that its revision stands still. Errors: 404 naming what is
-   * unknown, 409 for an archived dataset, 400 for more live records than a snapshot holds.
+   * unknown, 409 for an archived dataset.
    */
   async lockDataset(tx: Tx, scope: Scope, datasetId: string, version: number | null): Promise<DatasetEntity> {
     const dataset = await this.datasets.lock(tx, scope, datasetId, 'share');
@@ -44,14 +55,6 @@ export class ExperimentRules {
       throw problem.unknownReference('/dataset_version', 'dataset version', String(version));
     }
     if (dataset.archived_at) throw problem.conflict('The dataset is archived.');
-    if (version === null && dataset.record_count > SNAPSHOT_RECORDS_MAX) {
-      throw problem.invalidFields([
-        {
-          pointer: '/dataset_id',
-          detail: `has ${dataset.record_count} records, and a snapshot holds ${SNAPSHOT_RECORDS_MAX}; pin a CSV version`,
-        },
-      ]);
-    }
     return dataset;
   }
 

@@ -124,13 +124,12 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
 
   /**
    * The move from `running` to a final status, as one conditional update. @returns whether it was made: not when
-   * another request made it first.
+   * another request made it first. The change that it is part of raises the generation.
    */
   async finalize(tx: Tx, scope: Scope, id: string, final: FinalState): Promise<boolean> {
     const moved = await tx.query(
       `UPDATE experiments
-       SET experiment_status = $3, summary = $4, dataset_snapshot = $5, snapshot_records = $6, finalized_at = $7,
-           updated_at = $7, generation = generation + 1
+       SET experiment_status = $3, summary = $4, dataset_snapshot = $5, snapshot_records = $6, finalized_at = $7
        WHERE experiment_id = $1 AND workspace_id = $2 AND experiment_status = 'running' RETURNING 1`,
       [
         id,

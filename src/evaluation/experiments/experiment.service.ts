@@ -11,7 +11,7 @@ import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { configPairs } from './config-pairs';
 import { ExperimentFinalizer } from './experiment-finalizer';
-import { checkImmutable, checkSubject, checkWritable, ExperimentRules } from './experiment-rules';
+import { checkImmutable, checkSize, checkSubject, checkWritable, ExperimentRules } from './experiment-rules';
 import type {
   CreateExperimentDto,
   ExperimentDto,
@@ -56,6 +56,7 @@ export class ExperimentService {
         const running = await this.findRunning(tx, scope, row);
         if (running) return { ...versionedView(running), resumed: true };
       }
+      if (dataset) checkSize(dataset, datasetVersion);
       await this.experiments.insert(row, tx);
       return { ...versionedView(row), resumed: false };
     });

@@ -46,8 +46,8 @@ export class SummaryRepository {
       `WITH ${FOLDED}
        SELECT DISTINCT ON (detail.key COLLATE "C") detail.key AS scorer, detail.value->>'scorer_id' AS scorer_id,
               (detail.value->>'scorer_version')::integer AS scorer_version
-       FROM folded CROSS JOIN LATERAL jsonb_each(folded.score_details) AS detail
-       WHERE folded.score_details <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
+       FROM folded CROSS JOIN LATERAL json_each(folded.score_details) AS detail
+       WHERE folded.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
          AND detail.value->>'scorer_version' IS NOT NULL
        ORDER BY detail.key COLLATE "C", folded.result_id DESC`,
       [experimentId, scope.workspaceId],

@@ -168,7 +168,7 @@ export class ResultDto {
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreDetailDto' } })
-  score_details!: Record<string, ScoreDetailDto>;
+  score_details!: object;
   trace_id!: string | null;
   session_id!: string | null;
   duration_ms!: number | null;

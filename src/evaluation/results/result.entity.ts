@@ -55,8 +55,9 @@ export class ResultEntity {
   @Column('jsonb')
   scores!: Record<string, number | null>;
 
-  @Column('jsonb')
-  score_details!: Record<string, ScoreDetail>;
+  /** Scorer name to `ScoreDetail`. */
+  @JsonColumn()
+  score_details!: RawJson;
 
   @Column('text', { nullable: true })
   trace_id!: string | null;

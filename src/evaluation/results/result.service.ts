@@ -144,7 +144,7 @@ function newRow(
     output: json(dto.output),
     error: json(dto.error),
     scores,
-    score_details: details,
+    score_details: Object.keys(details).length > 0 ? new RawJson(toJsonText(details)) : EMPTY_OBJECT,
     trace_id: dto.trace_id ?? null,
     session_id: dto.session_id ?? null,
     duration_ms: dto.duration_ms ?? null,

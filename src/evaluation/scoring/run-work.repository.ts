@@ -70,8 +70,10 @@ const STORE = {
         AND experiment_status = 'running' AND archived_at IS NULL
       FOR SHARE
     ), landed AS (
-      UPDATE results SET scores = results.scores || $19::jsonb, score_details = results.score_details || $20::jsonb,
-                         updated_at = now()
+      UPDATE results SET scores = results.scores || $19::jsonb, updated_at = now(), score_details = (
+        SELECT json_object_agg(key, value) FROM (
+          SELECT key, value FROM json_each(results.score_details) WHERE key NOT IN (SELECT json_object_keys($20::json))
+          UNION ALL SELECT key, value FROM json_each($20::json)) merged)
       FROM experiment
       WHERE results.experiment_id = experiment.experiment_id AND results.result_id = $18
       RETURNING 1

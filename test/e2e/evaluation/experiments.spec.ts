@@ -1,0 +1,500 @@
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import {
+  EvaluationWorkspace,
+  type Experiment,
+  FREE_FORM_VALUES,
+  outcome,
+  type Page,
+  places,
+  statusesOf,
+  TIME,
+  UNKNOWN_IDS,
+} from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('experiments', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const create = (fields: Fields) => space.post<Experiment>(EXPERIMENTS, { name: 'evaluation', ...fields });
+  const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
+    space.editor.patch<Experiment>(`${EXPERIMENTS}/${id}`, fields, headers);
+  const found = async (query: string): Promise<string[]> =>
+    (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
+
+  describe('creating one', () => {
+    it('answers 201 with all of it, where it is and its ETag; reading gives the same', async () => {
+      const { dataset_id } = await space.dataset();
+      const baseline = await space.experiment();
+      const fields = {
+        name: 'capitals',
+        experiment_name: 'capitals with a new prompt',
+        description: 'Shorter prompt',
+        config: { model: 'm-1', nested: { z: 1, a: [null] } },
+        dataset_id,
+        baseline_experiment_id: baseline.experiment_id,
+        subject_kind: 'agent',
+        subject_id: 'agt_1',
+        context_manifest: ['prompt@2', { tools: null }],
+        tags: ['nightly'],
+        metadata: { commit: 'abc' },
+      };
+      const { status, headers, body } = await create(fields);
+      expect(status).toBe(201);
+      expect(body).toEqual({
+        experiment_id: expect.stringMatching(/^exp_[0-7][0-9a-hjkmnp-tv-z]{25}$/) as string,
+        workspace_id: space.id,
+        ...fields,
+        dataset_version: null,
+        experiment_status: 'running',
+        summary: null,
+        dataset_snapshot: null,
+        error: null,
+        finalized_at: null,
+        created_at: expect.stringMatching(TIME) as string,
+        updated_at: body.created_at,
+        created_by: space.editorId,
+        archived_at: null,
+      });
+      expect(headers.get('location')).toBe(`${EXPERIMENTS}/${body.experiment_id}`);
+      expect(headers.get('etag')).toBe('"1"');
+      const read = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${body.experiment_id}`);
+      expect([read.headers.get('etag'), JSON.stringify(read.body)]).toEqual(['"1"', JSON.stringify(body)]);
+    });
+
+    it('needs a name alone, which need not be unique and is the default of the display name', async () => {
+      const bare = { description: null, config: {}, tags: [], metadata: {}, context_manifest: null };
+      const refers = { dataset_id: null, baseline_experiment_id: null, subject_kind: null, subject_id: null };
+      const first = await create({});
+      expect(first.body).toMatchObject({ ...bare, ...refers, experiment_name: 'evaluation' });
+      const nulls = { ...bare, ...refers, config: null, tags: null, metadata: null, experiment_name: null };
+      const second = await create({ ...nulls, resume: null });
+      expect([second.status, second.body.experiment_name]).toEqual([201, 'evaluation']);
+      expect(second.body.experiment_id).not.toBe(first.body.experiment_id);
+    });
+
+    it('keeps the context manifest and the config as they were sent', async () => {
+      for (const value of FREE_FORM_VALUES) {
+        const { body } = await create({ context_manifest: value, config: { z: value, a: value } });
+        const read = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${body.experiment_id}`);
+        expect(JSON.stringify([read.body.context_manifest, read.body.config])).toBe(
+          JSON.stringify([value, { z: value, a: value }]),
+        );
+      }
+    });
+
+    it.each<[string, Fields, string]>([
+      ['no name', { name: undefined }, '/name'],
+      ['an empty name', { name: '' }, '/name'],
+      ['a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
+      ['an empty display name', { experiment_name: '' }, '/experiment_name'],
+      ['a config that is no object', { config: [1] }, '/config'],
+      ['half a subject: no id', { subject_kind: 'agent' }, '/subject_id'],
+      ['half a subject: no kind', { subject_id: 'x' }, '/subject_kind'],
+      ['half a subject: null for an id', { subject_kind: 'agent', subject_id: null }, '/subject_id'],
+      ['an empty subject id', { subject_kind: 'agent', subject_id: '' }, '/subject_id'],
+      ['a dataset that is no text', { dataset_id: 7 }, '/dataset_id'],
+      ['a dataset version alone', { dataset_version: 1 }, '/dataset_version'],
+      ['dataset version 0', { dataset_version: 0 }, '/dataset_version'],
+      ['dataset version 1.5', { dataset_version: 1.5 }, '/dataset_version'],
+      ['dataset version 2^31', { dataset_version: 2_147_483_648 }, '/dataset_version'],
+      ['metadata over 16 KiB', { metadata: { x: 'x'.repeat(16 * 1024) } }, '/metadata'],
+      ['resume that is no boolean', { resume: 'yes' }, '/resume'],
+      ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
+      ['no workspace', { workspace_id: undefined }, '/workspace_id'],
+    ])('with %s is 400 that points there', async (_, fields, pointer) => {
+      const answer = await create(fields);
+      expect(outcome(answer)).toEqual([400, 'invalid_request']);
+      expect(places(answer)).toContain(pointer);
+      expect(await found('')).toEqual([]);
+    });
+
+    it('of an unknown kind of subject is 422', async () => {
+      const answer = await create({ subject_kind: 'model', subject_id: 'x' });
+      expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/subject_kind']);
+    });
+
+    it('that names what is not there is 404 and says what', async () => {
+      const elsewhere = await EvaluationWorkspace.open(app);
+      const foreign = (await elsewhere.dataset()).dataset_id;
+      const own = (await space.dataset()).dataset_id;
+      const gone = (await space.dataset()).dataset_id;
+      await space.archive(`/eval/v1/datasets/${gone}`);
+      const unknown: [Fields, string][] = [
+        [{ dataset_id: 'ds_x' }, '/dataset_id'],
+        [{ dataset_id: '' }, '/dataset_id'],
+        [{ dataset_id: foreign }, '/dataset_id'],
+        [{ dataset_id: own, dataset_version: 1 }, '/dataset_version'],
+        [{ baseline_experiment_id: 'exp_x' }, '/baseline_experiment_id'],
+        [{ baseline_experiment_id: '' }, '/baseline_experiment_id'],
+        [{ baseline_experiment_id: own }, '/baseline_experiment_id'],
+        [{ baseline_experiment_id: 'exp_x', dataset_id: gone }, '/baseline_experiment_id'],
+      ];
+      for (const [fields, pointer] of unknown) {
+        const answer = await create(fields);
+        expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
+      }
+      expect(outcome(await create({ dataset_id: gone }))).toEqual([409, 'conflict']);
+      expect(await found('')).toEqual([]);
+    });
+
+    it('on more live records than a snapshot holds is 400', async () => {
+      const { dataset_id } = await space.dataset();
+      const fill = (count: number) =>
+        app.database.query('UPDATE datasets SET record_count = $1 WHERE dataset_id = $2', [
+          count,
+          dataset_id,
+        ]);
+      await fill(10_001);
+      const answer = await create({ dataset_id });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/dataset_id']);
+      await fill(10_000);
+      expect((await create({ dataset_id })).status).toBe(201);
+    });
+
+    it('with a config of any size is quick, and finds by what of it a filter can name', async () => {
+      const config = { ['k'.repeat(100_000)]: Object.fromEntries(entries(100_000)), model: 'm' };
+      expect((await create({ config })).status).toBe(201);
+      expect((await create({ config: Object.fromEntries(entries(100_000)) })).status).toBe(201);
+      expect(await found('config=model:m')).toHaveLength(1);
+      expect(await found('config=e7:7')).toHaveLength(1);
+    }, 20_000);
+  });
+
+  describe('resuming', () => {
+    it('answers the running one of the same name, display name and dataset, and no other', async () => {
+      const { dataset_id } = await space.dataset();
+      const key = { name: 'n', experiment_name: 'e', dataset_id };
+      const first = await create({ ...key, description: 'first' });
+      const others = [
+        await create({ ...key, name: 'other' }),
+        await create({ ...key, experiment_name: 'other' }),
+        await create({ name: 'n', experiment_name: 'e' }),
+      ];
+      for (const other of others) expect(other.status).toBe(201);
+      const resumed = await create({ ...key, description: 'ignored', resume: true });
+      expect([resumed.status, resumed.headers.get('location')]).toEqual([200, null]);
+      expect(resumed.headers.get('etag')).toBe('"1"');
+      expect(resumed.body).toEqual(first.body);
+      expect((await create({ ...key, resume: false })).status).toBe(201);
+    });
+
+    it('makes a new one where the others are frozen, archived or another workspace’s', async () => {
+      const frozen = await space.experiment({ name: 'n' });
+      await space.finalize(frozen.experiment_id);
+      const archived = await space.experiment({ name: 'n' });
+      await space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
+      await (await EvaluationWorkspace.open(app)).experiment({ name: 'n' });
+      const made = await create({ name: 'n', resume: true });
+      expect(made.status).toBe(201);
+      const again = await create({ name: 'n', resume: true });
+      expect([again.status, again.body]).toEqual([200, made.body]);
+      expect((await create({ name: 'n', experiment_name: 'n', resume: true })).body).toEqual(made.body);
+    });
+
+    it('answers the newest of several', async () => {
+      await space.experiment({ name: 'n' });
+      const newest = await space.experiment({ name: 'n' });
+      expect((await create({ name: 'n', resume: true })).body).toEqual(newest);
+    });
+
+    it('by many clients at once makes one experiment', async () => {
+      const { dataset_id } = await space.dataset();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => create({ name: 'at once', dataset_id, resume: true })),
+      );
+      expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+      expect(new Set(answers.map((one) => one.body.experiment_id)).size).toBe(1);
+    });
+
+    it('goes on also when the dataset has grown past what a new experiment takes', async () => {
+      const { dataset_id } = await space.dataset();
+      const running = await space.experiment({ name: 'n', dataset_id });
+      const grown = 'UPDATE datasets SET record_count = 10001 WHERE dataset_id = $1';
+      await app.database.query(grown, [dataset_id]);
+      expect((await create({ name: 'n', dataset_id, resume: true })).body).toEqual(running);
+      expect((await create({ name: 'other', dataset_id, resume: true })).status).toBe(400);
+    });
+  });
+
+  describe('in a list', () => {
+    it('are narrowed by each filter and by all together', async () => {
+      const { dataset_id } = await space.dataset();
+      const base = await space.experiment({ name: 'base', experiment_name: 'base' });
+      const all = {
+        dataset_id,
+        subject_kind: 'skill',
+        subject_id: 'skl_1',
+        baseline_experiment_id: base.experiment_id,
+      };
+      await space.experiment({ ...all, name: 'n', experiment_name: 'all', tags: ['t'], config: { k: 1 } });
+      const frozen = await space.experiment({ ...all, name: 'n', experiment_name: 'frozen words' });
+      await space.finalize(frozen.experiment_id, { experiment_status: 'failed' });
+      expect(await found('')).toEqual(['frozen words', 'all', 'base']);
+      for (const [name, value] of Object.entries(all)) {
+        expect([name, await found(`${name}=${value}`)]).toEqual([name, ['frozen words', 'all']]);
+        expect([name, await found(`${name}=${name === 'subject_kind' ? 'harness' : 'x'}`)]).toEqual([
+          name,
+          [],
+        ]);
+      }
+      expect(await found('experiment_status=running')).toEqual(['all', 'base']);
+      expect(await found('experiment_status=failed')).toEqual(['frozen words']);
+      expect(await found('experiment_status=completed')).toEqual([]);
+      expect(await found('name=n')).toEqual(['frozen words', 'all']);
+      expect(await found('name=N')).toEqual([]);
+      expect(await found('tag=t')).toEqual(['all']);
+      expect(await found('q=word%20froz')).toEqual(['frozen words']);
+      const rest = { experiment_status: 'running', name: 'n', tag: 't', q: 'all', config: 'k:1' };
+      expect(await found(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
+    });
+
+    it('are found by any scalar of their config, whatever colons it holds; all pairs given must hold', async () => {
+      const long = 'v'.repeat(300);
+      const config = {
+        model: 'vendor:m-1:latest',
+        'a:b': 'c',
+        temperature: 0.5,
+        big: 1e21,
+        stream: true,
+        stop: null,
+        empty: '',
+        long,
+        retrieval: { top_k: 5, 'dotted.name': { x: 'y' } },
+        list: ['not', 'found'],
+      };
+      await space.experiment({ experiment_name: 'one', config });
+      await space.experiment({ experiment_name: 'two', config: { model: 'vendor:m-1', stream: 'true' } });
+      const by = (...pairs: string[]) =>
+        found(pairs.map((pair) => `config=${encodeURIComponent(pair)}`).join('&'));
+      for (const pair of [
+        ...['model:vendor:m-1:latest', 'a:b:c', 'temperature:0.5', 'big:1e+21', 'stop:null', 'empty:'],
+        ...[`long:${long}`, 'retrieval.top_k:5', 'retrieval.dotted.name.x:y'],
+      ]) {
+        expect([pair, await by(pair)]).toEqual([pair, ['one']]);
+      }
+      for (const pair of ['model:vendor', 'temperature:0.50', 'list:not', 'top_k:5', `long:${long}v`, 'x:']) {
+        expect([pair, await by(pair)]).toEqual([pair, []]);
+      }
+      expect(await by('stream:true')).toEqual(['two', 'one']);
+      expect(await by('stream:true', 'model:vendor:m-1')).toEqual(['two']);
+      expect(await by('stream:true', 'model:vendor:m-1', 'temperature:0.5')).toEqual([]);
+    });
+
+    it('follow a config that is changed', async () => {
+      const { experiment_id } = await space.experiment({ config: { model: 'old' } });
+      await patch(experiment_id, { config: { model: 'new' } });
+      expect(await found('config=model:old')).toEqual([]);
+      expect(await found('config=model:new')).toHaveLength(1);
+      await patch(experiment_id, { config: null });
+      expect(await found('config=model:new')).toEqual([]);
+    });
+
+    it('sort and page, without archived ones unless asked', async () => {
+      for (const name of ['b', 'a', 'C']) await space.experiment({ name });
+      const [, second, first] = await space.list<Experiment>(EXPERIMENTS);
+      await patch(first!.experiment_id, { description: 'changed' });
+      expect(await found('sort=-created_at')).toEqual(['C', 'a', 'b']);
+      expect(await found('sort=created_at')).toEqual(['b', 'a', 'C']);
+      expect(await found('sort=name')).toEqual(['C', 'a', 'b']);
+      expect(await found('sort=-updated_at&limit=1')).toEqual(['b']);
+      const page = await space.viewer.get<Page<Experiment>>(`${EXPERIMENTS}?sort=name&limit=2`);
+      expect(page.body.page).toMatchObject({ limit: 2, offset: 0, total: 3 });
+      expect(await found(`sort=name&limit=2&cursor=${page.body.page.next_cursor}`)).toEqual(['b']);
+      await space.archive(`${EXPERIMENTS}/${second!.experiment_id}`);
+      expect(await found('')).toEqual(['C', 'b']);
+      expect(await found('include_archived=true')).toEqual(['C', 'a', 'b']);
+    });
+
+    it('are those of the workspace alone, whatever is asked', async () => {
+      const { dataset_id } = await space.dataset();
+      await space.experiment({ dataset_id, config: { k: 'v' }, tags: ['t'] });
+      const stranger = (await EvaluationWorkspace.open(app)).viewer;
+      for (const caller of [stranger, await space.sibling()]) {
+        for (const query of ['', `dataset_id=${dataset_id}`, 'config=k:v', 'tag=t', 'q=evaluation']) {
+          const { body } = await caller.get<Page<Experiment>>(`${EXPERIMENTS}?${query}`);
+          expect(body).toMatchObject({ items: [], page: { total: 0 } });
+        }
+      }
+    });
+
+    it.each([
+      ['experiment_status=done', 422, 'validation_failed'],
+      ['subject_kind=model', 422, 'validation_failed'],
+      ['status=running', 400, 'invalid_query'],
+      ['config=model', 400, 'invalid_query'],
+      ['config=:v', 400, 'invalid_query'],
+      ['config=a:b&config=c', 400, 'invalid_query'],
+      ['config=a:%00', 400, 'invalid_query'],
+      [Array.from({ length: 21 }, (_, i) => `config=k${i}:v`).join('&'), 400, 'invalid_query'],
+      ['dataset_id=a&dataset_id=b', 400, 'invalid_query'],
+    ])('?%s is %i', async (query, status, code) => {
+      expect(outcome(await space.viewer.get(`${EXPERIMENTS}?${query}`))).toEqual([status, code]);
+    });
+  });
+
+  describe('changing one that runs', () => {
+    it('is a merge patch, but replaces config and context manifest whole', async () => {
+      const before = await space.experiment({
+        description: 'old',
+        config: { keep: 1 },
+        context_manifest: { keep: 1 },
+        metadata: { keep: 1, drop: 1 },
+        tags: ['a'],
+      });
+      const fields = { name: 'renamed', config: { a: null }, context_manifest: { b: null }, tags: ['b'] };
+      const changed = await patch(before.experiment_id, {
+        ...fields,
+        metadata: { drop: null },
+        color: 'red',
+      });
+      expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
+      expect(changed.body).toEqual({
+        ...before,
+        ...fields,
+        metadata: { keep: 1 },
+        updated_at: changed.body.updated_at,
+      });
+      const cleared = await patch(before.experiment_id, {
+        ...{ description: null, config: null, context_manifest: null, tags: null, metadata: null },
+      });
+      const empty = { description: null, config: {}, context_manifest: null, tags: [], metadata: {} };
+      expect(cleared.body).toMatchObject(empty);
+      expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toEqual(cleared.body);
+    });
+
+    it('takes metrics in either place and spelling, and gives them back in it', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 12.5 };
+      expect((await patch(id, { metrics: snake })).body.summary).toEqual({ metrics: snake });
+      const camel = { successfulCases: 2, durationMs: 1 };
+      const both = await patch(id, { summary: { metrics: camel } });
+      expect(both.body.summary).toEqual({ metrics: { ...snake, ...camel } });
+      expect((await patch(id, { metrics: null })).body.summary).toBeNull();
+      expect(places(await patch(id, { metrics: [] }))).toEqual(['/metrics']);
+      expect(places(await patch(id, { summary: { metrics: 1 } }))).toEqual(['/summary/metrics']);
+      expect((await patch(id, { summary: 'x' })).status).toBe(400);
+    });
+
+    it('sets both halves of the subject or neither', async () => {
+      const { experiment_id: id } = await space.experiment();
+      expect(places(await patch(id, { subject_kind: 'agent' }))).toEqual(['/subject_id']);
+      expect((await patch(id, { subject_kind: 'agent', subject_id: 'a' })).status).toBe(200);
+      expect((await patch(id, { subject_id: 'b' })).body.subject_id).toBe('b');
+      expect(places(await patch(id, { subject_id: null }))).toEqual(['/subject_id']);
+      expect((await patch(id, { subject_kind: null, subject_id: null })).body.subject_kind).toBeNull();
+      expect((await patch(id, { subject_kind: 'model', subject_id: 'x' })).status).toBe(422);
+    });
+
+    it('leaves workspace and dataset alone: the same are accepted, others 422', async () => {
+      const { dataset_id } = await space.dataset();
+      const { experiment_id: id } = await space.experiment({ dataset_id });
+      const same = { workspace_id: space.id, dataset_id, dataset_version: null };
+      expect((await patch(id, same)).status).toBe(200);
+      expect(outcome(await patch(id, { workspace_id: 'wsp_x' }))).toEqual([422, 'validation_failed']);
+      for (const fields of [{ dataset_id: null }, { dataset_id: 'ds_x' }, { dataset_version: 1 }]) {
+        expect(outcome(await patch(id, fields))).toEqual([422, 'immutable_field']);
+      }
+    });
+
+    it.each<[string, Fields, number]>([
+      ['no name', { name: null }, 400],
+      ['an empty display name', { experiment_name: '' }, 400],
+      ['no status', { experiment_status: null }, 400],
+      ['a status that is no text', { experiment_status: 1 }, 400],
+      ['an unknown status', { experiment_status: 'done' }, 422],
+      ['an unknown baseline', { baseline_experiment_id: 'exp_x' }, 404],
+    ])('to %s is refused and changes nothing', async (_, fields, status) => {
+      const before = await space.experiment();
+      expect((await patch(before.experiment_id, { description: 'x', ...fields })).status).toBe(status);
+      const { body } = await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`);
+      expect(body).toEqual(before);
+    });
+
+    it('by two clients who read the same state succeeds for one', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const edit = (description: string) => patch(id, { description }, { 'if-match': '"1"' });
+      expect(statusesOf(await Promise.all([edit('a'), edit('b')]))).toEqual([200, 412]);
+    });
+  });
+
+  describe('archiving one', () => {
+    it('ends its writes and not its reading, frees nothing it had, and can be repeated', async () => {
+      const before = await space.experiment();
+      const path = `${EXPERIMENTS}/${before.experiment_id}`;
+      const result = await space.result(before.experiment_id);
+      const first = await space.evaluator.post<Experiment>(`${path}/archive`);
+      const at = expect.stringMatching(TIME) as string;
+      expect(first.body).toEqual({ ...before, archived_at: at, updated_at: first.body.archived_at });
+      const again = await space.evaluator.post(`${path}/archive`);
+      expect([again.status, again.body]).toEqual([200, first.body]);
+      const writes: Answer<unknown>[] = [
+        await patch(before.experiment_id, { description: 'x' }),
+        await patch(before.experiment_id, { experiment_status: 'completed' }),
+        await space.post(`${path}/results`, { case_id: 'x' }),
+        await space.post(`${path}/results/bulk`, { items: [{ case_id: 'x' }] }),
+      ];
+      for (const answer of writes) expect(outcome(answer)).toEqual([409, 'conflict']);
+      expect(await space.list(`${path}/results`)).toEqual([result]);
+    });
+
+    it('is for evaluators, writing for editors, reading for viewers', async () => {
+      const { experiment_id } = await space.experiment();
+      const path = `${EXPERIMENTS}/${experiment_id}`;
+      const refused: Answer<unknown>[] = [
+        await space.editor.post(`${path}/archive`),
+        await space.viewer.patch(path, { name: 'x' }),
+        await space.viewer.post(EXPERIMENTS, { workspace_id: space.id, name: 'x' }),
+        await (await space.organization.as('runtime')).get(path),
+      ];
+      for (const answer of refused) expect(outcome(answer)).toEqual([403, 'access_denied']);
+    });
+  });
+
+  const operations: [string, (caller: ApiClient, id: string) => Promise<Answer<unknown>>][] = [
+    ['reading', (caller, id) => caller.get(`${EXPERIMENTS}/${id}`)],
+    ['changing', (caller, id) => caller.patch(`${EXPERIMENTS}/${id}`, { name: 'stolen' })],
+    ['archiving', (caller, id) => caller.post(`${EXPERIMENTS}/${id}/archive`)],
+  ];
+  it.each(operations)('%s one that is not there or not the caller’s is 404', async (_, attempt) => {
+    const { experiment_id: id } = await space.experiment();
+    const evaluator = await space.organization.as('evaluator');
+    const attempts: [ApiClient, string][] = [
+      [(await EvaluationWorkspace.open(app)).evaluator, id],
+      [evaluator.in(await space.organization.newWorkspace()), id],
+      ...[...UNKNOWN_IDS, (await space.dataset()).dataset_id].map((unknown): [ApiClient, string] => [
+        evaluator,
+        encodeURIComponent(decodeURIComponent(unknown)),
+      ]),
+    ];
+    for (const [caller, other] of attempts) {
+      expect([other, ...outcome(await attempt(caller, other))]).toEqual([other, 404, 'not_found']);
+    }
+  });
+
+  it('are checked in order: 404, then 412, then 409, then 422', async () => {
+    const { experiment_id: id } = await space.experiment();
+    const wrong = { workspace_id: 'wsp_x', experiment_status: 'done', dataset_id: 'ds_x' };
+    const unknown = { ...wrong, baseline_experiment_id: 'exp_x' };
+    expect((await patch(id, wrong, { 'if-match': '"1"' })).status).toBe(422);
+    expect((await patch(id, wrong, { 'if-match': '"7"' })).status).toBe(412);
+    await space.finalize(id);
+    expect((await patch(id, wrong, { 'if-match': '"2"' })).status).toBe(409);
+    expect((await patch(id, wrong, { 'if-match': '"1"' })).status).toBe(412);
+    expect((await patch(id, unknown, { 'if-match': '"1"' })).status).toBe(404);
+    expect((await patch('exp_x', { ...wrong, name: '' })).status).toBe(400);
+  });
+});
+
+const entries = (count: number): [string, number][] => Array.from({ length: count }, (_, i) => [`e${i}`, i]);

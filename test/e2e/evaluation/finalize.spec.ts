@@ -1,0 +1,388 @@
+import { createHash } from 'node:crypto';
+import { type Answer, createTestApp, type TestApp } from '#testing';
+import {
+  type BulkAnswer,
+  EvaluationWorkspace,
+  type Experiment,
+  outcome,
+  type Page,
+  type Result,
+  statuses,
+  statusesOf,
+  TIME,
+} from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+interface SnapshotRecord {
+  dataset_record_id: string;
+  version: number;
+}
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('finalizing an experiment', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
+    space.editor.patch<Experiment>(`${EXPERIMENTS}/${id}`, fields, headers);
+  const read = async (id: string): Promise<Experiment> =>
+    (await space.viewer.get<Experiment>(`${EXPERIMENTS}/${id}`)).body;
+  const countOf = async (id: string): Promise<number | null> =>
+    (await space.viewer.get<Page<Result>>(`${EXPERIMENTS}/${id}/results?limit=0`)).body.page.total;
+
+  /** Puts results into an experiment, the nth with the scores that SQL makes of n. */
+  const fill = (experimentId: string, from: number, to: number, scores: string) =>
+    app.database.query(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, created_at, updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${scores}, now(), now(), 'test'
+       FROM generate_series($3::int, $4::int) n ORDER BY n % 7`,
+      [experimentId, space.id, from, to],
+    );
+
+  describe('computes its summary', () => {
+    it('exactly: null scores count for nothing, booleans for 1 and 0, decimals as they read', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const scores: Fields[] = [
+        { decimal: 0.1, right: true, some: null, huge: 1e300, third: 1, only: { score: 0.125 }, none: null },
+        { decimal: 0.2, right: false, some: 1, huge: -1e300, third: 0, none: { score: null } },
+        { decimal: 0.3, right: true, some: { score: null }, huge: 3, third: 0 },
+        { right: { score: true }, some: 0 },
+        {},
+      ];
+      expect(
+        await space.results(
+          id,
+          scores.map((one, i) => ({ case_id: `${i}`, scores: one })),
+        ),
+      ).toEqual(scores.map(() => 201));
+      const { summary } = await space.finalize(id);
+      expect(summary).toEqual({
+        scores: {
+          decimal: { mean: 0.2, count: 3 },
+          right: { mean: 0.75, count: 4 },
+          some: { mean: 0.5, count: 2 },
+          huge: { mean: 1, count: 3 },
+          third: { mean: 1 / 3, count: 3 },
+          only: { mean: 0.125, count: 1 },
+        },
+        scorers: {},
+        metrics: null,
+        is_truncated: false,
+      });
+    });
+
+    it('without results too, and answers what is read afterwards', async () => {
+      const before = await space.experiment();
+      const { status, headers, body } = await patch(before.experiment_id, { experiment_status: 'completed' });
+      expect([status, headers.get('etag')]).toEqual([200, '"2"']);
+      expect(body).toEqual({
+        ...before,
+        experiment_status: 'completed',
+        summary: { scores: {}, scorers: {}, metrics: null, is_truncated: false },
+        finalized_at: expect.stringMatching(TIME) as string,
+        updated_at: body.finalized_at,
+      });
+      const after = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${before.experiment_id}`);
+      expect([after.headers.get('etag'), after.body]).toEqual(['"2"', body]);
+    });
+
+    it('of the first 10,000 results to arrive, and tells when there are more', async () => {
+      const { experiment_id: full } = await space.experiment();
+      await fill(full, 1, 10_000, `'{"s": 1}'`);
+      expect((await space.finalize(full)).summary).toMatchObject({
+        scores: { s: { mean: 1, count: 10_000 } },
+        is_truncated: false,
+      });
+      const { experiment_id: more } = await space.experiment();
+      await fill(
+        more,
+        1,
+        10_001,
+        `CASE WHEN n <= 10000 THEN '{"s": 1}' ELSE '{"s": 0, "late": 1}' END::jsonb`,
+      );
+      const { summary } = await space.finalize(more);
+      expect(summary).toMatchObject({ scores: { s: { mean: 1, count: 10_000 } }, is_truncated: true });
+      expect(summary!.scores).not.toHaveProperty('late');
+      expect(await countOf(more)).toBe(10_001);
+    });
+
+    it('with the metrics of the client, in its own spelling, from either place', async () => {
+      const camel = { cases: 3, successfulCases: 2, failedCases: 1, durationMs: 5.5 };
+      const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 5.5 };
+      for (const [fields, metrics] of [
+        [{ metrics: camel }, camel],
+        [{ summary: { metrics: snake } }, snake],
+        [{ summary: { metrics: camel, scores: { forged: { mean: 1, count: 1 } } } }, camel],
+      ] as const) {
+        const { experiment_id: id } = await space.experiment();
+        const { summary } = await space.finalize(id, fields);
+        expect(summary).toEqual({ scores: {}, scorers: {}, metrics, is_truncated: false });
+        expect(Object.keys(summary!.metrics!)).toEqual(Object.keys(metrics));
+      }
+      const { experiment_id: id } = await space.experiment();
+      await patch(id, { metrics: { cases: 1, failed_cases: 1 } });
+      const { summary } = await space.finalize(id, { metrics: { cases: 2 } });
+      expect(summary!.metrics).toEqual({ cases: 2, failed_cases: 1 });
+    });
+
+    it('also when it failed, with the reason as it was given', async () => {
+      const { experiment_id: id } = await space.experiment();
+      await space.result(id, { scores: { s: 0.5 } });
+      const error = { kind: 'timeout', at: { z: 1, a: null } };
+      const body = await space.finalize(id, { experiment_status: 'failed', error, description: 'broke off' });
+      expect(body).toMatchObject({ experiment_status: 'failed', error, description: 'broke off' });
+      expect(body.summary!.scores).toEqual({ s: { mean: 0.5, count: 1 } });
+      expect((await read(id)).error).toEqual(error);
+    });
+  });
+
+  describe('keeps a snapshot of its dataset', () => {
+    /** SHA-256 of the RFC 8785 form of a snapshot's records, which hold nothing but ASCII names, text and integers. */
+    const digestOf = (records: SnapshotRecord[]): string => {
+      const items = records.map(
+        (one) => `{"dataset_record_id":"${one.dataset_record_id}","version":${one.version}}`,
+      );
+      return createHash('sha256')
+        .update(`[${items.join(',')}]`)
+        .digest('hex');
+    };
+    const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as SnapshotRecord[];
+
+    it('as it stood when the experiment was created, whatever became of the records since', async () => {
+      const { dataset_id } = await space.dataset();
+      const at = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
+      const make = async () => (await space.record(dataset_id)).dataset_record_id;
+      const [same, changedBefore, changedSince, archivedBefore, archivedSince] = [
+        await make(),
+        await make(),
+        await make(),
+        await make(),
+        await make(),
+      ];
+      await space.editor.patch(at(changedBefore), { input: 2 });
+      await space.archive(at(archivedBefore));
+      const { experiment_id: id } = await space.experiment({ dataset_id });
+      await space.editor.patch(at(changedBefore), { input: 3 });
+      await space.editor.patch(at(changedSince), { input: 2 });
+      await space.editor.patch(at(changedSince), { input: 3 });
+      await space.editor.patch(at(archivedSince), { input: 2 });
+      await space.archive(at(archivedSince));
+      await make();
+      const final = await space.finalize(id);
+      const records = [
+        { dataset_record_id: same, version: 1 },
+        { dataset_record_id: changedBefore, version: 2 },
+        { dataset_record_id: changedSince, version: 1 },
+        { dataset_record_id: archivedSince, version: 1 },
+      ];
+      expect(final.dataset_snapshot).toEqual({
+        dataset_id,
+        source: 'records',
+        dataset_version: null,
+        record_count: 4,
+        sha256: digestOf(records),
+        records,
+      });
+      expect(await read(id)).toEqual(final);
+      const [listed] = await space.list<Experiment>(EXPERIMENTS);
+      const { records: _left, ...head } = final.dataset_snapshot!;
+      expect(listed).toEqual({ ...final, dataset_snapshot: head });
+      const { experiment_id: later } = await space.experiment({ dataset_id });
+      const next = await space.finalize(later);
+      expect(recordsOf(next).map((one) => one.version)).toEqual([1, 3, 3, 1]);
+      expect(next.dataset_snapshot!.sha256).not.toBe(final.dataset_snapshot!.sha256);
+    });
+
+    it('also of an empty or since archived one, and none where there is no dataset', async () => {
+      const { dataset_id } = await space.dataset();
+      const { experiment_id: id } = await space.experiment({ dataset_id });
+      await space.archive(`/eval/v1/datasets/${dataset_id}`);
+      const { dataset_snapshot } = await space.finalize(id);
+      expect(dataset_snapshot).toMatchObject({ record_count: 0, records: [], sha256: digestOf([]) });
+      expect((await space.finalize((await space.experiment()).experiment_id)).dataset_snapshot).toBeNull();
+    });
+
+    it('of 10,000 records, also when more were added since', async () => {
+      const { dataset_id } = await space.dataset();
+      await app.database.query(
+        `WITH made AS (
+           INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, created_revision, created_by)
+           SELECT 'rec_' || lpad(n::text, 26, '0'), $1, $2, 'ver_' || n, 1, 'test' FROM generate_series(1, 10000) n
+           RETURNING *
+         ), versions AS (
+           INSERT INTO record_versions (dataset_record_id, version, version_id, dataset_id, workspace_id, revision,
+                                        metadata, tags, source_kind, created_by)
+           SELECT dataset_record_id, version, version_id, dataset_id, workspace_id, 1, metadata, tags, source_kind, 'test'
+           FROM made
+         )
+         UPDATE datasets SET record_count = 10000 WHERE dataset_id = $1`,
+        [dataset_id, space.id],
+      );
+      const { experiment_id: id } = await space.experiment({ dataset_id });
+      await space.record(dataset_id);
+      expect((await space.post(EXPERIMENTS, { name: 'too many', dataset_id })).status).toBe(400);
+      const final = await space.finalize(id);
+      expect(final.dataset_snapshot!.record_count).toBe(10_000);
+      const records = recordsOf(final);
+      expect(records).toHaveLength(10_000);
+      expect(final.dataset_snapshot!.sha256).toBe(digestOf(records));
+    });
+
+    it('that holds all of a change or nothing of it, when records change as the experiment begins', async () => {
+      const { dataset_id } = await space.dataset();
+      const path = `/eval/v1/datasets/${dataset_id}/records/bulk`;
+      const write = (input: number) =>
+        space.post<BulkAnswer>(path, {
+          items: ['a', 'b', 'c'].map((external_id) => ({ input, external_id })),
+          on_conflict: 'update',
+        });
+      await write(0);
+      const began: Experiment[] = [];
+      for (let round = 1; round <= 8; round++) {
+        const made = [space.experiment({ dataset_id }), space.experiment({ dataset_id })];
+        const [, ...experiments] = await Promise.all([write(round), ...made]);
+        began.push(...experiments);
+      }
+      for (const { experiment_id } of began) {
+        const versions = recordsOf(await space.finalize(experiment_id)).map((one) => one.version);
+        expect(versions).toHaveLength(3);
+        expect(new Set(versions).size).toBe(1);
+      }
+    });
+  });
+
+  describe('freezes it', () => {
+    it.each(['completed', 'failed'])(
+      '%s: every write is refused, and nothing of it changes',
+      async (status) => {
+        const { dataset_id } = await space.dataset();
+        const { experiment_id: id } = await space.experiment({ dataset_id });
+        const record = await space.record(dataset_id);
+        const final = await space.finalize(id, { experiment_status: status });
+        const result = { case_id: 'late', dataset_record_id: record.dataset_record_id };
+        const patches: Fields[] = [
+          ...[
+            {},
+            { experiment_status: status },
+            { experiment_status: 'running' },
+            { experiment_status: 'other' },
+          ],
+          ...[{ name: 'x' }, { description: null }, { config: {} }, { tags: [] }, { metadata: {} }],
+          ...[
+            { metrics: { cases: 1 } },
+            { summary: { metrics: {} } },
+            { error: 'x' },
+            { context_manifest: 1 },
+          ],
+          ...[{ subject_kind: 'agent', subject_id: 'x' }, { workspace_id: 'wsp_x' }, { dataset_id: 'ds_x' }],
+        ];
+        const answers: Answer<unknown>[] = [
+          ...(await Promise.all(patches.map((fields) => patch(id, fields)))),
+          await space.post(`${EXPERIMENTS}/${id}/results`, result),
+          await space.post(`${EXPERIMENTS}/${id}/results/bulk`, { items: [result] }),
+        ];
+        for (const answer of answers) expect(outcome(answer)).toEqual([409, 'conflict']);
+        expect(await read(id)).toEqual(final);
+        expect(await countOf(id)).toBe(0);
+      },
+    );
+
+    it('but lets it be archived', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const final = await space.finalize(id);
+      const archived = await space.archive<Experiment>(`${EXPERIMENTS}/${id}`);
+      expect(archived).toEqual({
+        ...final,
+        archived_at: archived.updated_at,
+        updated_at: expect.stringMatching(TIME) as string,
+      });
+    });
+
+    it('and answers a repeat with the same Idempotency-Key as the first, for the result of a case too', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const add = () =>
+        space.post<Result>(`${EXPERIMENTS}/${id}/results`, { case_id: 'a' }, { 'idempotency-key': 'add' });
+      const end = (key: string) => patch(id, { experiment_status: 'completed' }, { 'idempotency-key': key });
+      const added = await add();
+      const first = await end('end');
+      const again = await end('end');
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+      expect([again.body, again.headers.get('etag')]).toEqual([first.body, first.headers.get('etag')]);
+      expect(outcome(await end('another'))).toEqual([409, 'conflict']);
+      const readded = await add();
+      expect([readded.status, readded.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+      expect(readded.body).toEqual(added.body);
+    });
+
+    it('once, of several clients at once', async () => {
+      const { experiment_id: id } = await space.experiment();
+      const ends = ['completed', 'failed', 'completed', 'failed'].map((status) =>
+        patch(id, { experiment_status: status }),
+      );
+      const answers = await Promise.all(ends);
+      expect(statusesOf(answers)).toEqual([200, 409, 409, 409]);
+      const won = answers.find((one) => one.status === 200)!;
+      expect(await read(id)).toEqual(won.body);
+    });
+
+    it('not at all when the change is refused', async () => {
+      const before = await space.experiment();
+      const id = before.experiment_id;
+      const refused: [Fields, Record<string, string>, number][] = [
+        [{ baseline_experiment_id: 'exp_x' }, {}, 404],
+        [{ name: '' }, {}, 400],
+        [{ subject_id: 'x' }, {}, 400],
+        [{ dataset_id: 'ds_x' }, {}, 422],
+        [{}, { 'if-match': '"9"' }, 412],
+      ];
+      for (const [fields, headers, status] of refused) {
+        const answer = await patch(id, { experiment_status: 'completed', ...fields }, headers);
+        expect([fields, answer.status]).toEqual([fields, status]);
+      }
+      expect(await read(id)).toEqual(before);
+      expect((await space.result(id)).experiment_id).toBe(id);
+    });
+  });
+
+  it('leaves no acknowledged result outside the summary, however many are under way', async () => {
+    const experiments = await Promise.all(
+      Array.from({ length: 20 }, async () => (await space.experiment()).experiment_id),
+    );
+    const outcomes = await Promise.all(
+      experiments.map(async (id, index) => {
+        const path = `${EXPERIMENTS}/${id}/results`;
+        const one = (case_id: string) => ({ case_id, scores: { s: 1 } });
+        const writers = Array.from({ length: 4 }, async (_, writer) => {
+          const items = Array.from({ length: 5 }, (_one, i) => one(`${writer} ${i}`));
+          const bulk = await space.post<BulkAnswer>(`${path}/bulk`, { items });
+          const single = await space.post(path, one(`${writer} single`));
+          const written = bulk.status === 207 ? statuses(bulk).filter((status) => status === 201).length : 0;
+          for (const { status } of [bulk, single]) expect([201, 207, 409]).toContain(status);
+          return written + (single.status === 201 ? 1 : 0);
+        });
+        const finalizer = async () => {
+          for (let wait = 0; wait < index % 5; wait++) await read(id);
+          return space.finalize(id);
+        };
+        const [final, ...written] = await Promise.all([finalizer(), ...writers]);
+        const acknowledged = written.reduce((sum, count) => sum + count, 0);
+        return { acknowledged, stored: await countOf(id), counted: final.summary!.scores!.s?.count ?? 0 };
+      }),
+    );
+    for (const { acknowledged, stored, counted } of outcomes) {
+      expect([stored, counted]).toEqual([acknowledged, acknowledged]);
+    }
+    const frozenEarly = outcomes.filter((one) => one.acknowledged < 24).length;
+    expect(frozenEarly).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,413 @@
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import {
+  type BulkAnswer,
+  type Dataset,
+  type DatasetRecord,
+  EvaluationWorkspace,
+  FREE_FORM_VALUES,
+  outcome,
+  type Page,
+  places,
+  type RecordVersion,
+  statuses,
+  statusesOf,
+  TIME,
+  UNKNOWN_IDS,
+} from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+describe('records', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let dataset: Dataset;
+  let records: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+    dataset = await space.dataset();
+    records = `/eval/v1/datasets/${dataset.dataset_id}/records`;
+  });
+  afterAll(() => app.close());
+
+  const record = (fields?: Fields) => space.record(dataset.dataset_id, fields);
+  const bulk = (items: unknown, fields: Fields = {}) =>
+    space.post<BulkAnswer>(`${records}/bulk`, { items, ...fields });
+  const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
+    space.editor.patch<DatasetRecord>(`${records}/${id}`, fields, headers);
+  const read = (id: string) => space.viewer.get<DatasetRecord>(`${records}/${id}`);
+  const inputs = async (query = ''): Promise<unknown[]> =>
+    (await space.list<DatasetRecord>(`${records}?${query}`)).map((one) => one.input);
+  const versionsOf = async (id: string): Promise<number[]> =>
+    (await space.list<RecordVersion>(`${records}/${id}/versions`)).map((one) => one.version);
+
+  describe('creating one', () => {
+    it('answers 201 with all of it, where it is and its ETag; reading gives the same', async () => {
+      const fields = {
+        input: { question: 'Capital of Peru?', n: 1 },
+        expected: 'Lima',
+        metadata: { b: [1], a: null },
+        tags: ['geo'],
+        label: 'easy',
+        category: 'capitals',
+        source_kind: 'trace',
+        source_ref: '0af7651916cd43dd8448eb211c80319c',
+        external_id: 'row-1',
+      };
+      const { status, headers, body } = await space.post<DatasetRecord>(records, fields);
+      expect(status).toBe(201);
+      expect(body).toEqual({
+        dataset_record_id: expect.stringMatching(/^rec_[0-7][0-9a-hjkmnp-tv-z]{25}$/) as string,
+        dataset_id: dataset.dataset_id,
+        workspace_id: space.id,
+        version: 1,
+        version_id: expect.stringMatching(/^ver_[0-7][0-9a-hjkmnp-tv-z]{25}$/) as string,
+        ...fields,
+        created_at: expect.stringMatching(TIME) as string,
+        updated_at: body.created_at,
+        created_by: space.editorId,
+        archived_at: null,
+      });
+      expect(headers.get('location')).toBe(`${records}/${body.dataset_record_id}`);
+      expect(headers.get('etag')).toBe('"1"');
+      const found = await read(body.dataset_record_id);
+      expect([found.headers.get('etag'), JSON.stringify(found.body)]).toEqual(['"1"', JSON.stringify(body)]);
+    });
+
+    it('needs an input alone, which may be null', async () => {
+      const rest = { expected: null, metadata: {}, tags: [], label: null, category: null };
+      const sources = { source_kind: 'manual', source_ref: null, external_id: null };
+      expect(await record({ input: null })).toMatchObject({ input: null, ...rest, ...sources });
+      const nulls = { ...rest, metadata: null, tags: null, source_ref: null, external_id: null };
+      expect(await record({ input: 1, ...nulls })).toMatchObject({ input: 1, ...rest, ...sources });
+    });
+
+    it('keeps input and expected as they were sent, whatever JSON they are, alone and in bulk', async () => {
+      const sent = FREE_FORM_VALUES.map((value) => ({ input: value, expected: value }));
+      for (const one of sent) await record(one);
+      expect(statuses(await bulk(sent))).toEqual(sent.map(() => 201));
+      const kept = await space.list<DatasetRecord>(`${records}?sort=created_at`);
+      expect(kept.map(({ input, expected }) => JSON.stringify({ input, expected }))).toEqual(
+        [...sent, ...sent].map((one) => JSON.stringify(one)),
+      );
+    });
+
+    it.each<[string, Fields, string]>([
+      ['no input', { input: undefined }, '/input'],
+      ['metadata that is no object', { metadata: 'x' }, '/metadata'],
+      ['metadata over 16 KiB', { metadata: { x: 'x'.repeat(16 * 1024) } }, '/metadata'],
+      ['a tag that is no text', { tags: [1] }, '/tags'],
+      ['a label of 256 characters', { label: 'x'.repeat(256) }, '/label'],
+      ['an empty category', { category: '' }, '/category'],
+      ['a source_kind that is no text', { source_kind: 1 }, '/source_kind'],
+      ['a source_ref of 513 characters', { source_ref: 'x'.repeat(513) }, '/source_ref'],
+      ['an external_id that is no text', { external_id: 5 }, '/external_id'],
+      ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
+      ['no workspace', { workspace_id: undefined }, '/workspace_id'],
+    ])('with %s is 400 that points there', async (_, fields, pointer) => {
+      const answer = await space.post(records, { input: 1, ...fields });
+      expect(outcome(answer)).toEqual([400, 'invalid_request']);
+      expect(places(answer)).toContain(pointer);
+      expect(await inputs()).toEqual([]);
+    });
+
+    it('from an unknown kind of source is 422', async () => {
+      const answer = await space.post(records, { input: 1, source_kind: 'guess' });
+      expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source_kind']);
+    });
+
+    it('with an external_id of a live record is 409, also of many at once; an archived one’s is free', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => space.post<DatasetRecord>(records, { input: 1, external_id: 'a' })),
+      );
+      expect(statusesOf(answers)).toEqual([201, 409, 409, 409]);
+      const first = answers.find((one) => one.status === 201)!.body;
+      const other = await record({ external_id: 'b' });
+      expect(outcome(await patch(other.dataset_record_id, { external_id: 'a' }))).toEqual([409, 'conflict']);
+      await space.archive(`${records}/${first.dataset_record_id}`);
+      expect((await patch(other.dataset_record_id, { external_id: 'a' })).status).toBe(200);
+      expect((await record({ external_id: 'b' })).external_id).toBe('b');
+      await space.record((await space.dataset()).dataset_id, { external_id: 'a' });
+    });
+  });
+
+  describe('in a list', () => {
+    it('are found by words of input, expected and metadata, wherever a line breaks', async () => {
+      const text = 'The first line\nsecond line\twith "quoted" words, a\\path\u0001ctrl and Ärger';
+      await record({ input: { text }, expected: ['Lima'], metadata: { owner: 'Grace Hopper' } });
+      await record({ input: 'elsewhere' });
+      for (const q of [
+        'first',
+        'second',
+        'QUOT',
+        'with words',
+        'path',
+        'ctrl',
+        'ärg',
+        'lima',
+        'hopper sec',
+      ]) {
+        expect([q, (await inputs(`q=${q}`)).length]).toEqual([q, 1]);
+      }
+      for (const q of ['nsecond', 'econd', 'first elsewhere', 'missing']) {
+        expect([q, await inputs(`q=${q}`)]).toEqual([q, []]);
+      }
+    });
+
+    it('are found also where a long text is all hyphenated words', async () => {
+      const letter = (n: number) => String.fromCodePoint(0x4e00 + (n % 20_000));
+      const halves = Array.from({ length: 40_000 }, (_, i) => [letter(i) + letter(i * 7), letter(i * 7 + 1)]);
+      const input = halves.map(([left, right]) => `${left}-${right}${right}`).join(' ');
+      const plain = { input: 'plain' };
+      expect(statuses(await bulk([{ input }, plain]))).toEqual([201, 201]);
+      expect(await inputs(`q=${encodeURIComponent('一一')}`)).toHaveLength(1);
+    });
+
+    it('are narrowed by each filter and by all together', async () => {
+      const all = { label: 'l', category: 'c', source_kind: 'session', source_ref: 'r', external_id: 'e' };
+      await record({ input: 'word none' });
+      await record({ ...all, input: 'word all' });
+      await record({ ...all, input: 'word other', label: 'L', external_id: 'f' });
+      expect(await inputs('label=l')).toEqual(['word all']);
+      expect(await inputs('category=c')).toEqual(['word other', 'word all']);
+      expect(await inputs('source_kind=manual')).toEqual(['word none']);
+      expect(await inputs('source_ref=r')).toEqual(['word other', 'word all']);
+      expect(await inputs('external_id=f')).toEqual(['word other']);
+      const query = new URLSearchParams({ ...all, q: 'word' }).toString();
+      expect(await inputs(query)).toEqual(['word all']);
+      expect(await inputs('label=')).toEqual([]);
+      expect(await inputs('label=none')).toEqual([]);
+    });
+
+    it('page, sort and count, without archived ones unless asked', async () => {
+      expect(statuses(await bulk([1, 2, 3, 4, 5].map((input) => ({ input }))))).toHaveLength(5);
+      const [, fourth] = await space.list<DatasetRecord>(records);
+      await patch(fourth!.dataset_record_id, { label: 'changed' });
+      expect(await inputs('sort=-updated_at&limit=1')).toEqual([4]);
+      const first = (await space.viewer.get<Page<DatasetRecord>>(`${records}?limit=2`)).body;
+      expect(first.items.map((one) => one.input)).toEqual([5, 4]);
+      await record({ input: 6 });
+      await space.archive(`${records}/${fourth!.dataset_record_id}`);
+      expect(await inputs(`limit=2&cursor=${first.page.next_cursor}`)).toEqual([3, 2]);
+      expect(await inputs('sort=created_at')).toEqual([1, 2, 3, 5, 6]);
+      expect(await inputs('sort=created_at&include_archived=true&offset=2')).toEqual([3, 4, 5, 6]);
+      const { body } = await space.viewer.get<Page<DatasetRecord>>(`${records}?limit=0`);
+      expect(body.page).toEqual({ limit: 0, offset: 0, total: 5, next_cursor: null });
+    });
+
+    it('are those of the dataset alone, and 404 without it', async () => {
+      await record({ external_id: 'mine' });
+      const other = await space.dataset();
+      expect(await space.list(`/eval/v1/datasets/${other.dataset_id}/records`)).toEqual([]);
+      const stranger = (await EvaluationWorkspace.open(app)).viewer;
+      for (const caller of [stranger, await space.sibling()]) {
+        expect(outcome(await caller.get(records))).toEqual([404, 'not_found']);
+      }
+      expect((await space.viewer.get('/eval/v1/datasets/ds_x/records')).status).toBe(404);
+    });
+
+    it.each([
+      ['?source_kind=guess', 422, 'validation_failed'],
+      ['?input=x', 400, 'invalid_query'],
+      ['?sort=label', 400, 'invalid_query'],
+      ['?label=a&label=b', 400, 'invalid_query'],
+      ['?external_id=%00', 400, 'invalid_query'],
+    ])('%s is %i', async (query, status, code) => {
+      expect(outcome(await space.viewer.get(records + query))).toEqual([status, code]);
+    });
+  });
+
+  describe('changing one', () => {
+    it('makes a version, and keeps all before it', async () => {
+      const first = await record({ input: { a: null, b: 1 }, expected: 'x', label: 'l', metadata: { a: 1 } });
+      const id = first.dataset_record_id;
+      const second = await patch(id, { input: { b: null }, expected: null, metadata: { a: null, b: 2 } });
+      expect([second.status, second.headers.get('etag')]).toEqual([200, '"2"']);
+      const changed = { input: { b: null }, expected: null, metadata: { b: 2 } };
+      expect(second.body).toEqual({
+        ...first,
+        ...changed,
+        version: 2,
+        version_id: second.body.version_id,
+        updated_at: second.body.updated_at,
+      });
+      expect(second.body.version_id).not.toBe(first.version_id);
+      const clear = { label: null, tags: null, metadata: null, input: null, source_kind: 'external' };
+      expect((await patch(id, clear)).body).toMatchObject({ ...clear, tags: [], metadata: {}, version: 3 });
+      expect(await versionsOf(id)).toEqual([3, 2, 1]);
+      const { body, headers } = await space.viewer.get<RecordVersion>(`${records}/${id}/versions/1`);
+      const { updated_at: _updated, archived_at: _archived, ...content } = first;
+      expect([headers.get('etag'), body]).toEqual(['"1"', content]);
+      const page = await space.viewer.get<Page<RecordVersion>>(`${records}/${id}/versions?limit=1&offset=1`);
+      expect(page.body.page).toMatchObject({ limit: 1, offset: 1, total: 3 });
+      expect(page.body.items[0]).toMatchObject({ version: 2, ...changed, created_by: space.editorId });
+    });
+
+    it('to what it is makes no version, and reordering its members does', async () => {
+      const { dataset_record_id: id, ...before } = await record({
+        input: { a: 1, b: 2 },
+        metadata: { x: 1 },
+      });
+      for (const same of [
+        {},
+        { input: { a: 1, b: 2 } },
+        { metadata: {} },
+        { metadata: { x: 1 }, tags: null },
+      ]) {
+        expect((await patch(id, same)).body).toEqual({ dataset_record_id: id, ...before });
+      }
+      const reordered = await patch(id, { input: { b: 2, a: 1 } });
+      expect([reordered.body.version, JSON.stringify(reordered.body.input)]).toEqual([2, '{"b":2,"a":1}']);
+    });
+
+    it('by several clients who read the same version succeeds for one', async () => {
+      const { dataset_record_id: id } = await record();
+      const edit = (input: number) => patch(id, { input }, { 'if-match': '"1"' });
+      expect(statusesOf(await Promise.all([edit(1), edit(2), edit(3)]))).toEqual([200, 412, 412]);
+      const unconditional = await Promise.all([patch(id, { input: 4 }), patch(id, { input: 5 })]);
+      expect(statusesOf(unconditional)).toEqual([200, 200]);
+      expect(await versionsOf(id)).toEqual([4, 3, 2, 1]);
+    });
+
+    it.each<[string, Fields, number, string]>([
+      ['metadata that grows over 16 KiB', { metadata: { b: 'x'.repeat(9_000) } }, 400, '/metadata'],
+      ['an empty label', { label: '' }, 400, '/label'],
+      ['no kind of source', { source_kind: null }, 400, '/source_kind'],
+      ['an unknown kind of source', { source_kind: 'guess' }, 422, '/source_kind'],
+      ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, '/workspace_id'],
+    ])('to %s is refused and changes nothing', async (_, fields, status, pointer) => {
+      const before = await record({ metadata: { a: 'x'.repeat(9_000) } });
+      const answer = await patch(before.dataset_record_id, { input: 'changed', ...fields });
+      expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
+      expect((await read(before.dataset_record_id)).body).toEqual(before);
+    });
+  });
+
+  describe('of a dataset with schemas', () => {
+    const strict = { type: 'object', required: ['q'], properties: { q: { type: 'string' } } };
+
+    it('must meet them, alone, in bulk and when changed, and faults are pointed at', async () => {
+      await space.editor.patch(`/eval/v1/datasets/${dataset.dataset_id}`, {
+        input_schema: strict,
+        expected_schema: { type: ['string', 'null'] },
+      });
+      const refused = await space.post(records, { input: { q: 1 }, expected: 2 });
+      expect(outcome(refused)).toEqual([400, 'invalid_request']);
+      expect(places(refused)).toEqual(['/input/q', '/expected']);
+      const { dataset_record_id: id } = await record({ input: { q: 'a' } });
+      expect(places(await patch(id, { input: {} }))).toEqual(['/input/q']);
+      const answer = await bulk([{ input: { q: 'b' } }, { input: 'c' }, { input: { q: 'd' }, expected: [] }]);
+      expect(statuses(answer)).toEqual([201, 400, 400]);
+      const pointers = answer.body.items.map((one) => one.error?.errors?.[0]?.pointer);
+      expect(pointers).toEqual([undefined, '/items/1/input', '/items/2/expected']);
+      expect(await versionsOf(id)).toEqual([1]);
+    });
+
+    it('stay as they are when a schema comes later, and may change in what it does not concern', async () => {
+      const { dataset_record_id: id } = await record({ input: 'free' });
+      const path = `/eval/v1/datasets/${dataset.dataset_id}`;
+      expect((await space.editor.patch(path, { input_schema: strict })).status).toBe(200);
+      expect((await read(id)).body.input).toBe('free');
+      expect((await patch(id, {})).status).toBe(200);
+      expect((await patch(id, { input: 'other' })).status).toBe(400);
+      await space.editor.patch(path, { input_schema: null });
+      expect((await patch(id, { input: 'other' })).status).toBe(200);
+    });
+
+    it('are not reached by a schema that cannot be used: it is 400', async () => {
+      for (const schema of [{ type: 'nothing' }, { $ref: 'https://example.com/schema' }, { pattern: '(' }]) {
+        const answer = await space.post('/eval/v1/datasets', { name: 'unusable', input_schema: schema });
+        expect(outcome(answer)).toEqual([400, 'invalid_request']);
+        expect(places(answer)[0]).toMatch(/^\/input_schema/);
+      }
+      await space.archive(`/eval/v1/datasets/${dataset.dataset_id}`);
+      const path = `/eval/v1/datasets/${dataset.dataset_id}`;
+      const unusable = await space.editor.patch(path, { expected_schema: { type: 'nothing' } });
+      expect(unusable.status).toBe(400);
+    });
+  });
+
+  describe('archiving one', () => {
+    it('takes it from the list and ends its changes, not its reading; repeated it answers the same', async () => {
+      const before = await record({ input: 'gone' });
+      const path = `${records}/${before.dataset_record_id}`;
+      const first = await space.evaluator.post<DatasetRecord>(`${path}/archive`);
+      expect(first.status).toBe(200);
+      const at = expect.stringMatching(TIME) as string;
+      expect(first.body).toEqual({ ...before, archived_at: at, updated_at: first.body.archived_at });
+      expect((await space.evaluator.post(`${path}/archive`)).body).toEqual(first.body);
+      expect((await read(before.dataset_record_id)).body).toEqual(first.body);
+      expect(outcome(await patch(before.dataset_record_id, { input: 'x' }))).toEqual([409, 'conflict']);
+      expect(await versionsOf(before.dataset_record_id)).toEqual([1]);
+      expect(await inputs()).toEqual([]);
+    });
+
+    it('is seen by who asks with the ETag of before', async () => {
+      const { dataset_record_id: id } = await record();
+      await space.archive(`${records}/${id}`);
+      const again = await space.viewer.get<DatasetRecord>(`${records}/${id}`, { 'if-none-match': '"1"' });
+      expect([again.status, again.body?.archived_at]).toEqual([200, expect.stringMatching(TIME)]);
+    });
+
+    it('is for evaluators, writing for editors, reading for viewers', async () => {
+      const { dataset_record_id: id } = await record();
+      const refused: Answer<unknown>[] = [
+        await space.editor.post(`${records}/${id}/archive`),
+        await space.viewer.patch(`${records}/${id}`, { input: 1 }),
+        await space.viewer.post(records, { workspace_id: space.id, input: 1 }),
+        await space.viewer.post(`${records}/bulk`, { workspace_id: space.id, items: [{ input: 1 }] }),
+        await (await space.organization.as('runtime')).get(records),
+      ];
+      for (const answer of refused) expect(outcome(answer)).toEqual([403, 'access_denied']);
+    });
+  });
+
+  const operations: [string, (caller: ApiClient, path: string) => Promise<Answer<unknown>>][] = [
+    ['reading', (caller, path) => caller.get(path)],
+    ['changing', (caller, path) => caller.patch(path, { input: 'stolen' })],
+    ['archiving', (caller, path) => caller.post(`${path}/archive`)],
+    ['listing the versions of', (caller, path) => caller.get(`${path}/versions`)],
+    ['reading a version of', (caller, path) => caller.get(`${path}/versions/1`)],
+  ];
+  it.each(operations)('%s one that is elsewhere, or under another dataset, is 404', async (_, attempt) => {
+    const { dataset_record_id: id } = await record();
+    const other = await space.dataset();
+    const evaluator = await space.organization.as('evaluator');
+    const attempts: [ApiClient, string][] = [
+      [evaluator, `/eval/v1/datasets/${other.dataset_id}/records/${id}`],
+      [evaluator, `/eval/v1/datasets/ds_x/records/${id}`],
+      [evaluator.in(await space.organization.newWorkspace()), `${records}/${id}`],
+      [(await EvaluationWorkspace.open(app)).evaluator, `${records}/${id}`],
+      ...[...UNKNOWN_IDS, dataset.dataset_id].map((unknown): [ApiClient, string] => [
+        evaluator,
+        `${records}/${encodeURIComponent(decodeURIComponent(unknown))}`,
+      ]),
+    ];
+    for (const [caller, path] of attempts) {
+      expect([path, ...outcome(await attempt(caller, path))]).toEqual([path, 404, 'not_found']);
+    }
+    expect((await read(id)).headers.get('etag')).toBe('"1"');
+  });
+
+  it.each(['0', '2', '-1', '1.0', '01', 'one', '99999999999999999999'])('have no version %s', async (n) => {
+    const { dataset_record_id: id } = await record();
+    expect(outcome(await space.viewer.get(`${records}/${id}/versions/${n}`))).toEqual([404, 'not_found']);
+  });
+
+  it('are checked in order: 404, then 412, then 409, then 422', async () => {
+    const { dataset_record_id: id } = await record();
+    const wrong = { source_kind: 'guess' };
+    expect((await patch(id, wrong, { 'if-match': '"1"' })).status).toBe(422);
+    expect((await patch(id, wrong, { 'if-match': '"7"' })).status).toBe(412);
+    await space.archive(`/eval/v1/datasets/${dataset.dataset_id}`);
+    expect((await patch(id, wrong, { 'if-match': '"7"' })).status).toBe(412);
+    expect((await patch(id, wrong)).status).toBe(409);
+    expect((await space.post(records, { input: 1, ...wrong })).status).toBe(409);
+    expect((await bulk([{ input: 1 }], { on_conflict: 'guess' })).status).toBe(409);
+    expect((await patch('rec_x', wrong)).status).toBe(404);
+    expect((await patch('rec_x', { label: '' })).status).toBe(400);
+  });
+});
