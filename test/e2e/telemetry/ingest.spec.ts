@@ -8,20 +8,16 @@ import {
   newOrganization,
   type TestApp,
   type TestOrganization,
-} from '#testing';
-import {
-  answered,
-  JSON_MEDIA,
-  jsonBody,
-  MS,
+  jsonExport,
   newSpan,
   newTraceId,
-  PROTOBUF,
-  protobufBody,
-  RawExporter,
-  START,
+  protobufExport,
+  SPAN_START as START,
   type TestSpan,
-} from './otlp.harness';
+} from '#testing';
+import { answered, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
+
+const MS = 1_000_000n;
 
 describe('POST /telemetry/v1/traces', () => {
   let app: TestApp;
@@ -93,7 +89,7 @@ describe('POST /telemetry/v1/traces', () => {
       ['protobuf', PROTOBUF, ''],
       ['JSON', JSON_MEDIA, '{}'],
     ])('is the empty response of OTLP in the encoding of the request: %s', async (_, media, body) => {
-      const bytes = media === PROTOBUF ? protobufBody([newSpan()]) : jsonBody([newSpan()]);
+      const bytes = media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);
       const answer = await exporter.send(bytes, { media });
       expect(answer.status).toBe(200);
       expect(answer.headers['content-type']).toBe(media);
@@ -108,7 +104,7 @@ describe('POST /telemetry/v1/traces', () => {
     it('is given to gzip, also by its old name, and to identity', async () => {
       for (const encoding of ['gzip', 'GZIP', 'x-gzip', 'identity, gzip', 'identity', '']) {
         const span = newSpan();
-        const body = protobufBody([span]);
+        const body = protobufExport([span]);
         const sent = /gzip/i.test(encoding) ? gzipSync(body) : body;
         expect((await exporter.send(sent, { encoding })).status).toBe(200);
         expect(await traceOf(span.traceId)).toMatchObject({ span_count: 1 });
@@ -116,7 +112,9 @@ describe('POST /telemetry/v1/traces', () => {
     });
 
     it('is given whatever the parameters of the media type', async () => {
-      const answer = await exporter.send(jsonBody([newSpan()]), { media: 'Application/JSON; charset=utf-8' });
+      const answer = await exporter.send(jsonExport([newSpan()]), {
+        media: 'Application/JSON; charset=utf-8',
+      });
       expect(answer.status).toBe(200);
     });
   });
@@ -376,7 +374,7 @@ describe('POST /telemetry/v1/traces', () => {
     it('with a session, service or model of thousands of characters are stored, only not found by it', async () => {
       const long = 'x'.repeat(5_000);
       const span = newSpan({ attributes: { 'session.id': long, 'gen_ai.response.model': long } });
-      const answer = await exporter.send(protobufBody([span], { 'service.name': long }));
+      const answer = await exporter.send(protobufExport([span], { 'service.name': long }));
       expect(answer.status).toBe(200);
       expect(await traceOf(span.traceId)).toMatchObject({ session_id: null, service_name: null, models: [] });
       const [stored] = (await spansOf(span.traceId)).body.items;
