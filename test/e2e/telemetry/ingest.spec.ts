@@ -85,6 +85,18 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await countSpans(span.traceId)).toBe(1);
     });
 
+    it('is all or nothing: what failed halfway is stored and counted when it is sent again', async () => {
+      const span = newSpan();
+      await database.query(`
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON traces FOR EACH ROW EXECUTE FUNCTION fail()`);
+      const { status } = await exporter.protobuf([span]);
+      await database.query('DROP FUNCTION fail CASCADE');
+      expect([status, await countSpans(span.traceId)]).toEqual([500, 0]);
+      expect((await exporter.protobuf([span])).status).toBe(200);
+      expect(await traceOf(span.traceId)).toMatchObject({ span_count: 1 });
+    });
+
     it.each([
       ['protobuf', PROTOBUF, ''],
       ['JSON', JSON_MEDIA, '{}'],
