@@ -1,6 +1,16 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
 export { Contract, type ObservedAnswer } from './contract';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
+export {
+  jsonExport,
+  newSpan,
+  newSpanId,
+  newTraceId,
+  protobufExport,
+  SPAN_START,
+  type TestAttributes,
+  type TestSpan,
+} from './otlp-export';
 export { describeWithRedis, findRedis, provideRedis, type TestRedis } from './redis';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {

@@ -17,7 +17,7 @@ import {
   type TraceSummary,
 } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
-import { type SpanRecord, type SpanSource, toSpanRecords } from './traces/span-record';
+import { sourcesOf, toSpanRecords } from './traces/span-record';
 import { TraceRepository } from './traces/trace.repository';
 import { aggregateTraces } from './traces/trace-aggregate';
 
@@ -137,12 +137,6 @@ export class PostgresTraceStore extends TraceStore {
       clearTimeout(timer);
     }
   }
-}
-
-/** Each source once, in the order of their ids. */
-function sourcesOf(records: readonly SpanRecord[]): SpanSource[] {
-  const sources = new Map(records.map(({ source }) => [source.id, source]));
-  return [...sources.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 /** An error of the database as one of the store: unreachable or too slow is 503, whatever else stays as it is. */

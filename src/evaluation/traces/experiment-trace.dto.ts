@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, AnyJsonObject } from '#platform/http';
+import { AnyJsonObject } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 
 /** A trace of an experiment: its figures, and the result that names it. */
@@ -44,6 +44,41 @@ export class SpanStatusDto {
   message!: string | null;
 }
 
+class WithAttributesDto {
+  @AnyJsonObject({ description: 'As they were sent.' })
+  attributes!: unknown;
+  /** Attributes that the sender had left out. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  dropped_attributes_count!: number;
+}
+
+export class SpanEventDto extends WithAttributesDto {
+  name!: string;
+  /** To the nanosecond. */
+  @ApiProperty({ format: 'date-time' })
+  timestamp!: string;
+}
+
+/** Another span that this one is related to. */
+export class SpanLinkDto extends WithAttributesDto {
+  trace_id!: string | null;
+  span_id!: string | null;
+  /** W3C tracestate. */
+  trace_state!: string;
+}
+
+/** What produced a span. */
+export class SpanResourceDto extends WithAttributesDto {
+  schema_url!: string;
+}
+
+/** The instrumentation library of a span. */
+export class SpanScopeDto extends WithAttributesDto {
+  name!: string;
+  version!: string;
+  schema_url!: string;
+}
+
 /** A span, with what it was sent with. */
 export class SpanDto {
   /** 16 lower-case hexadecimal digits. */
@@ -60,20 +95,13 @@ export class SpanDto {
   duration_ms!: number;
   @AnyJsonObject({ description: 'As they were sent.' })
   attributes!: unknown;
-  @AnyJson({ description: 'A list of `{name, timestamp, attributes, dropped_attributes_count}`.' })
+  @ApiProperty({ type: [SpanEventDto] })
   events!: unknown;
-  @AnyJson({
-    description: 'A list of `{trace_id, span_id, trace_state, attributes, dropped_attributes_count}`.',
-  })
+  @ApiProperty({ type: [SpanLinkDto] })
   links!: unknown;
-  @AnyJsonObject({
-    description: 'What produced the span: `{attributes, dropped_attributes_count, schema_url}`.',
-  })
+  @ApiProperty({ type: SpanResourceDto })
   resource!: unknown;
-  @AnyJsonObject({
-    description:
-      'The instrumentation library: `{name, version, attributes, dropped_attributes_count, schema_url}`.',
-  })
+  @ApiProperty({ type: SpanScopeDto })
   scope!: unknown;
 }
 

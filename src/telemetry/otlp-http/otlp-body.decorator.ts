@@ -1,5 +1,12 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { OtlpEncoding } from '#otlp';
 import { NotRepeatable, RequestBody, type ServiceRequest } from '#platform/http';
 import { JSON_MEDIA, OTLP_MEDIA, otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
@@ -10,11 +17,23 @@ export interface OtlpBody {
   encoding: OtlpEncoding;
 }
 
+const BINARY = { schema: { type: 'string', format: 'binary' } };
+const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
+
+/** Errors are told in the form of the request. What each means is the same as everywhere, but for 429. */
+const REFUSALS: [status: number, description: string][] = [
+  ...[400, 401, 403, 408, 409, 413, 415, 500, 503, 504].map((status): [number, string] => [status, '']),
+  [429, 'Too many requests; Retry-After says when to try again.'],
+];
+
 /**
  * On an export: how OTLP/HTTP bodies are read. Protobuf or JSON, gzip or plain, at most `TELEMETRY_LIMIT_BYTES` both
  * as it arrives and inflated. Nothing is kept for `Idempotency-Key`: every repeat of an export is harmless.
+ *
+ * @param message name of the message of OTLP that it takes
+ * @param answer what it answers in JSON
  */
-export const TakesOtlp = (message: string) =>
+export const TakesOtlp = (message: string, answer: new () => object) =>
   applyDecorators(
     RequestBody({
       kind: 'bytes',
@@ -25,9 +44,21 @@ export const TakesOtlp = (message: string) =>
     NotRepeatable(),
     ApiConsumes(PROTOBUF_MEDIA, JSON_MEDIA),
     ApiBody({
-      description: `An ${message} of OTLP, as protobuf or in its JSON mapping; gzip is taken.`,
-      schema: { type: 'object', additionalProperties: true },
+      description: `An ${message} of OTLP, in protobuf or in its JSON mapping. gzip is taken.`,
+      schema: {},
     }),
+    ApiExtraModels(answer),
+    ApiOkResponse({
+      description: 'Stored, and to be read. In the encoding of the request.',
+      content: { [JSON_MEDIA]: { schema: { $ref: getSchemaPath(answer) } }, [PROTOBUF_MEDIA]: BINARY },
+    }),
+    ...REFUSALS.map(([status, description]) =>
+      ApiResponse({
+        status,
+        description,
+        content: { 'application/problem+json': PROBLEM, [PROTOBUF_MEDIA]: BINARY },
+      }),
+    ),
   );
 
 /** The body of a route that `TakesOtlp`. */

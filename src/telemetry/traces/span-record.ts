@@ -87,6 +87,12 @@ function sourceOf({ resource, scope }: OtlpSpan, known: Map<OtlpScope, SpanSourc
   return source;
 }
 
+/** Each source of these spans once, in the order of their ids. */
+export function sourcesOf(records: readonly SpanRecord[]): SpanSource[] {
+  const sources = new Map(records.map(({ source }) => [source.id, source]));
+  return [...sources.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
 const resourceJson = (resource: OtlpResource): string =>
   JSON.stringify({
     attributes: resource.attributes,

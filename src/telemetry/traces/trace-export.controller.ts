@@ -1,5 +1,5 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { encodeExportTraceResponse } from '#otlp';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { Reply } from '#platform/http';
@@ -18,8 +18,7 @@ export class TraceExportController {
   @Post()
   @HttpCode(200)
   @RequireRole('editor', 'runtime')
-  @TakesOtlp('ExportTraceServiceRequest')
-  @ApiOkResponse({ type: ExportTraceResponseDto })
+  @TakesOtlp('ExportTraceServiceRequest', ExportTraceResponseDto)
   async export(@CurrentScope() scope: Scope, @OtlpContent() body: OtlpBody): Promise<Reply> {
     const { count, reasons } = await this.exports.export(scope, body);
     const partial = { rejectedSpans: count, errorMessage: reasons.join(' ') };

@@ -120,7 +120,7 @@ describe('scores of a result', () => {
     expect(await commentOf({ metadata: { reasoning: 'x'.repeat(9_000) } })).toBe('x'.repeat(2_000));
     for (const text of [`${'x'.repeat(1_999)}😀😀`, '😀'.repeat(2_000), `x${'😀'.repeat(2_000)}`]) {
       const comment = (await commentOf({ comment: text })) as string;
-      expect(comment.isWellFormed()).toBe(true);
+      expect(comment).not.toMatch(/[\ud800-\udbff]$/); // half a pair
       expect(text.startsWith(comment)).toBe(true);
       expect([1_999, 2_000]).toContain(comment.length);
     }

@@ -6,8 +6,11 @@ import {
   newOrganization,
   type TestApp,
   type TestOrganization,
+  newSpan,
+  newTraceId,
+  type TestSpan,
 } from '#testing';
-import { newSpan, newTraceId, RawExporter, type TestSpan } from '../telemetry/otlp.harness';
+import { RawExporter } from '../telemetry/otlp.harness';
 
 describe('experiment traces', () => {
   let app: TestApp;

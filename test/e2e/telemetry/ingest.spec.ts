@@ -8,20 +8,16 @@ import {
   newOrganization,
   type TestApp,
   type TestOrganization,
-} from '#testing';
-import {
-  answered,
-  JSON_MEDIA,
-  jsonBody,
-  MS,
+  jsonExport,
   newSpan,
   newTraceId,
-  PROTOBUF,
-  protobufBody,
-  RawExporter,
-  START,
+  protobufExport,
+  SPAN_START as START,
   type TestSpan,
-} from './otlp.harness';
+} from '#testing';
+import { answered, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
+
+const MS = 1_000_000n;
 
 describe('POST /telemetry/v1/traces', () => {
   let app: TestApp;
@@ -89,11 +85,23 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await countSpans(span.traceId)).toBe(1);
     });
 
+    it('is all or nothing: what failed halfway is stored and counted when it is sent again', async () => {
+      const span = newSpan();
+      await database.query(`
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON traces FOR EACH ROW EXECUTE FUNCTION fail()`);
+      const { status } = await exporter.protobuf([span]);
+      await database.query('DROP FUNCTION fail CASCADE');
+      expect([status, await countSpans(span.traceId)]).toEqual([500, 0]);
+      expect((await exporter.protobuf([span])).status).toBe(200);
+      expect(await traceOf(span.traceId)).toMatchObject({ span_count: 1 });
+    });
+
     it.each([
       ['protobuf', PROTOBUF, ''],
       ['JSON', JSON_MEDIA, '{}'],
     ])('is the empty response of OTLP in the encoding of the request: %s', async (_, media, body) => {
-      const bytes = media === PROTOBUF ? protobufBody([newSpan()]) : jsonBody([newSpan()]);
+      const bytes = media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);
       const answer = await exporter.send(bytes, { media });
       expect(answer.status).toBe(200);
       expect(answer.headers['content-type']).toBe(media);
@@ -108,7 +116,7 @@ describe('POST /telemetry/v1/traces', () => {
     it('is given to gzip, also by its old name, and to identity', async () => {
       for (const encoding of ['gzip', 'GZIP', 'x-gzip', 'identity, gzip', 'identity', '']) {
         const span = newSpan();
-        const body = protobufBody([span]);
+        const body = protobufExport([span]);
         const sent = /gzip/i.test(encoding) ? gzipSync(body) : body;
         expect((await exporter.send(sent, { encoding })).status).toBe(200);
         expect(await traceOf(span.traceId)).toMatchObject({ span_count: 1 });
@@ -116,7 +124,9 @@ describe('POST /telemetry/v1/traces', () => {
     });
 
     it('is given whatever the parameters of the media type', async () => {
-      const answer = await exporter.send(jsonBody([newSpan()]), { media: 'Application/JSON; charset=utf-8' });
+      const answer = await exporter.send(jsonExport([newSpan()]), {
+        media: 'Application/JSON; charset=utf-8',
+      });
       expect(answer.status).toBe(200);
     });
   });
@@ -376,7 +386,7 @@ describe('POST /telemetry/v1/traces', () => {
     it('with a session, service or model of thousands of characters are stored, only not found by it', async () => {
       const long = 'x'.repeat(5_000);
       const span = newSpan({ attributes: { 'session.id': long, 'gen_ai.response.model': long } });
-      const answer = await exporter.send(protobufBody([span], { 'service.name': long }));
+      const answer = await exporter.send(protobufExport([span], { 'service.name': long }));
       expect(answer.status).toBe(200);
       expect(await traceOf(span.traceId)).toMatchObject({ session_id: null, service_name: null, models: [] });
       const [stored] = (await spansOf(span.traceId)).body.items;

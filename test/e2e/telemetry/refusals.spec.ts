@@ -3,16 +3,21 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import {
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  jsonExport,
+  newSpan,
+  protobufExport,
+} from '#testing';
 import {
   answered,
   type ExportAnswer,
   type ExportOptions,
   JSON_MEDIA,
-  jsonBody,
-  newSpan,
   PROTOBUF,
-  protobufBody,
   RawExporter,
   TRACES,
 } from './otlp.harness';
@@ -45,7 +50,7 @@ describe('a refused export', () => {
   afterAll(() => app.close());
 
   const bodyOf = (media: string): Buffer =>
-    media === PROTOBUF ? protobufBody([newSpan()]) : jsonBody([newSpan()]);
+    media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);
 
   /** An export of one good span, as somebody else or with other headers. */
   const sendAs = async (
@@ -233,7 +238,7 @@ describe('a refused export', () => {
   it.each(['', 'text/plain', 'application/protobuf', 'application/x-protobuf2'])(
     'of the media type "%s" is told in JSON which ones there are',
     async (media) => {
-      const answer = await exporter.send(protobufBody([newSpan()]), { media });
+      const answer = await exporter.send(protobufExport([newSpan()]), { media });
       expect(answer.status).toBe(415);
       expect(answered.json(answer)).toMatchObject({
         code: 'unsupported_media_type',
@@ -244,7 +249,7 @@ describe('a refused export', () => {
 
   it('as a whole stores none of its spans', async () => {
     const good = newSpan();
-    const body = Buffer.concat([protobufBody([good]), Buffer.from([0x0a, 0xff])]);
+    const body = Buffer.concat([protobufExport([good]), Buffer.from([0x0a, 0xff])]);
     expect((await exporter.send(body)).status).toBe(400);
     const rows = await app.database.query('SELECT 1 FROM spans WHERE trace_id = $1', [good.traceId]);
     expect(rows).toEqual([]);
@@ -269,7 +274,7 @@ describe('a refused export', () => {
   });
 
   it('is taken at exactly the limit, before and after it is inflated', async () => {
-    const body = protobufBody([newSpan()]);
+    const body = protobufExport([newSpan()]);
     const rest = LIMIT - body.length;
     // an unknown field of bytes, number 15: a tag of one byte, a length of three
     const filler = Buffer.concat([Buffer.from([0x7a]), varint(rest - 4), Buffer.alloc(rest - 4)]);

@@ -1,0 +1,130 @@
+import { type PreparedStatement, type SqlExecutor } from '#platform/db';
+import { createTestApp, newOrganization, newTraceId, type TestApp, type TestOrganization } from '#testing';
+import { workspaceScope, type Scope } from '#platform/auth';
+import { SpanRepository } from '../../../src/telemetry/traces/span.repository';
+import { TraceRepository } from '../../../src/telemetry/traces/trace.repository';
+
+interface Plan {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  Plans?: Plan[];
+}
+
+const BIG_TRACE = newTraceId();
+
+describe('reading traces where there are many', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let scope: Scope;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    organization = await newOrganization(app);
+    scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+       SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
+              timestamptz '2026-11-20' + n * interval '2 second', 1, 0, '{}', 'ses_' || n / 10
+       FROM generate_series(1, 20000) n`,
+      [scope.workspaceId],
+    );
+    await app.database.query(
+      `INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id,
+                          attributes)
+       SELECT $1, CASE WHEN n % 2 = 0 THEN $2 ELSE lpad(to_hex(n), 32, '0') END, lpad(to_hex(n), 16, '0'), 'step',
+              'client', 'unset', timestamptz '2026-11-20' + n * interval '1 second', timestamptz '2026-11-21',
+              '00000000-0000-0000-0000-000000000001', '{}'
+       FROM generate_series(1, 40000) n`,
+      [scope.workspaceId, BIG_TRACE],
+    );
+    await app.database.query(
+      `INSERT INTO span_sources SELECT $1, ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, '{}', '{}'
+       FROM generate_series(1, 1000) n`,
+      [scope.workspaceId],
+    );
+    await app.database.query('ANALYZE traces, spans, span_sources');
+  });
+  afterAll(() => app.close());
+
+  /** The plans of the statements that some work sends. */
+  async function plansOf(work: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[]> {
+    const plans: Plan[] = [];
+    const explaining: SqlExecutor = {
+      manager: app.database.manager,
+      query: async <Row>(statement: string | PreparedStatement, values: readonly unknown[] = []) => {
+        const text = typeof statement === 'string' ? statement : statement.text;
+        const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): [{ Plan: Plan }] } }>(
+          `EXPLAIN (FORMAT JSON) ${text}`,
+          values,
+        );
+        plans.push(row!['QUERY PLAN'].parse()[0].Plan);
+        return app.database.query<Row>(statement, values);
+      },
+    };
+    await work(explaining);
+    return plans;
+  }
+
+  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+  async function expectIndexes(
+    work: (on: SqlExecutor) => Promise<unknown>,
+    ...indexes: string[]
+  ): Promise<Plan[]> {
+    const nodes = (await plansOf(work)).flatMap(nodesOf);
+    expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+    const used = nodes.map((node) => node['Index Name']).filter((name) => name !== undefined);
+    expect([...new Set(used)].sort()).toEqual(indexes);
+    return nodes;
+  }
+
+  const spans = (on: SqlExecutor): SpanRepository => new SpanRepository(on as never);
+  const traces = (on: SqlExecutor): TraceRepository => new TraceRepository(on as never);
+
+  it('costs the same for a page of spans at any depth', async () => {
+    let cursor: string | undefined;
+    for (let page = 0; page < 3; page++) {
+      const nodes = await expectIndexes(
+        async (on) => {
+          const found = await spans(on).list(scope, BIG_TRACE, { limit: 50, cursor }, 20_000);
+          cursor = found.page.next_cursor!;
+        },
+        'span_sources_pkey',
+        'spans_by_start',
+      );
+      expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
+    }
+  });
+
+  it('reads the first spans of a trace in their order', async () => {
+    const nodes = await expectIndexes(
+      (on) => spans(on).first(scope, BIG_TRACE, 100),
+      'span_sources_pkey',
+      'spans_by_start',
+    );
+    expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
+  });
+
+  it('finds traces by their ids', async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => n.toString(16).padStart(32, '0'));
+    await expectIndexes((on) => traces(on).find(scope, ids[0]!), 'traces_pkey');
+    await expectIndexes((on) => traces(on).findMany(scope, ids), 'traces_pkey');
+    await expectIndexes((on) => traces(on).summarize(scope, ids), 'traces_pkey');
+    await expectIndexes((on) => traces(on).count(scope, ids), 'traces_pkey');
+    await expectIndexes((on) => traces(on).select(scope, { trace_ids: ids }, 100), 'traces_pkey');
+  });
+
+  it('selects traces by session and by start', async () => {
+    const since = new Date('2026-11-20T01:00:00Z');
+    await expectIndexes((on) => traces(on).ofSession(scope, 'ses_7', 100), 'traces_by_session');
+    await expectIndexes(
+      (on) => traces(on).select(scope, { session_ids: ['ses_7'] }, 100),
+      'traces_by_session',
+    );
+    const nodes = await expectIndexes((on) => traces(on).select(scope, { since }, 100), 'traces_by_start');
+    expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
+    const until = new Date('2026-11-20T01:10:00Z');
+    await expectIndexes((on) => traces(on).selectSessions(scope, { since, until }, 100), 'traces_by_start');
+  });
+});

@@ -1,0 +1,138 @@
+import { decodeTraceRequest } from '#otlp';
+import { type Scope, workspaceScope } from '#platform/auth';
+import {
+  createTestApp,
+  jsonExport,
+  newSpan,
+  newTraceId,
+  SPAN_START,
+  type TestApp,
+  type TestSpan,
+} from '#testing';
+import { TraceStore } from '../../../src/telemetry';
+
+const MINUTE = 60_000_000_000n;
+
+describe('the trace store, as scoring reads it', () => {
+  let app: TestApp;
+  let store: TraceStore;
+  let workspaces = 0;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    store = app.get(TraceStore);
+  });
+  afterAll(() => app.close());
+
+  const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
+
+  const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
+    store.append(scope, decodeTraceRequest(jsonExport(spans), 'json').spans);
+
+  /** A trace of one root that starts so many minutes after the others. */
+  const trace = (minute: number, session?: string): TestSpan =>
+    newSpan({
+      name: `at ${minute}`,
+      start: SPAN_START + BigInt(minute) * MINUTE,
+      end: SPAN_START + BigInt(minute) * MINUTE,
+      attributes: session === undefined ? {} : { 'session.id': session },
+    });
+
+  const at = (minute: number): Date => new Date(Number(SPAN_START / 1_000_000n) + minute * 60_000);
+  const names = (rows: { root_name: string | null }[]): (string | null)[] => rows.map((row) => row.root_name);
+
+  it('has what the root was given and answered, as JSON or as text', async () => {
+    const scope = newScope();
+    const span = newSpan({
+      attributes: {
+        'gen_ai.input.messages': '[{"role":"user","parts":[]}]',
+        'gen_ai.output.messages': 'plain',
+      },
+    });
+    await append(scope, span);
+    const found = await store.findTrace(scope, span.traceId);
+    expect([found?.input?.text, found?.output?.text]).toEqual(['[{"role":"user","parts":[]}]', '"plain"']);
+    const silent = newSpan();
+    await append(scope, silent);
+    expect(await store.findTrace(scope, silent.traceId)).toMatchObject({ input: null, output: null });
+  });
+
+  it('replaces what the root said when an earlier root arrives, as a whole', async () => {
+    const scope = newScope();
+    const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
+    await append(scope, later);
+    await append(scope, newSpan({ traceId: later.traceId, attributes: { 'output.value': 'earlier' } }));
+    const found = await store.findTrace(scope, later.traceId);
+    expect([found?.input, found?.output?.text]).toEqual([null, '"earlier"']);
+  });
+
+  it('finds those of many traces that exist', async () => {
+    const scope = newScope();
+    const [one, other] = [trace(1), trace(2)];
+    await append(scope, one, other);
+    const ids = [one.traceId, newTraceId(), other.traceId];
+    expect(names(await store.findTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
+    expect(names(await store.summarizeTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
+    expect(await store.countTraces(scope, ids)).toBe(2);
+    expect(await store.findTrace(scope, newTraceId())).toBeNull();
+    expect(await store.findTraces(scope, [])).toEqual([]);
+  });
+
+  it('selects the newest traces that meet all of a selection', async () => {
+    const scope = newScope();
+    const [first, second, third] = [trace(1, 'a'), trace(2, 'b'), trace(3, 'a')];
+    await append(scope, first, second, third);
+    expect(names(await store.selectTraces(scope, {}, 10))).toEqual(['at 3', 'at 2', 'at 1']);
+    expect(names(await store.selectTraces(scope, {}, 2))).toEqual(['at 3', 'at 2']);
+    expect(names(await store.selectTraces(scope, { since: at(2) }, 10))).toEqual(['at 3', 'at 2']);
+    expect(names(await store.selectTraces(scope, { until: at(2) }, 10))).toEqual(['at 1']);
+    const both = { trace_ids: [first.traceId, second.traceId], session_ids: ['a'] };
+    expect(names(await store.selectTraces(scope, both, 10))).toEqual(['at 1']);
+    expect(await store.selectTraces(scope, { trace_ids: [] }, 10)).toEqual([]);
+  });
+
+  it('selects sessions, those with the newest trace first', async () => {
+    const scope = newScope();
+    await append(scope, trace(1, 'a'), trace(2, 'b'), trace(3, 'a'), trace(4));
+    expect(await store.selectSessions(scope, {}, 10)).toEqual(['a', 'b']);
+    expect(await store.selectSessions(scope, { until: at(3) }, 10)).toEqual(['b', 'a']);
+    expect(await store.selectSessions(scope, { session_ids: ['b', 'c'] }, 10)).toEqual(['b']);
+    expect(await store.selectSessions(scope, {}, 1)).toEqual(['a']);
+  });
+
+  it('reads the traces of a session, and the spans of a trace, by start', async () => {
+    const scope = newScope();
+    const [late, early] = [trace(3, 'a'), trace(1, 'a')];
+    await append(scope, late, early, { ...trace(0), traceId: late.traceId, parentSpanId: late.spanId });
+    expect(names(await store.sessionTraces(scope, 'a', 10))).toEqual(['at 3', 'at 1']);
+    expect(names(await store.sessionTraces(scope, 'a', 1))).toEqual(['at 3']);
+    const spans = await store.readSpans(scope, late.traceId, 10);
+    expect(spans.map((span) => span.name)).toEqual(['at 0', 'at 3']);
+    expect(await store.readSpans(scope, late.traceId, 1)).toHaveLength(1);
+  });
+
+  it('shows nothing of all this to another workspace', async () => {
+    const span = trace(1, 'a');
+    await append(newScope(), span);
+    const other = newScope();
+    const page = await store.listSpans(other, span.traceId, {});
+    expect([page.rows, page.page.total]).toEqual([[], 0]);
+    expect(await store.findTrace(other, span.traceId)).toBeNull();
+    expect(await store.findTraces(other, [span.traceId])).toEqual([]);
+    expect(await store.summarizeTraces(other, [span.traceId])).toEqual([]);
+    expect(await store.countTraces(other, [span.traceId])).toBe(0);
+    expect(await store.readSpans(other, span.traceId, 10)).toEqual([]);
+    expect(await store.selectTraces(other, { trace_ids: [span.traceId] }, 10)).toEqual([]);
+    expect(await store.selectSessions(other, { session_ids: ['a'] }, 10)).toEqual([]);
+    expect(await store.sessionTraces(other, 'a', 10)).toEqual([]);
+  });
+
+  it('keeps resource and scope once, however many spans share them', async () => {
+    const scope = newScope();
+    for (let round = 0; round < 3; round++) await append(scope, trace(1), trace(2));
+    const rows = await app.database.query('SELECT 1 FROM span_sources WHERE workspace_id = $1', [
+      scope.workspaceId,
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+});
