@@ -1,8 +1,10 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { checkIssuers } from '#platform/auth';
 import type { Environment } from '#platform/config';
 import { configureHttp, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
+import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule } from './api.module';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
@@ -19,6 +21,9 @@ export async function createApi(
   environment: Environment,
   { withWorker = false }: ApiOptions = {},
 ): Promise<NestExpressApplication> {
+  // What does not hold stops the start before anything is opened.
+  await checkIssuers(environment);
+  checkSecretsKey(environment);
   const app = await NestFactory.create<NestExpressApplication>(
     ApiModule.forRoot(environment, withWorker),
     new ServiceAdapter(),

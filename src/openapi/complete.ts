@@ -147,7 +147,8 @@ function errorsOf(
   const inWorkspace = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
   const writes = method !== 'get';
   const statuses = [400, 500, 503, 504];
-  if (!isPublic) statuses.push(401, 403);
+  // what is written without a token brings its credentials in the body
+  if (!isPublic || writes) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
   if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
   if (writes || inWorkspace) statuses.push(409);

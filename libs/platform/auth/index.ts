@@ -27,4 +27,4 @@ export { type Credential, type Principal, type PrincipalType, rolesIn, workspace
 export { expandRoles, isRole, reduceRoles, type Role, ROLES } from './roles';
 export { type OrgScope, orgScope, type Scope, scopeOf, type TenantKey, workspaceScope } from './scope';
 export type { VerifiedToken } from './token-verifier';
-export { ownIssuer } from './trusted-issuers';
+export { checkIssuers, ownIssuer } from './trusted-issuers';

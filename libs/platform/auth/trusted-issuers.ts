@@ -23,6 +23,11 @@ const INLINE_RULES: KeySetRules = { freshMs: Infinity, unknownKidMs: Infinity };
 export const ownIssuer = ({ PUBLIC_URL }: Environment): string =>
   PUBLIC_URL?.replace(/\/+$/, '') ?? OWN_ISSUER;
 
+/** Throws what is wrong with `AUTH_ISSUERS`: the entry, the member, and what would be right. */
+export async function checkIssuers(environment: Environment): Promise<void> {
+  await foreignIssuers(environment);
+}
+
 /** Who may issue tokens: those that `AUTH_ISSUERS` names, and the service itself. */
 @Injectable()
 export class TrustedIssuers {
@@ -30,20 +35,24 @@ export class TrustedIssuers {
 
   /** Reads the configuration. Throws what is wrong with it, which stops the start. */
   static async read(environment: Environment, directory: AccountDirectory): Promise<TrustedIssuers> {
-    const own = ownIssuer(environment);
-    const issuers = new Map<string, TrustedIssuer>([[own, ownEntry(own, environment, directory)]]);
-    for (const [i, config] of parseIssuers(environment.AUTH_ISSUERS).entries()) {
-      if (config.issuer === own) {
-        throw new Error(`AUTH_ISSUERS[${i}].issuer: is this service's own (PUBLIC_URL).`);
-      }
-      issuers.set(config.issuer, { ...config, keys: await keysOf(config, i) });
-    }
-    return new TrustedIssuers(issuers);
+    const own = ownEntry(ownIssuer(environment), environment, directory);
+    const all = [own, ...(await foreignIssuers(environment))];
+    return new TrustedIssuers(new Map(all.map((one) => [one.issuer, one])));
   }
 
   find(issuer: string | null): TrustedIssuer | undefined {
     return issuer === null ? undefined : this.byName.get(issuer);
   }
+}
+
+async function foreignIssuers(environment: Environment): Promise<TrustedIssuer[]> {
+  const own = ownIssuer(environment);
+  return Promise.all(
+    parseIssuers(environment.AUTH_ISSUERS).map(async (config, i) => {
+      if (config.issuer !== own) return { ...config, keys: await keysOf(config, i) };
+      throw new Error(`AUTH_ISSUERS[${i}].issuer: is this service's own (PUBLIC_URL).`);
+    }),
+  );
 }
 
 /** This service as an issuer: it names service accounts only, whose roles are those stored. */

@@ -1,7 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { BullModule } from '@nestjs/bullmq';
+import { BullModule, getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
 import { Environment } from '#platform/config';
+import { rootLogger } from '#platform/logging';
 import { DeclaredJob, DeclaredJobs } from './declared-jobs';
 import type { JobKind } from './job-kind';
 import { JobOutbox } from './job-outbox';
@@ -44,7 +46,15 @@ export class JobsModule {
 
   /** For the module of an area that orders jobs of this kind. */
   static register(kind: JobKind): DynamicModule {
-    const declared = { provide: `job:${kind.name}`, useValue: new DeclaredJob(kind) };
+    const declared = {
+      provide: `job:${kind.name}`,
+      inject: [getQueueToken(kind.name)],
+      useFactory: (queue: Queue) => {
+        // without a listener BullMQ prints what it is told of a lost connection
+        queue.on('error', (error) => rootLogger.warn({ err: error, job: kind.name }, 'the queue failed'));
+        return new DeclaredJob(kind);
+      },
+    };
     return {
       module: JobsModule,
       imports: [BullModule.registerQueue({ name: kind.name })],

@@ -5,13 +5,26 @@ import {
   type QueueOptions,
   setDefaultBackendFactory,
 } from 'bullmq';
+import { Client, type ClientConfig } from 'pg';
 import type { Environment } from '#platform/config';
+import { rootLogger } from '#platform/logging';
 
 /** The schema of BullMQ's tables. */
 export const QUEUE_SCHEMA = 'bullmq';
 
 /** Connections that a queue or a worker may hold besides the one it listens on. */
 const POOL_SIZE = 2;
+
+/**
+ * A connection of BullMQ's. It holds some without listening for their errors, and a connection that is lost while
+ * nobody listens would end the process; whoever waits for an answer on it is told besides.
+ */
+class QueueClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', (error) => rootLogger.warn({ err: error }, 'a connection of the queue was lost'));
+  }
+}
 
 /** Told apart by what BullMQ is given to connect to, so that one process could serve both. */
 const backendOf: BackendFactory = (name, options, factoryOptions) =>
@@ -36,6 +49,7 @@ export function queueConnection(environment: Environment): Pick<QueueOptions, 'c
     schema: QUEUE_SCHEMA,
     migrate: true,
     max: POOL_SIZE,
+    Client: QueueClient,
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
     application_name: 'agent-registry-service jobs',

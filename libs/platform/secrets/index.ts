@@ -1,3 +1,3 @@
 export { SealedSecretError, SecretBox } from './secret-box';
-export { SecretKeys } from './secret-keys';
+export { checkSecretsKey, SecretKeys } from './secret-keys';
 export { SecretsModule } from './secrets.module';
