@@ -86,11 +86,16 @@ describe('the image', () => {
         () => 0,
         (error: unknown) => (error as { code: number }).code,
       );
-    expect(await probe()).toBe(0);
-    status = 503;
-    expect(await probe()).toBe(1);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await probe()).toBe(1);
+    const codes: number[] = [];
+    try {
+      codes.push(await probe());
+      status = 503;
+      codes.push(await probe());
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+    codes.push(await probe());
+    expect(codes).toEqual([0, 1, 1]);
     expect(asked).toEqual(['/health/live', '/health/live']);
   });
 });

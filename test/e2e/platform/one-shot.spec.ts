@@ -4,6 +4,9 @@ import { Client } from 'pg';
 import { createTestApp, createTestDatabase, type TestDatabase } from '#testing';
 import { MIGRATIONS } from '../../../src/database/migrations';
 
+// each run loads the application from cold, several in one test
+jest.setTimeout(180_000);
+
 interface Ended {
   code: number;
   /** Standard output, line by line. */
