@@ -24,10 +24,7 @@ export class TestWorker {
 }
 
 /** Boots a worker on the database and the queue of an API. Call `close()` before that of the API. */
-export async function createTestWorker(
-  app: TestApp,
-  env: Record<string, string> = {},
-): Promise<TestWorker> {
+export async function createTestWorker(app: TestApp, env: Record<string, string> = {}): Promise<TestWorker> {
   const environment = readEnvironment({ ...app.env, ...env });
   const context = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment), {
     abortOnError: false,

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { createTestApp, createTestWorker, type TestApp, TestWorker, WorkerProcess } from '#testing';
+import { createTestApp, createTestWorker, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { JobQueue } from '#platform/jobs';
 import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';

@@ -5,8 +5,9 @@ import { Environment } from '#platform/config';
 const KEY_BYTES = 32;
 
 /** Throws what is wrong with `SECRETS_KEY`, where it is missing or does not hold. */
-export const checkSecretsKey = (environment: Pick<Environment, 'SECRETS_KEY'>): void =>
-  void new SecretKeys(environment);
+export function checkSecretsKey(environment: Pick<Environment, 'SECRETS_KEY'>): void {
+  new SecretKeys(environment);
+}
 
 /**
  * The keys that are derived from `SECRETS_KEY`, one for each purpose (HKDF-SHA-256, RFC 5869), so that what is made

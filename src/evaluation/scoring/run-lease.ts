@@ -1,5 +1,5 @@
 import { rootLogger } from '#platform/logging';
-import { RunWorkRepository } from './run-work.repository';
+import type { RunWorkRepository } from './run-work.repository';
 
 /** A run is taken from a worker that has given no sign of life for this long. */
 export const LEASE_MS = 10_000;

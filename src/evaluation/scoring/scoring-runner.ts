@@ -73,8 +73,9 @@ export class ScoringRunner {
       throw error;
     }
     try {
-      const { value: prepared, done } = await queue.next();
-      if (done || signal.aborted) return false;
+      const following = await queue.next();
+      if (following.done === true || signal.aborted) return false;
+      const prepared = following.value;
       const item =
         'error' in prepared
           ? { error: prepared.error, elapsed_ms: 0 }

@@ -1,4 +1,4 @@
-import { RawJson } from '#platform/json';
+import type { RawJson } from '#platform/json';
 import type { TraceRow } from '../../telemetry';
 import type { SessionMessage } from './agent-sessions';
 
