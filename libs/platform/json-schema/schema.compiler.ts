@@ -19,13 +19,15 @@ const MAX_VIOLATIONS = 20;
 export interface SchemaViolation {
   pointer: string;
   detail: string;
+  /** True where the value was not shown to break the schema: validating it had to be given up. */
+  isUndecided?: true;
 }
 
 /** A schema ready for use. */
 export interface CompiledSchema {
   /**
    * The ways in which `value` breaks the schema, at most 20; none where it is valid. A value that costs too much to
-   * validate counts as breaking it.
+   * validate, or is nested too deeply, counts as breaking it.
    */
   validate(value: unknown): SchemaViolation[];
 }
@@ -76,8 +78,8 @@ export class JsonSchemaCache {
   }
 }
 
-const TOO_COSTLY = 'the value takes too long to validate against this schema';
-const TOO_DEEP = 'the value is nested too deeply to be validated against this schema';
+const TOO_COSTLY = 'takes too long to validate against this schema';
+const TOO_DEEP = 'is nested too deeply to be validated against this schema';
 
 /** `isComplete` is false where the validation was broken off. */
 interface Evaluation {
@@ -96,14 +98,16 @@ function evaluate(
     const errors = validate(value) ? [] : (validate.errors ?? []);
     return { violations: errors.slice(0, MAX_VIOLATIONS).map(describe), isComplete: true };
   } catch (error) {
-    if (error instanceof TooCostly)
-      return { violations: [{ pointer: '', detail: TOO_COSTLY }], isComplete: false };
-    if (error instanceof RangeError)
-      return { violations: [{ pointer: '', detail: TOO_DEEP }], isComplete: false };
+    if (error instanceof TooCostly) return { violations: [undecided(TOO_COSTLY)], isComplete: false };
+    if (error instanceof RangeError) return { violations: [undecided(TOO_DEEP)], isComplete: false };
     throw error;
   } finally {
     validate.errors = null;
   }
+}
+
+function undecided(detail: string): SchemaViolation {
+  return { pointer: '', detail, isUndecided: true };
 }
 
 function compile(

@@ -1,6 +1,19 @@
 /** Members of what a scorer sees, in the order in which they cross to a sandbox thread. */
 export const SUBJECT_MEMBERS = ['input', 'output', 'expected', 'metadata', 'trace', 'session'] as const;
 
+/**
+ * Longest subject, as the JSON texts of all its members together, in UTF-16 code units.
+ *
+ * A thread that runs out of its own heap can take the whole process with it, so nothing gets into one that could fill
+ * it: parsed JSON takes up to 23 times its text (`[{},{},…]`), with what checks make of it a third of
+ * {@link THREAD_HEAP_MB}.
+ */
+export const MAX_SUBJECT_LENGTH = 8_388_608;
+/** Longest definition as JSON text that is looked into at all. */
+export const MAX_DEFINITION_LENGTH = 1_048_576;
+/** Heap of a sandbox thread besides the interpreters' memories, in MiB. */
+export const THREAD_HEAP_MB = 1_024;
+
 /** Memory of a script, in MiB (memory_mb): what the interpreter's heap may take. */
 export const DEFAULT_MEMORY_MB = 32;
 export const MIN_MEMORY_MB = 2;

@@ -64,6 +64,29 @@ describe('ScorerEngine', () => {
     expect(beside).toMatchObject({ score: 1 });
   });
 
+  it('outlives the largest subject', async () => {
+    const value: unknown = JSON.parse(`[${'{},'.repeat(2_790_000)}0]`);
+    await engine.run({ checks: [{ type: 'contains', value: 'x' }] }, { ...subject, output: value });
+    await engine.run({ checks: [{ type: 'max_steps', max: 1 }] }, { ...subject, trace: value });
+    expect(await engine.run({ checks: [{ type: 'equals' }] }, subject)).toMatchObject({ score: 1 });
+  });
+
+  it('refuses a subject or a definition that could fill a thread', async () => {
+    const script = { language: 'javascript', source: 'const score = () => 1' };
+    const checks = { checks: [{ type: 'equals' }] };
+    const large = { ...subject, output: 'x'.repeat(9_000_000) };
+    const error = 'what is to be scored has 9000035 characters as JSON; 8388608 are the most';
+    expect(await engine.run(script, large)).toEqual({ error });
+    expect(await engine.run(checks, large)).toEqual({ error });
+    const huge = { checks: [{ type: 'equals', value: 'x'.repeat(2_000_000) }] };
+    expect(await engine.run(huge, subject)).toEqual({
+      error: expect.stringContaining('at most 1048576 characters'),
+    });
+    expect(await engine.validate(huge)).toEqual([
+      { pointer: '', detail: expect.stringContaining('at most 1048576') },
+    ]);
+  });
+
   it('reports a subject that is no JSON', async () => {
     expect(await engine.run({ checks: [{ type: 'equals' }] }, { ...subject, input: 1n })).toEqual({
       error: expect.stringContaining('cannot be written as JSON'),

@@ -3,7 +3,7 @@ import { isScript } from './definition/code.definition';
 import type { DefinitionProblem } from './definition/code.definition';
 import { describeProblems, parseCodeDefinition } from './definition/definition.validator';
 import { JavaScriptSandbox } from './javascript/javascript.sandbox';
-import { CHECKS_TIMEOUT_MS } from './limits';
+import { CHECKS_TIMEOUT_MS, MAX_DEFINITION_LENGTH } from './limits';
 import { SandboxPool } from './pool/sandbox.pool';
 import type { SandboxPoolOptions, TaskEnding } from './pool/sandbox.pool';
 import type { ScoreOutcome, ScoringSubject } from './score-outcome';
@@ -56,10 +56,11 @@ export class ScorerEngine {
     signal?: AbortSignal,
     owner = 'validate',
   ): Promise<DefinitionProblem[]> {
-    const task = { kind: 'validate' as const, definition };
+    const text = encodeDefinition(definition);
+    if (text === undefined) return [TOO_LARGE];
+    const task = { kind: 'validate' as const, definition: text };
     const end = await this.pool.run(task, { timeoutMs: CHECKS_TIMEOUT_MS, owner, signal });
-    if ('ended' in end)
-      return [{ pointer: '', detail: 'takes too long to validate; its patterns or schemas are too large' }];
+    if ('ended' in end) return [{ pointer: '', detail: 'its patterns or schemas take too long to be read' }];
     if (end.answer.length > 0 || !isObject(definition) || typeof definition.source !== 'string')
       return end.answer;
     const problem = await this.sandbox.checkJavaScript(definition.source, signal, owner);
@@ -74,8 +75,10 @@ export class ScorerEngine {
   ): Promise<ScoreOutcome> {
     const encoded = encodeSubject(subject);
     if ('error' in encoded) return encoded;
-    const task = { kind: 'checks' as const, definition, ...encoded };
-    const options = { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? JSON.stringify(definition), signal };
+    const text = encodeDefinition(definition);
+    if (text === undefined) return { error: describeProblems([TOO_LARGE]) };
+    const task = { kind: 'checks' as const, definition: text, ...encoded };
+    const options = { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? text, signal };
     const end = await this.pool.run(task, options);
     return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };
   }
@@ -88,6 +91,19 @@ export class ScorerEngine {
 
 const CHECKS_ENDED: Record<TaskEnding, string> = {
   deadline: `the checks did not finish within ${CHECKS_TIMEOUT_MS} ms`,
-  memory: 'the checks need too much memory for what is to be scored',
   crashed: 'the checks could not be run',
 };
+
+const TOO_LARGE: DefinitionProblem = {
+  pointer: '',
+  detail: `must be JSON of at most ${MAX_DEFINITION_LENGTH} characters`,
+};
+
+function encodeDefinition(definition: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(definition) ?? 'null';
+    return text.length > MAX_DEFINITION_LENGTH ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,22 +1,24 @@
-import { cutText, MAX_ERROR_LENGTH, SUBJECT_MEMBERS } from './limits';
+import { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH, SUBJECT_MEMBERS } from './limits';
 import type { ScoringSubject } from './score-outcome';
 
 /**
  * A subject as it crosses to a sandbox thread: one JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only
- * for the members it reads. What JSON does not know is null, as in `JSON.stringify`; a subject with a member that cannot
- * be written at all (a cycle, a bigint, thousands of levels) is an item's error.
+ * for the members it reads. What JSON does not know is null, as in `JSON.stringify`. A subject that is too large, or that
+ * cannot be written at all (a cycle, a bigint, thousands of levels), is an item's error.
  */
 export function encodeSubject(subject: ScoringSubject): { members: string[] } | { error: string } {
+  let members: string[];
   try {
-    return { members: SUBJECT_MEMBERS.map((name) => JSON.stringify(subject[name]) ?? 'null') };
+    members = SUBJECT_MEMBERS.map((name) => JSON.stringify(subject[name]) ?? 'null');
   } catch (error) {
-    return {
-      error: cutText(
-        `what is to be scored cannot be written as JSON: ${(error as Error).message}`,
-        MAX_ERROR_LENGTH,
-      ),
-    };
+    const why = (error as Error).message;
+    return { error: cutText(`what is to be scored cannot be written as JSON: ${why}`, MAX_ERROR_LENGTH) };
   }
+  const length = members.reduce((sum, text) => sum + text.length, 0);
+  if (length <= MAX_SUBJECT_LENGTH) return { members };
+  return {
+    error: `what is to be scored has ${length} characters as JSON; ${MAX_SUBJECT_LENGTH} are the most`,
+  };
 }
 
 /** The subject that {@link encodeSubject} wrote. */
@@ -37,7 +39,25 @@ const ESCAPED_SHARE = 0.25;
  */
 export function escapeSparseUnicode(text: string): string {
   let count = 0;
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) count += 1;
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > MAX_ASCII) count += 1;
   if (count === 0 || count > text.length * ESCAPED_SHARE) return text;
-  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  // Into a buffer, because millions of replaced pieces would fill the thread's heap.
+  const escaped = Buffer.allocUnsafe(text.length + 5 * count);
+  let end = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit <= MAX_ASCII) {
+      escaped[end++] = unit;
+      continue;
+    }
+    escaped[end++] = BACKSLASH;
+    escaped[end++] = LETTER_U;
+    for (let shift = 12; shift >= 0; shift -= 4) escaped[end++] = HEX_DIGITS[(unit >> shift) & 15]!;
+  }
+  return escaped.toString('latin1', 0, end);
 }
+
+const MAX_ASCII = 0x7f;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const HEX_DIGITS = Buffer.from('0123456789abcdef');

@@ -40,9 +40,24 @@ export function fold(text: string, caseSensitive: boolean): string {
   return caseSensitive ? text : text.toLowerCase();
 }
 
-/** A value as a reader of a reason wants to see it: as JSON, cut to about 80 characters. */
+const BRIEF_LENGTH = 80;
+
+/** A value as a reader of a reason wants to see it: as JSON, cut to 80 characters. Reads no more of it than that. */
 export function brief(value: unknown): string {
-  const text =
-    typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : (JSON.stringify(value) ?? 'nothing');
-  return cutText(text, 80);
+  return cutText(beginning(value, BRIEF_LENGTH + 1), BRIEF_LENGTH);
+}
+
+/** The JSON text of a value, of which what goes beyond `room` characters may be missing. */
+function beginning(value: unknown, room: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, room));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
+  const isList = Array.isArray(value);
+  let text = isList ? '[' : '{';
+  for (const name in value) {
+    if (text.length > 1) text += ',';
+    if (!isList) text += `${JSON.stringify(name.slice(0, room))}:`;
+    if (text.length > room) return text;
+    text += beginning((value as JsonObject)[name], room - text.length);
+  }
+  return text + (isList ? ']' : '}');
 }

@@ -15,6 +15,8 @@ interface Trace {
   costUsd: number | undefined;
 }
 
+const MAX_TRACES = 10_000;
+const MAX_SPANS = 100_000;
 const TOOL_NAMES = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name'];
 const TOOL_ARGUMENTS = [
   'gen_ai.tool.call.arguments',
@@ -42,6 +44,7 @@ export class TraceReader {
       isObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
     const given: unknown[] =
       subject.trace === null || subject.trace === undefined ? session : [subject.trace];
+    if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
     this.traces = given.flatMap((trace) => toTrace(trace) ?? []);
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
   }
@@ -77,6 +80,8 @@ export class TraceReader {
   }
 
   private spans(): JsonObject[] {
+    const count = this.traces.reduce((sum, trace) => sum + trace.spans.length, 0);
+    if (count > MAX_SPANS) throw new CannotCheck(`the trace has more than ${MAX_SPANS} spans`);
     const spans = this.traces.flatMap((trace) => trace.spans);
     if (spans.length === 0) throw new CannotCheck('the trace has no spans');
     return spans
@@ -132,6 +137,7 @@ function isModelCall(span: JsonObject): boolean {
 }
 
 function spanned(spans: JsonObject[]): number | undefined {
+  if (spans.length > MAX_SPANS) return undefined;
   const starts = spans.flatMap((span) => timeOf(span.started_at) ?? []);
   const ends = spans.flatMap((span) => {
     const start = timeOf(span.started_at);

@@ -70,6 +70,8 @@ export function checkJsonSchema(check: JsonSchemaCheck, value: unknown, schema: 
   }
   const violations = schema.validate(instance);
   if (violations.length === 0) return { passed: true, reason: `${brief(instance)} is valid` };
+  const undecided = violations.find(({ isUndecided }) => isUndecided);
+  if (undecided) throw new CannotCheck(`the value ${undecided.detail}`);
   const listed = violations.slice(0, 5).map(({ pointer, detail }) => `${pointer || 'the value'} ${detail}`);
   return { passed: false, reason: listed.join('; ') };
 }

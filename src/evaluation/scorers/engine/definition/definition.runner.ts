@@ -8,23 +8,22 @@ type Parsed = ReturnType<typeof parseCodeDefinition>;
 
 /** Runs definitions by checks as they are stored. Each is parsed once, the least recently used leaving first. */
 export class DefinitionRunner {
-  private readonly parsed = new LRUCache<string, Parsed>({ max: 100 });
+  private readonly parsed = new LRUCache<string, Parsed>({ max: 50 });
   private readonly checks = new ChecksRunner();
 
-  /** Scores one subject; a definition that is not well formed is the item's error. */
-  run(definition: unknown, subject: ScoringSubject): ScoreOutcome {
+  /** Scores one subject by a definition given as JSON text; a definition that is not well formed is the item's error. */
+  run(definition: string, subject: ScoringSubject): ScoreOutcome {
     const parsed = this.parse(definition);
     if ('problems' in parsed) return { error: describeProblems(parsed.problems) };
     if (isScript(parsed.definition)) return { error: 'the definition holds no checks' };
     return this.checks.run(parsed.definition, subject);
   }
 
-  private parse(definition: unknown): Parsed {
-    const key = JSON.stringify(definition) ?? '';
-    const known = this.parsed.get(key);
+  private parse(definition: string): Parsed {
+    const known = this.parsed.get(definition);
     if (known) return known;
-    const parsed = parseCodeDefinition(definition);
-    this.parsed.set(key, parsed);
+    const parsed = parseCodeDefinition(JSON.parse(definition));
+    this.parsed.set(definition, parsed);
     return parsed;
   }
 }

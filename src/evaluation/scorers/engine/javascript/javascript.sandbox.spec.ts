@@ -136,8 +136,10 @@ describe('JavaScriptSandbox', () => {
     });
 
     it('reports a subject that needs more memory than the scorer has, and goes on with the next', async () => {
-      const output = 'x'.repeat(40_000_000);
-      expect(await errorOf('const score = ({output}) => output.length', { output })).toContain('memory_mb');
+      const script = { source: 'const score = ({output}) => output.length', timeoutMs: 5_000, memoryMb: 8 };
+      expect(await sandbox.run(script, { ...EMPTY, output: 'x'.repeat(8_000_000) })).toEqual({
+        error: 'the scorer needs more than 8 MB of memory (memory_mb)',
+      });
       expect(await returning('1')).toEqual({ score: 1 });
     });
 

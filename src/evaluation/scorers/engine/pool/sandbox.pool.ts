@@ -11,8 +11,8 @@ export interface SandboxPoolOptions {
   threads?: number;
 }
 
-/** How a thread ended a task other than by an answer: `memory` is that of the thread, not of the interpreter in it. */
-export type TaskEnding = 'deadline' | 'memory' | 'crashed';
+/** How a task ended where its thread had to be ended, or ended by itself. */
+export type TaskEnding = 'deadline' | 'crashed';
 
 /** Rules of one task in the pool. */
 export interface TaskOptions {
@@ -107,7 +107,7 @@ export class SandboxPool {
     } finally {
       this.wasm ??= worker.wasm;
       this.busy.delete(worker);
-      if (!worker.isDead && !this.isClosed) this.idle.push(worker);
+      if (!this.isClosed) this.idle.push(worker);
       this.dispatch();
     }
   }

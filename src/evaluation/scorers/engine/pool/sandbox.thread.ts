@@ -42,7 +42,7 @@ class SandboxThread {
       case 'checks':
         return this.checks.run(task.definition, decodeSubject(task.members));
       case 'validate':
-        return validateCodeDefinition(task.definition);
+        return validateCodeDefinition(JSON.parse(task.definition));
     }
   }
 

@@ -36,6 +36,7 @@ describe('SandboxWorker', () => {
   });
 
   it('is ended when the run is aborted', async () => {
+    await worker.run(one, 30_000, undefined);
     const controller = new AbortController();
     const run = worker.run(script('while (true) {}'), 30_000, controller.signal);
     setTimeout(() => controller.abort(), 50);

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { THREAD_HEAP_MB } from '../limits';
 import type { ThreadReady, ThreadReply, ThreadTask } from './thread.protocol';
 
 const THREAD_FILE = path.join(__dirname, 'sandbox.thread.js');
@@ -8,8 +9,7 @@ const THREAD_FILE = path.join(__dirname, 'sandbox.thread.js');
 const STACK_MB = 16;
 
 /** How a task ended: with the thread's answer, or with the thread. */
-export type TaskEnd =
-  { answer: ThreadReply['answer'] } | { ended: 'deadline' | 'aborted' | 'memory' | 'crashed' };
+export type TaskEnd = { answer: ThreadReply['answer'] } | { ended: 'deadline' | 'aborted' | 'crashed' };
 
 /**
  * One thread, which runs one task at a time.
@@ -34,7 +34,7 @@ export class SandboxWorker {
       execArgv: [],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: STACK_MB },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB, stackSizeMb: STACK_MB },
     });
     this.worker.stdout.resume();
     this.worker.stderr.resume();
@@ -44,10 +44,10 @@ export class SandboxWorker {
         this.worker.on('message', (reply: ThreadReply) => this.onEnd?.({ answer: reply.answer }));
         resolve();
       });
-      this.worker.on('error', (error: NodeJS.ErrnoException) => {
+      this.worker.on('error', (error) => {
         this.isDead = true;
         reject(error);
-        this.onEnd?.({ ended: error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'crashed' });
+        this.onEnd?.({ ended: 'crashed' });
       });
       this.worker.on('exit', () => {
         this.isDead = true;

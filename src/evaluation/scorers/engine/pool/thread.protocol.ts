@@ -1,12 +1,15 @@
 import type { DefinitionProblem } from '../definition/code.definition';
 import type { ScoreOutcome } from '../score-outcome';
 
-/** What a sandbox thread can be asked to do. `members` are JSON texts in the order of `SUBJECT_MEMBERS`. */
+/**
+ * What a sandbox thread can be asked to do. `members` are JSON texts in the order of `SUBJECT_MEMBERS`, `definition` is the
+ * JSON text of a definition.
+ */
 export type ThreadTask =
   | { kind: 'script'; source: string; timeoutMs: number; memoryMb: number; members: readonly string[] }
   | { kind: 'check-script'; source: string; timeoutMs: number; memoryMb: number }
-  | { kind: 'checks'; definition: unknown; members: readonly string[] }
-  | { kind: 'validate'; definition: unknown };
+  | { kind: 'checks'; definition: string; members: readonly string[] }
+  | { kind: 'validate'; definition: string };
 
 /** What it answers to each kind of task. */
 export interface ThreadAnswers {
