@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 
@@ -15,7 +16,9 @@ export class WorkerShutdown {
   readonly outOfTime = this.over.signal;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(private readonly environment: Environment) {
+    setMaxListeners(0, this.stopping, this.outOfTime); // one for each job under way
+  }
 
   begin(): void {
     if (this.stopping.aborted) return;

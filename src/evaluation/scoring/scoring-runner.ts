@@ -75,12 +75,13 @@ export class ScoringRunner {
     try {
       const following = await queue.next();
       if (following.done === true || signal.aborted) return false;
-      const prepared = following.value;
+      const { target } = following.value;
+      const shown = await following.value.show();
       const item =
-        'error' in prepared
-          ? { error: prepared.error, elapsed_ms: 0 }
-          : await this.scorer.score(scorer, prepared.subject, signal);
-      await keep(prepared.target, item);
+        'error' in shown
+          ? { error: shown.error, elapsed_ms: 0 }
+          : await this.scorer.score(scorer, shown.subject, signal);
+      await keep(target, item);
       return true;
     } catch (error) {
       if (signal.aborted) return false;

@@ -25,12 +25,11 @@ export class ScoringWork {
   /** What would be run on each target; nothing is. */
   async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
     const results: ScoringResultDto[] = [];
-    for await (const prepared of this.subjects.prepare(scope, targets, targets.length)) {
-      const shown =
-        'error' in prepared
-          ? { error: prepared.error }
-          : { preview_request: this.scorer.preview(scorer, prepared.subject) };
-      results.push({ ...toScoringResultDto(prepared.target, { elapsed_ms: 0 }), ...shown });
+    for await (const { target, show } of this.subjects.prepare(scope, targets, targets.length)) {
+      const shown = await show();
+      const result =
+        'error' in shown ? shown : { preview_request: this.scorer.preview(scorer, shown.subject) };
+      results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
   }

@@ -15,9 +15,14 @@ export const MESSAGES_MAX = 1_000;
 /** What a scorer sees of one target, in characters of JSON, at most. Spans beyond it are left out. */
 export const SUBJECT_MAX = 8 * 1024 * 1024;
 
-/** A target with what a scorer sees of it, or why it cannot be shown. */
-export type PreparedTarget =
-  { target: ScoringTarget; subject: ScoringSubject } | { target: ScoringTarget; error: string };
+/** What a scorer sees of a target, or why it cannot be shown. */
+export type Shown = { subject: ScoringSubject } | { error: string };
+
+/** A target of which what its neighbours share is read; `show` reads the rest. */
+export interface PreparedTarget {
+  target: ScoringTarget;
+  show: () => Promise<Shown>;
+}
 
 interface Shared {
   traces: Map<string, TraceRow>;
@@ -47,16 +52,16 @@ export class SubjectBuilder {
     private readonly results: SubjectRepository,
   ) {}
 
-  /** Prepares some targets of one run. What they have in common is read at once, the spans target by target. */
+  /** Prepares targets, a chunk at a time: rows of several targets are read by one statement. */
   async *prepare(
     scope: Scope,
     targets: readonly ScoringTarget[],
     chunkSize: number,
-  ): AsyncGenerator<PreparedTarget> {
+  ): AsyncGenerator<PreparedTarget, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
       const shared = await this.readShared(scope, chunk);
-      for (const target of chunk) yield { target, ...(await this.build(scope, target, shared)) };
+      for (const target of chunk) yield { target, show: () => this.build(scope, target, shared) };
     }
   }
 
@@ -77,11 +82,7 @@ export class SubjectBuilder {
     };
   }
 
-  private async build(
-    scope: Scope,
-    target: ScoringTarget,
-    { traces, results }: Shared,
-  ): Promise<{ subject: ScoringSubject } | { error: string }> {
+  private async build(scope: Scope, target: ScoringTarget, { traces, results }: Shared): Promise<Shown> {
     const result = target.result_id === null ? undefined : results.get(target.result_id);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result that names it');
     const room = new Room(SUBJECT_MAX - (result?.size ?? 0));
@@ -96,7 +97,7 @@ export class SubjectBuilder {
     trace: TraceRow | undefined,
     result: NamingResultContent | undefined,
     room: Room,
-  ): Promise<{ subject: ScoringSubject } | { error: string }> {
+  ): Promise<Shown> {
     if (trace && !room.take(contentSize(trace))) return tooLarge('Its root span');
     const shown = trace && (await this.withSpans(scope, trace, room));
     const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
