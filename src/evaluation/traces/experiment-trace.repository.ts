@@ -18,11 +18,12 @@ const NEWEST_OF_TRACE = `r.trace_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM results newer WHERE newer.workspace_id = r.workspace_id AND newer.trace_id = r.trace_id
     AND newer.experiment_id = r.experiment_id AND newer.result_id > r.result_id)`;
 
-const NAMED_AFTER = {
-  name: 'experiment-trace.named-after',
-  text: `SELECT ${COLUMNS} FROM results r
-    WHERE r.experiment_id = $1 AND r.workspace_id = $2 AND r.result_id > $3 AND ${NEWEST_OF_TRACE}
-    ORDER BY r.result_id LIMIT $4`,
+/** One value instead of a row for each: reading 10,000 rows takes longer than finding them. */
+const NAMED_IDS = {
+  name: 'experiment-trace.named-ids',
+  text: `SELECT string_agg(trace_id, ',') AS ids FROM (
+      SELECT DISTINCT trace_id FROM results
+      WHERE experiment_id = $1 AND workspace_id = $2 AND trace_id IS NOT NULL LIMIT $3) named`,
 };
 
 const NAMING = {
@@ -51,9 +52,14 @@ export class ExperimentTraceRepository {
     );
   }
 
-  /** The next traces that an experiment's results name, after a result, oldest first. */
-  namedAfter(scope: Scope, experimentId: string, resultId: string, limit: number): Promise<TraceNaming[]> {
-    return this.database.query<TraceNaming>(NAMED_AFTER, [experimentId, scope.workspaceId, resultId, limit]);
+  /** The ids of the traces that an experiment's results name, in no particular order, at most `limit` of them. */
+  async namedIds(scope: Scope, experimentId: string, limit: number): Promise<string[]> {
+    const [row] = await this.database.query<{ ids: string | null }>(NAMED_IDS, [
+      experimentId,
+      scope.workspaceId,
+      limit,
+    ]);
+    return row?.ids ? row.ids.split(',') : [];
   }
 
   /** The newest result that carries a trace's id: of this experiment if it has one, else of any other. */

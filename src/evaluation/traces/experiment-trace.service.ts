@@ -9,9 +9,6 @@ import type { ExperimentTraceDto, SpanDto } from './experiment-trace.dto';
 import { toExperimentTraceDto, toSpanDto } from './experiment-trace.mapper';
 import { ExperimentTraceRepository, type TraceNaming } from './experiment-trace.repository';
 
-/** Traces that the store is asked for at once while they are counted. */
-const COUNTED_AT_ONCE = 10_000;
-
 /** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */
 @Injectable()
 export class ExperimentTraceService {
@@ -79,17 +76,10 @@ export class ExperimentTraceService {
     }
   }
 
-  /** How many of the traces that results name have arrived; null where there are more than a list counts. */
+  /** How many of the traces that results name have arrived; null where they name more than a list counts. */
   private async count(scope: Scope, experimentId: string): Promise<number | null> {
-    let total = 0;
-    let after = '';
-    for (;;) {
-      const namings = await this.namings.namedAfter(scope, experimentId, after, COUNTED_AT_ONCE);
-      const ids = namings.map((naming) => naming.trace_id);
-      if (ids.length > 0) total += await this.store.countTraces(scope, ids);
-      if (total > TOTAL_MAX) return null;
-      if (namings.length < COUNTED_AT_ONCE) return total;
-      after = namings.at(-1)!.result_id;
-    }
+    const ids = await this.namings.namedIds(scope, experimentId, TOTAL_MAX + 1);
+    if (ids.length > TOTAL_MAX) return null;
+    return ids.length === 0 ? 0 : this.store.countTraces(scope, ids);
   }
 }

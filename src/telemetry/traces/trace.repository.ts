@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, Database, type Tx, Where } from '#platform/db';
+import { arrayParameter, BulkColumns, Database, type Tx, Where } from '#platform/db';
 import type {
   SelectionPage,
   SessionRef,
@@ -161,7 +161,8 @@ export class TraceRepository {
   }
 
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
-    const [row] = await this.database.query<{ found: number }>(COUNT, [scope.workspaceId, traceIds]);
+    const ids = arrayParameter('text', traceIds); // there may be 100,000
+    const [row] = await this.database.query<{ found: number }>(COUNT, [scope.workspaceId, ids]);
     return row?.found ?? 0;
   }
 
