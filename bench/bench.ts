@@ -35,8 +35,12 @@ export class Bench {
 
   report(title: string, unit: string, { medians, ratios }: Comparison, names = ['direct', 'service']): void {
     const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
+    const others = ratios
+      .slice(1)
+      .map((ratio) => ratio.toFixed(2))
+      .join(', ');
     const sides = names.map((name, i) => `${name} ${digits(medians[i]!)}`).join(', ');
-    this.line(`${title}: ${sides} ${unit}; ratio ${ratios[1]!.toFixed(2)}`);
+    this.line(`${title}: ${sides} ${unit}; ratio ${others}`);
   }
 
   line(text: string): void {

@@ -24,6 +24,7 @@ export class Http {
     expected: number,
     body?: Buffer | string,
     type = 'application/json',
+    headers: Record<string, string> = {},
   ): Promise<Answer> {
     const bytes = body === undefined ? undefined : Buffer.from(body);
     return new Promise((resolve, reject) => {
@@ -36,6 +37,7 @@ export class Http {
           path,
           headers: {
             ...this.headers,
+            ...headers,
             ...(bytes && { 'Content-Type': type, 'Content-Length': bytes.length }),
           },
         },

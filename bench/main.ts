@@ -4,7 +4,7 @@ import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
-import { telemetry } from './cases/telemetry';
+import { exportTraces } from './cases/traces';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
 import { BenchedService } from './service';
@@ -17,7 +17,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'get-experiment': getExperiment,
   'list-results': listResults,
   finalize,
-  telemetry,
+  'export-traces': exportTraces,
   'noop-scorer': noopScorer,
 };
 
