@@ -1,10 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, newOrganization, TcpProxy, type TestApp, createTestDatabase } from '#testing';
+import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-changes';
+import { PrincipalCache } from '../../../libs/platform/auth/principal-cache';
 import { ME } from './authentication.harness';
 
 /** Waits until something holds; what should hold soon, and at a time that nobody knows. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(20);
+}
+
+/** Waits until a process has heard of every change so far; each makes it forget something. */
+async function heardOfAll(app: TestApp): Promise<void> {
+  const forget = jest.spyOn(app.get(PrincipalCache), 'forget');
+  await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);
+  await eventually(() => Promise.resolve(forget.mock.calls.some(([orgId]) => orgId === 'the last')));
+  forget.mockRestore();
 }
 
 describe('what is remembered of tokens and keys', () => {
@@ -29,6 +39,8 @@ describe('what is remembered of tokens and keys', () => {
   it('saves the database: a second request asks it nothing about the account', async () => {
     const org = await newOrganization(one);
     const token = await org.tokenOf('someone');
+    expect(await codeIn(one, token)).toBe('ok');
+    await heardOfAll(one);
     expect(await codeIn(one, token)).toBe('ok');
     await one.database.query(`UPDATE users SET status = 'suspended' WHERE org_id = $1`, [org.orgId]);
     expect(await codeIn(one, token)).toBe('ok');
@@ -105,6 +117,7 @@ describe('a database that cannot be reached', () => {
       const known = await org.serviceAccount('viewer');
       const unknown = await org.serviceAccount('viewer');
       const token = await org.token('viewer');
+      await heardOfAll(app);
       expect((await app.api(known.key).get('/registry/v1/org')).status).toBe(200);
       proxy.cut();
       for (const credential of [unknown.key, token]) {

@@ -1,0 +1,143 @@
+import type { RawJson } from '#platform/json';
+import { createTestApp, type TestApp } from '#testing';
+import { EvaluationWorkspace, type Page } from './evaluation.harness';
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+/** What a user would lose without an index: a list that is quick today and slow when the tables have grown. */
+describe('on filled tables', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let datasetId: string;
+  let records: string;
+  let results: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+    datasetId = (await space.dataset()).dataset_id;
+    records = `/eval/v1/datasets/${datasetId}/records`;
+    const experimentId = (await space.experiment()).experiment_id;
+    results = `${EXPERIMENTS}/${experimentId}/results`;
+    // Of forty rows one is of the workspace or dataset that is asked for; results of one experiment arrive together.
+    await app.database.transaction(async (tx) => {
+      const fill = (statement: string) => tx.query(statement, [datasetId, space.id, experimentId]);
+      // what is not on disk yet, VACUUM cannot mark as visible to all, and counting would have to look at the rows
+      await tx.query('SET LOCAL synchronous_commit TO on');
+      await fill(`
+        INSERT INTO datasets (dataset_id, workspace_id, name, description, tags, created_by, updated_at)
+        SELECT 'ds_' || n, CASE n % 40 WHEN 0 THEN $2 ELSE 'wsp_' || n % 40 END, 'dataset ' || n, 'about ' || n % 500,
+               ARRAY['t' || n % 500], 'test', now() - n * interval '1 s'
+        FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL AND $3::text IS NOT NULL`);
+      await fill(`
+        INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, label, category, source_kind,
+                             source_ref, external_id, created_revision, created_by, updated_at)
+        SELECT 'rec_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'ds_' || n % 40 END, $2, 'ver_' || n,
+               to_json('question ' || n % 500), 'l' || n % 3000, 'c' || n % 3000,
+               (ARRAY['manual', 'session', 'trace', 'external'])[n % 4 + 1], 'r' || n % 3000, 'e' || n, 1, 'test',
+               now() - n * interval '1 s'
+        FROM generate_series(1, 20000) n WHERE $3::text IS NOT NULL`);
+      await fill(`
+        INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, config_pairs, tags, subject_kind,
+                                 subject_id, experiment_status, dataset_id, created_by, updated_at)
+        SELECT 'exp_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $2 ELSE 'wsp_' || n % 40 END,
+               'evaluation ' || n % 3000, 'run ' || n % 500, ARRAY['k:' || n % 500, 'all:1'], ARRAY['t' || n % 500],
+               (ARRAY['agent', 'harness', 'skill'])[n % 3 + 1], 's' || n % 3000,
+               (ARRAY['running', 'completed', 'failed'])[n % 3 + 1], CASE n % 200 WHEN 0 THEN $1 ELSE 'ds_' || n END,
+               'test', now() - n * interval '1 s'
+        FROM generate_series(1, 20000) n WHERE $3::text IS NOT NULL`);
+      await tx.query(
+        `UPDATE experiments SET baseline_experiment_id = $1 WHERE name LIKE 'evaluation %00' AND experiment_id <> $1`,
+        [experimentId],
+      );
+      await fill(`
+        INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, scores,
+                             output, created_at, updated_at, created_by)
+        SELECT CASE n / 4000 WHEN 0 THEN $3 ELSE 'exp_z' || n / 4000 END, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
+               'rec_' || n % 3000, 's' || n % 3000, '{"s": 1}', to_json(repeat('answer ', 120)),
+               now(), now(), 'test'
+        FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
+    });
+    await app.database.query('VACUUM (ANALYZE) datasets, records, experiments, results');
+  });
+  afterAll(() => app.close());
+
+  /** The plans of the statements by which a list is answered: of its count and of its rows. */
+  async function plansOf(path: string): Promise<Plan[]> {
+    const spy = jest.spyOn(app.database, 'query');
+    const answer = await space.viewer.get<Page<unknown>>(path);
+    const statements = [...spy.mock.calls];
+    spy.mockRestore();
+    expect([path, answer.status, answer.body.items.length > 0]).toEqual([path, 200, true]);
+    const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
+    expect(selects).toHaveLength(2);
+    return Promise.all(
+      selects.map(async ([text, values]) => {
+        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
+          `EXPLAIN (FORMAT JSON) ${text as string}`,
+          values,
+        );
+        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
+      }),
+    );
+  }
+
+  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+  const scansOf = (plans: Plan[]): Plan[] =>
+    plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
+
+  it.each([
+    ['the first page', ''],
+    ['a deep page', 'offset=3500&limit=100'],
+    ['the oldest', 'sort=created_at&limit=500'],
+  ])('the results of an experiment: %s comes in the order of its key, unsorted', async (_, query) => {
+    const plans = await plansOf(`${results}?${query}`);
+    expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Sort');
+    expect(new Set(scansOf(plans).flatMap((node) => node['Index Name'] ?? []))).toEqual(
+      new Set(['results_pkey']),
+    );
+    expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Seq Scan');
+  });
+
+  it('the results of an experiment: the page after a cursor begins there', async () => {
+    const deep = await space.viewer.get<Page<unknown>>(`${results}?offset=3500&limit=1`);
+    const [first, second] = await plansOf(`${results}?limit=100&cursor=${deep.body.page.next_cursor}`);
+    const rows = [first!, second!].find((plan) => JSON.stringify(plan).includes('result_id <'))!;
+    expect(nodesOf(rows).map((node) => node['Node Type'])).not.toContain('Sort');
+    expect(JSON.stringify(rows)).toMatch(/"Index Cond":"[^"]*result_id < /);
+  });
+
+  const filters: [string, string][] = [
+    ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40'].map(of('results')),
+    ...['', 'label=l40', 'category=c40', 'source_kind=manual', 'source_ref=r40', 'external_id=e40'].map(
+      of('records'),
+    ),
+    ...['q=40', 'sort=created_at', 'sort=-updated_at', 'label=l40&source_kind=manual'].map(of('records')),
+    ...['', 'dataset_id', 'subject_kind=agent', 'subject_id=s40', 'experiment_status=failed'].map(
+      of('experiments'),
+    ),
+    ...['baseline_experiment_id', 'config=k:40', 'config=all:1', 'name=evaluation 40', 'tag=t40', 'q=40'].map(
+      of('experiments'),
+    ),
+    ...['sort=created_at', 'sort=updated_at', 'sort=-name', 'sort=name&offset=400'].map(of('experiments')),
+    ...['', 'q=40', 'tag=t40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
+  ];
+  it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
+    const base = { results, records, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets' }[list]!;
+    const given = { dataset_id: datasetId, baseline_experiment_id: results.split('/')[4]! }[query];
+    const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
+    expect(scans.length).toBeGreaterThan(0);
+    for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
+  });
+});
+
+function of(list: string): (query: string) => [string, string] {
+  return (query) => [list, query];
+}
