@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import { type SpanRow, type TraceRow, TraceStore } from '../../telemetry';
+import { MAX_SUBJECT_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import { AgentSessions, type SessionMessage } from './agent-sessions';
 import type { ScoringTarget } from './score-run.entity';
@@ -13,7 +14,7 @@ export const SPANS_MAX = 1_000;
 export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
 /** What a scorer sees of one target, in characters of JSON, at most. Spans beyond it are left out. */
-export const SUBJECT_MAX = 8 * 1024 * 1024;
+export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024; // for the names of members and the like
 
 /** What a scorer sees of a target, or why it cannot be shown. */
 export type Shown = { subject: ScoringSubject } | { error: string };
@@ -182,14 +183,18 @@ export class SubjectBuilder {
 }
 
 const tooLarge = (what: string): { error: string } => ({
-  error: `${what} holds more than ${SUBJECT_MAX / 1024 / 1024} MiB, which is more than a scorer is shown.`,
+  error: `${what} makes more than ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, which is more than a scorer is shown.`,
 });
 
 const sizeOf = (json: RawJson | null): number => json?.text.length ?? 0;
 
-const contentSize = ({ input, output }: TraceRow): number => sizeOf(input) + sizeOf(output);
-
+/** What a summary and a span have besides what clients wrote, in characters. */
+const SUMMARY_SIZE = 600;
 const SPAN_SIZE = 300;
+
+/** A trace's content is shown up to three times: as the subject's, as messages, and in its summary. */
+const contentSize = ({ input, output }: TraceRow): number =>
+  SUMMARY_SIZE + 3 * (sizeOf(input) + sizeOf(output));
 
 const spanSize = (span: SpanRow): number =>
   SPAN_SIZE + span.name.length + sizeOf(span.attributes) + sizeOf(span.events) + sizeOf(span.links);

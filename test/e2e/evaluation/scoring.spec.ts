@@ -456,6 +456,28 @@ describe('a request to score', () => {
       });
     });
 
+    it('of a session that is larger than a scorer is shown as many traces as have room, and is told', async () => {
+      const sessionId = 'large';
+      const output = 'x'.repeat(1_000_000);
+      for (let i = 0; i < 3; i++) await on.trace({ sessionId, output });
+      const source = `function score({ session }) {
+        return { score: session.traces.length, answers: { cut: session.is_truncated } };
+      }`;
+      const definition = { language: 'javascript', source, memory_mb: 128 };
+      const answer = await on.score(await on.scorer({ definition }), {
+        mode: 'test',
+        session_ids: [sessionId],
+      });
+      expect(answer.body.results).toMatchObject([{ score: 2, answers: { cut: true } }]);
+    });
+
+    it('no trace whose root span alone is larger than a scorer is shown', async () => {
+      const trace_id = await on.trace({ output: 'x'.repeat(5_000_000) });
+      const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
+      expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
+      expect(answer.body.results[0]).not.toHaveProperty('score');
+    });
+
     it('of a session its first user message, its last answer, and its traces with their spans', async () => {
       const sessionId = 'chat';
       const at = Date.now();
