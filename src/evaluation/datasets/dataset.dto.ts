@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, IsTags, NotNull } from '#platform/http';
+import { AnyJsonObject, IsJsonObject, IsTags, METADATA_MAX_BYTES, NotNull } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { METADATA_MAX_BYTES } from '../shared/metadata';
 import type { DatasetEntity } from './dataset.entity';
 
 export class CreateDatasetDto {

@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 /** A named set of cases to evaluate on, in one workspace. */
 @Entity('datasets')
-export class DatasetEntity {
+export class DatasetEntity extends ArchivableEntity {
   @PrimaryColumn('text', { name: 'dataset_id' })
   dataset_id!: string;
 
@@ -41,16 +41,4 @@ export class DatasetEntity {
   /** Raised by every change of the dataset or of a record in it. */
   @Column('bigint')
   revision!: number;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { checkIfMatch } from '#platform/http';
+import { checkIfMatch, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson, toJsonText } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
-import { patchMetadata } from '../shared/metadata';
 import type { Versioned } from '../shared/versioned';
 import { DatasetSchemas } from './dataset-schemas';
 import type { CreateDatasetDto, DatasetDto, DatasetListQueryDto, PatchDatasetDto } from './dataset.dto';

@@ -19,12 +19,12 @@ import {
   IsJsonObject,
   IsOneOf,
   IsTags,
+  METADATA_MAX_BYTES,
   Nested,
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { METADATA_MAX_BYTES } from '../shared/metadata';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentStatus,

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SUBJECT_KINDS = ['agent', 'harness', 'skill'] as const;
@@ -10,7 +10,7 @@ export type ExperimentStatus = (typeof EXPERIMENT_STATUSES)[number];
 
 /** One run of a subject over cases, whose results are collected until it is finalized. */
 @Entity('experiments')
-export class ExperimentEntity {
+export class ExperimentEntity extends ArchivableEntity {
   @PrimaryColumn('text')
   experiment_id!: string;
 
@@ -90,16 +90,4 @@ export class ExperimentEntity {
   /** Raised by every change; the ETag. */
   @Column('integer')
   generation!: number;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

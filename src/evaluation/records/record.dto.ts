@@ -15,13 +15,13 @@ import {
   IsJsonObject,
   IsOneOf,
   IsTags,
+  METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { BULK_MAX } from '../shared/bulk-limits';
-import { METADATA_MAX_BYTES } from '../shared/metadata';
 import { SOURCE_KINDS, type SourceKind } from './record.entity';
 
 /** A case, as it is written alone or as an item of a bulk create. */

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SOURCE_KINDS = ['manual', 'session', 'trace', 'external'] as const;
@@ -7,7 +7,7 @@ export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /** A case of a dataset, as it stands. */
 @Entity('records')
-export class RecordEntity {
+export class RecordEntity extends ArchivableEntity {
   @PrimaryColumn('text')
   dataset_record_id!: string;
 
@@ -58,16 +58,4 @@ export class RecordEntity {
 
   @Column('bigint', { nullable: true })
   archived_revision!: number | null;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { checkIfMatch, checkValues, validateBody } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, validateBody } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { checkLive, DatasetService } from '../datasets/dataset.service';
-import { patchMetadata } from '../shared/metadata';
 import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import {

@@ -13,11 +13,10 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags, METADATA_MAX_BYTES } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { BULK_MAX } from '../shared/bulk-limits';
-import { METADATA_MAX_BYTES } from '../shared/metadata';
 import { IsScores } from './scores';
 
 export const CASE_ID_MAX = 255;

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { JsonColumn, StampedEntity } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 /** What is kept of a score beside its number. */
@@ -13,7 +13,7 @@ export interface ScoreDetail {
 
 /** What became of one case of an experiment. Append-only. */
 @Entity('results')
-export class ResultEntity {
+export class ResultEntity extends StampedEntity {
   @PrimaryColumn('text')
   experiment_id!: string;
 
@@ -73,13 +73,4 @@ export class ResultEntity {
 
   @Column('integer', { nullable: true })
   trial_index!: number | null;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
 }

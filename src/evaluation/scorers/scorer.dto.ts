@@ -1,8 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, IsOneOf, IsTags, NotNull, ValuesCheckedLater } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsJsonObject,
+  IsOneOf,
+  IsTags,
+  METADATA_MAX_BYTES,
+  NotNull,
+  ValuesCheckedLater,
+} from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { METADATA_MAX_BYTES } from '../shared/metadata';
 import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './scorer.entity';
 
 export class CreateScorerDto {

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SCORER_KINDS = ['code', 'llm_judge', 'human'] as const;
@@ -11,7 +11,7 @@ export type Grain = (typeof GRAINS)[number];
 
 /** How something is scored, in one workspace; each version of it is kept. */
 @Entity('scorers')
-export class ScorerEntity {
+export class ScorerEntity extends ArchivableEntity {
   @PrimaryColumn('text')
   scorer_id!: string;
 
@@ -45,16 +45,4 @@ export class ScorerEntity {
 
   @JsonColumn()
   metadata!: RawJson;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

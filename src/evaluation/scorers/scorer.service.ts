@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { checkIfMatch, checkValues } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
 import { canonicalJson, RawJson, toJsonText } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { patchMetadata } from '../shared/metadata';
 import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { ScorerDefinitions } from './definitions/scorer-definitions';

@@ -1,11 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AccountStatus, Role } from '#platform/auth';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 /** A person of an organization. */
 @Entity('users')
-export class UserEntity {
+export class UserEntity extends ArchivableEntity {
   /** Sorts users by creation; they go by `user_id`. */
   @PrimaryColumn('text')
   user_ref!: string;
@@ -36,16 +36,4 @@ export class UserEntity {
   /** Raised by every change. */
   @Column('integer')
   generation!: number;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

@@ -1,8 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { StampedEntity } from '#platform/db';
 
 /** An API key of a service account; the key itself is not stored. */
 @Entity('api_keys')
-export class ApiKeyEntity {
+export class ApiKeyEntity extends StampedEntity {
   @PrimaryColumn('text')
   key_id!: string;
 
@@ -28,13 +29,4 @@ export class ApiKeyEntity {
 
   @Column('timestamptz', { nullable: true })
   revoked_at!: Date | null;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
 }

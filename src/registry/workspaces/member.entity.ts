@@ -1,9 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { StampedEntity } from '#platform/db';
 import type { Role } from '#platform/auth';
 
 /** What a principal holds in one workspace, besides what it holds in the organization. */
 @Entity('workspace_members')
-export class MemberEntity {
+export class MemberEntity extends StampedEntity {
   @PrimaryColumn('text')
   workspace_id!: string;
 
@@ -19,13 +20,4 @@ export class MemberEntity {
 
   @Column('text', { array: true })
   roles!: Role[];
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
 }

@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 /** A part of an organization, within which resources live. Never deleted. */
 @Entity('workspaces')
-export class WorkspaceEntity {
+export class WorkspaceEntity extends ArchivableEntity {
   @PrimaryColumn('text')
   workspace_id!: string;
 
@@ -24,16 +24,4 @@ export class WorkspaceEntity {
   /** Raised by every change. */
   @Column('integer')
   generation!: number;
-
-  @Column('timestamptz')
-  created_at!: Date;
-
-  @Column('timestamptz')
-  updated_at!: Date;
-
-  @Column('text')
-  created_by!: string;
-
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }

@@ -1,0 +1,73 @@
+import type { EntityTarget, FindOptionsWhere, ObjectLiteral, QueryDeepPartialEntity } from 'typeorm';
+import type { OrgScope, Scope } from '#platform/auth';
+import type { Database } from './database';
+import type { SqlExecutor, Tx } from './executor';
+
+/**
+ * Access by key to a table whose rows belong to tenants. Every method takes the scope and puts its tenant into the
+ * statement, so another tenant's row is simply not there.
+ */
+abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
+  protected constructor(
+    protected readonly database: Database,
+    private readonly entity: EntityTarget<Row>,
+    private readonly idColumn: keyof Row & string,
+  ) {}
+
+  find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
+    return on.manager.findOneBy(this.entity, this.keyOf(scope, id));
+  }
+
+  exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
+    return on.manager.existsBy(this.entity, this.keyOf(scope, id));
+  }
+
+  /** Reads a row and locks it until the transaction ends: `share` against changes, `update` against all others. */
+  lock(tx: Tx, scope: TenantScope, id: string, mode: 'share' | 'update'): Promise<Row | null> {
+    return tx.manager.findOne(this.entity, {
+      where: this.keyOf(scope, id),
+      lock: { mode: mode === 'share' ? 'pessimistic_read' : 'pessimistic_write' },
+    });
+  }
+
+  /** Writes a row, which names its tenant itself. */
+  async insert(row: QueryDeepPartialEntity<Row> & Row, on: SqlExecutor = this.database): Promise<void> {
+    await on.manager.insert(this.entity, row);
+  }
+
+  /** Writes the columns given; the others stay. */
+  async update(tx: Tx, scope: TenantScope, id: string, changes: QueryDeepPartialEntity<Row>): Promise<void> {
+    await tx.manager.update(this.entity, this.keyOf(scope, id), changes);
+  }
+
+  /** The column that names the tenant of a row, as it is in this scope. */
+  protected abstract tenantOf(scope: TenantScope): Record<string, string>;
+
+  private keyOf(scope: TenantScope, id: string): FindOptionsWhere<Row> {
+    return { [this.idColumn]: id, ...this.tenantOf(scope) } as unknown as FindOptionsWhere<Row>;
+  }
+}
+
+/** What every row that lives in a workspace has. */
+export interface WorkspaceRow extends ObjectLiteral {
+  workspace_id: string;
+}
+
+/** Access by key to a table whose rows live in workspaces. */
+export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
+  protected tenantOf(scope: Scope): Record<string, string> {
+    return { workspace_id: scope.workspaceId };
+  }
+}
+
+/** What every row that lives in an organization has. */
+export interface OrgRow extends ObjectLiteral {
+  org_id: string;
+}
+
+/** Access by key to a table whose rows live in organizations. */
+export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
+  protected tenantOf(scope: OrgScope): Record<string, string> {
+    return { org_id: scope.orgId };
+  }
+}
