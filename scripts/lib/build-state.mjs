@@ -4,13 +4,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import path from 'node:path';
 import { ROOT, runNode, say } from './project.mjs';
 
-/** Everything, tests included, and what ships. Both are compiled into dist/. */
+/** Everything, tests included; what ships; the examples, which share no file with that. All go into dist/. */
 export const ALL = 'tsconfig.json';
 export const SHIPPED = 'tsconfig.build.json';
+export const EXAMPLES = 'tsconfig.examples.json';
+const PROJECTS = [ALL, SHIPPED, EXAMPLES];
 
 const DIST = path.join(ROOT, 'dist');
 const STAMPS = path.join(DIST, '.built.json');
-const ALSO_INPUT = [ALL, SHIPPED, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
+const ALSO_INPUT = [...PROJECTS, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
 
 /** Compiles the project of `config`, unless dist/ has it already. Resolves to whether it is there. */
 export async function ensureBuilt(config) {
@@ -25,17 +27,21 @@ export async function ensureBuilt(config) {
  * left of sources that were removed (a removed test would still run).
  */
 export function beginBuild(config) {
-  rmSync(STAMPS, { force: true });
-  for (const other of [ALL, SHIPPED]) if (other !== config) rmSync(buildInfoFile(other), { force: true });
-  if (existsSync(DIST)) removeOrphans(DIST);
-  mkdirSync(DIST, { recursive: true });
+  const touched = PROJECTS.filter((project) => sharesFiles(project, config));
+  writeStamps(
+    Object.fromEntries(Object.entries(readStamps()).filter(([project]) => !touched.includes(project))),
+  );
+  for (const other of touched) if (other !== config) rmSync(buildInfoFile(other), { force: true });
+  removeOrphans(DIST);
 }
 
-/** To be called after a build of `config` that went well. A build of everything has also built what ships. */
+/** To be called after a build of `config` that went well. A build of everything has built the others, too. */
 export function finishBuild(config) {
-  const built = config === ALL ? [ALL, SHIPPED] : [config];
-  writeFileSync(STAMPS, JSON.stringify(Object.fromEntries(built.map((each) => [each, stampOf(each)]))));
+  const built = config === ALL ? PROJECTS : [config];
+  writeStamps({ ...readStamps(), ...Object.fromEntries(built.map((each) => [each, stampOf(each)])) });
 }
+
+const sharesFiles = (one, other) => one === other || one === ALL || other === ALL;
 
 /** Where TypeScript notes what it compiled last time. */
 export function buildInfoFile(config) {
@@ -44,6 +50,11 @@ export function buildInfoFile(config) {
 
 function readStamps() {
   return existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {};
+}
+
+function writeStamps(stamps) {
+  mkdirSync(DIST, { recursive: true });
+  writeFileSync(STAMPS, JSON.stringify(stamps));
 }
 
 function stampOf(config) {

@@ -127,6 +127,7 @@ export const IsTags = (): PropertyDecorator => (target, property) => {
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: TAG_LENGTH_MAX },
     maxItems: TAGS_MAX,
+    uniqueItems: true,
     required: false,
   } as ApiPropertyOptions)(target, property);
   registerDecorator({
@@ -223,16 +224,34 @@ function instantiateNested(
 /** RFC 6901, section 3. A member name of a client's is cut, so that a hostile one does not fill the answer. */
 const escape = (member: string): string => member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 
+/** Constraints on what a value is; where one is broken, what the others say of the value is noise. */
+const OF_TYPE = [
+  'isString',
+  'isInt',
+  'isNumber',
+  'isBoolean',
+  'isArray',
+  'isObject',
+  'isJsonObject',
+  'isNotNull',
+];
+
 /** The faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {
   return faults.flatMap((fault) => {
     const place = `${pointer}/${escape(fault.property)}`;
-    const own = Object.values(fault.constraints ?? {}).map((detail) => ({
-      pointer: place,
-      detail: detail.replace(new RegExp(`^(each value in )?${fault.property} `), '$1'),
-    }));
-    return [...own, ...fieldErrors(fault.children ?? [], place)];
+    return [...ownErrors(fault, place), ...fieldErrors(fault.children ?? [], place)];
   });
+}
+
+function ownErrors({ constraints = {}, property, value }: ValidationError, pointer: string): FieldError[] {
+  const broken = Object.keys(constraints);
+  if (broken.length > 0 && value === undefined) return [{ pointer, detail: 'is required' }];
+  const first = OF_TYPE.find((name) => broken.includes(name));
+  return (first === undefined ? broken : [first]).map((name) => ({
+    pointer,
+    detail: constraints[name]!.replace(new RegExp(`^(each value in )?${property} `), '$1'),
+  }));
 }
 
 /** Throws 422 `validation_failed` when an enumerated member of a DTO, or of one nested in it, has an unknown value. */

@@ -1,0 +1,5 @@
+// npm run example: compiles the example unless it is up to date, then becomes it. Arguments are the example's.
+import { ensureBuilt, EXAMPLES } from './lib/build-state.mjs';
+
+if (!(await ensureBuilt(EXAMPLES))) process.exit(1);
+await import('../dist/examples/compare-models/main.js');
