@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { WORKSPACE_HEADER } from '#platform/auth';
+import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /** The parts of a document that are completed here; the generator's own types leave most of them open. */
 interface Operation {
@@ -8,7 +9,7 @@ interface Operation {
   operationId?: string;
   tags?: string[];
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: object }[];
-  requestBody?: object;
+  requestBody?: { content: Record<string, { examples?: object }> };
   security?: object[];
   responses: Record<string, Response | { $ref: string }>;
 }
@@ -88,7 +89,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
       { description, headers: REQUEST_ID_HEADER, ...(status !== '304' && { content: PROBLEM }) },
     ]),
   );
-  completed.tags = [...tags].sort().map((name) => ({ name }));
+  completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
 
@@ -98,6 +99,10 @@ function completeOperation(path: string, method: Method, operation: Operation): 
   const parameters = operation.parameters ?? [];
   const conditional = completeParameters(method, parameters, isPublic);
   operation.parameters = parameters;
+  const examples = REQUEST_EXAMPLES[operation.operationId ?? ''];
+  if (examples && operation.requestBody) {
+    for (const media of Object.values(operation.requestBody.content)) media.examples = examples;
+  }
   const single = method === 'get' && path.endsWith('}');
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;

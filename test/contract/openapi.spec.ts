@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createTestApp, type TestApp } from '#testing';
 
@@ -8,6 +9,7 @@ interface Operation {
   summary?: string;
   tags?: string[];
   security?: object[];
+  requestBody?: { content: Record<string, { examples?: Record<string, { value: object }> }> };
   responses: Record<string, { content?: Record<string, { schema?: object }> }>;
 }
 
@@ -61,6 +63,24 @@ describe('the OpenAPI document', () => {
         .map(([status]) => `${label} ${status}`),
     );
     expect(untyped).toEqual([]);
+  });
+
+  it('shows bodies that its own schemas accept', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema(document, 'document');
+    const bodies = operations.flatMap(([label, { requestBody }]) =>
+      Object.entries(requestBody?.content ?? {}).flatMap(([type, { examples = {} }]) =>
+        Object.entries(examples).map(([name, { value }]) => ({ label, type, name, value })),
+      ),
+    );
+    expect(bodies.length).toBeGreaterThan(10);
+    const pointer = (text: string) => text.replace(/~/g, '~0').replace(/\//g, '~1');
+    for (const { label, type, name, value } of bodies) {
+      const [method, path] = label.split(' ') as [string, string];
+      const $ref = `document#/paths/${pointer(path)}/${method.toLowerCase()}/requestBody/content/${pointer(type)}/schema`;
+      const validate = ajv.compile({ $ref });
+      expect([label, name, validate(value) || validate.errors]).toEqual([label, name, true]);
+    }
   });
 
   it('asks for the bearer token everywhere but where none is needed', () => {

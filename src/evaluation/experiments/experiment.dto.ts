@@ -193,6 +193,8 @@ export class PatchExperimentDto {
   error?: unknown;
 }
 
+const CONFIG_PAIR = /^[^:]+:/;
+
 export class ExperimentListQueryDto extends ListQueryDto {
   @IsOptional()
   @IsString()
@@ -216,11 +218,11 @@ export class ExperimentListQueryDto extends ListQueryDto {
   baseline_experiment_id?: string;
 
   /** `key:value` of a scalar in the config, nested keys with dots. Repeatable; all must hold. */
-  @ApiProperty({ type: 'array', items: { type: 'string' }, required: false })
+  @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
   @ArrayMaxSize(20)
-  @Matches(/^[^:]+:/, { each: true, message: 'must be of the form key:value' })
+  @Matches(CONFIG_PAIR, { each: true, message: 'must be of the form key:value' })
   config?: string[];
 
   /** The evaluation's name, exactly. */

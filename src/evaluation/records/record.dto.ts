@@ -133,7 +133,10 @@ export class BulkRecordsDto {
   @IsString()
   workspace_id!: string;
 
-  /** What becomes of an item whose `external_id` a live record has: 409, the record as it is, or a new version of it. */
+  /**
+   * What becomes of an item whose `external_id` a live record has: 409 (`error`), the record as it is (`skip`), or a new
+   * version of it that holds what the item holds and nothing else (`update`).
+   */
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
   on_conflict?: OnConflict;

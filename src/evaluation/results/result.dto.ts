@@ -67,6 +67,7 @@ export class ResultFieldsDto {
   @IsScores()
   scores?: Record<string, unknown> | null;
 
+  @ApiProperty({ type: 'string', pattern: TRACE_ID.source, nullable: true, required: false })
   @IsOptional()
   @IsString()
   @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })

@@ -58,6 +58,13 @@ export class ScoreDto {
   @IsString({ each: true })
   session_ids?: string[] | null;
 
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: TRACE_ID.source },
+    maxItems: IDS_MAX,
+    nullable: true,
+    required: false,
+  })
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(IDS_MAX)

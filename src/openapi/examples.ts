@@ -1,0 +1,128 @@
+const WORKSPACE_ID = 'wsp_01jd0000000000000000000001';
+const DATASET_ID = 'ds_01jd0000000000000000000002';
+const RECORD_ID = 'rec_01jd0000000000000000000003';
+const EXPERIMENT_ID = 'exp_01jd0000000000000000000004';
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+
+interface Example {
+  summary: string;
+  value: object;
+}
+
+const record = {
+  input: { question: 'What is 6 times 7?' },
+  expected: '42',
+  label: 'easy',
+  external_id: 'case-1',
+};
+
+const result = {
+  case_id: 'case-1',
+  dataset_record_id: RECORD_ID,
+  input: record.input,
+  expected: record.expected,
+  output: '42',
+  scores: { exact: 1, tone: { score: 0.5, comment: 'curt', metadata: { judge: 'a person' } } },
+  trace_id: TRACE_ID,
+  duration_ms: 812,
+};
+
+/** Bodies that the operations take, by their `operationId`. */
+export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
+  dataset_create: {
+    dataset: {
+      summary: 'A dataset whose records are held to a schema',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'arithmetic',
+        input_schema: { type: 'object', required: ['question'] },
+      },
+    },
+  },
+  record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
+  record_createBulk: {
+    records: {
+      summary: 'Cases, those that are there already left as they are',
+      value: { workspace_id: WORKSPACE_ID, on_conflict: 'skip', items: [record] },
+    },
+  },
+  experiment_create: {
+    experiment: {
+      summary: 'A run of a model over a dataset',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'arithmetic',
+        experiment_name: 'gpt-4o, second prompt',
+        config: { model: 'gpt-4o', temperature: 0.2 },
+        dataset_id: DATASET_ID,
+        baseline_experiment_id: EXPERIMENT_ID,
+      },
+    },
+  },
+  experiment_patch: {
+    note: { summary: 'While it runs', value: { description: 'with the second prompt', tags: ['prompt-2'] } },
+    finalize: {
+      summary: 'To finalize it',
+      value: { experiment_status: 'completed', metrics: { cost_usd: 0.42 } },
+    },
+  },
+  result_create: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },
+  result_createBulk: {
+    results: { summary: 'Up to 100 cases', value: { workspace_id: WORKSPACE_ID, items: [result] } },
+  },
+  scorer_create: {
+    javascript: {
+      summary: 'JavaScript',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'same number',
+        scorer_kind: 'code',
+        definition: {
+          language: 'javascript',
+          source: 'function score({ output, expected }) { return Number(output) === Number(expected) }',
+          timeout_ms: 500,
+        },
+      },
+    },
+    checks: {
+      summary: 'Checks',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'polite and cheap',
+        scorer_kind: 'code',
+        definition: {
+          checks: [
+            { type: 'contains', path: 'output', value: 'please', case_sensitive: false },
+            { type: 'max_cost_usd', max: 0.05 },
+          ],
+          aggregate: 'mean',
+        },
+      },
+    },
+  },
+  scoring_score: {
+    experiment: {
+      summary: 'The next 100 of an experiment that this version has not scored',
+      value: { experiment_id: EXPERIMENT_ID, limit: 100, unscored_only: true },
+    },
+    test: { summary: 'Try it on one trace', value: { mode: 'test', trace_ids: [TRACE_ID] } },
+  },
+};
+
+/** What the groups of operations are about. */
+export const TAG_DESCRIPTIONS: Record<string, string> = {
+  Accounts: 'The organization, its people, and the caller.',
+  Datasets: 'Named sets of cases to evaluate on.',
+  'Experiment traces': 'The traces that the results of an experiment name.',
+  Experiments: 'Runs of a subject over cases, frozen when they are finalized.',
+  Health: 'For load balancers and orchestrators.',
+  Platform: 'Organizations, for platform principals.',
+  Records: 'The cases of a dataset, with all their versions.',
+  Results: 'What became of each case of an experiment. Append-only.',
+  Scorers: 'How answers are scored; every version is kept.',
+  Scoring: 'Scoring of traces and sessions by the service, and its runs.',
+  'Service accounts': 'Programs that act in an organization, and their API keys.',
+  Telemetry: 'OTLP/HTTP: 200 means stored.',
+  Tokens: 'Exchange of API keys for access tokens, revocation, and the keys that tokens are signed with.',
+  Workspaces: 'Parts of an organization, and who is a member of them.',
+};
