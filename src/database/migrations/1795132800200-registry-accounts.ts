@@ -32,7 +32,7 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz,
-        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
+        search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE INDEX workspaces_search ON workspaces USING gin (search);
       CREATE UNIQUE INDEX workspaces_name ON workspaces (org_id, name) WHERE archived_at IS NULL;
@@ -56,7 +56,7 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz,
         search tsvector GENERATED ALWAYS AS (
-          to_tsvector('simple', user_id || ' ' || coalesce(display_name, '') || ' ' || coalesce(email, ''))
+          search_words(user_id || ' ' || coalesce(display_name, '') || ' ' || coalesce(email, ''))
         ) STORED,
         CONSTRAINT users_user_id UNIQUE (org_id, user_id)
       );
@@ -81,7 +81,7 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz,
-        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
+        search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE INDEX service_accounts_search ON service_accounts USING gin (search);
       CREATE UNIQUE INDEX service_accounts_name ON service_accounts (org_id, name) WHERE archived_at IS NULL;

@@ -21,7 +21,7 @@ export class EvaluationDatasets1795132800300 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text NOT NULL,
         archived_at timestamptz,
-        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
+        search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE INDEX datasets_search ON datasets USING gin (search);
       CREATE UNIQUE INDEX datasets_name ON datasets (workspace_id, name) WHERE archived_at IS NULL;
@@ -49,10 +49,10 @@ export class EvaluationDatasets1795132800300 implements MigrationInterface {
         -- the dataset's revision that made, and the one that archived the record
         created_revision bigint NOT NULL,
         archived_revision bigint,
-        -- A tsvector holds 1 MiB, and hyphenated words take eight bytes of it per character: what is searched of a
-        -- record is its first 100,000. Escapes of JSON go, or the word after a line break would begin with an n.
+        -- A tsvector holds 1 MiB: what is searched of a record is its first 100,000 characters. Escapes of JSON go, or
+        -- the word after a line break would begin with an n.
         search tsvector GENERATED ALWAYS AS (
-          to_tsvector('simple', regexp_replace(
+          search_words(regexp_replace(
             left(coalesce(input::text, '') || ' ' || coalesce(expected::text, '') || ' ' || metadata::text, 100000),
             '\\\\(u[0-9a-f]{4}|.)', ' ', 'g'))
         ) STORED,

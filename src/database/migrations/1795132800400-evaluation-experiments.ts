@@ -38,7 +38,7 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         created_by text NOT NULL,
         archived_at timestamptz,
         search tsvector GENERATED ALWAYS AS (
-          to_tsvector('simple', name || ' ' || experiment_name || ' ' || coalesce(description, ''))
+          search_words(name || ' ' || experiment_name || ' ' || coalesce(description, ''))
         ) STORED,
         CONSTRAINT experiments_subject_pair CHECK ((subject_kind IS NULL) = (subject_id IS NULL))
       );

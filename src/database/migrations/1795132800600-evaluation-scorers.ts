@@ -21,7 +21,7 @@ export class EvaluationScorers1795132800600 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text NOT NULL,
         archived_at timestamptz,
-        search tsvector GENERATED ALWAYS AS (to_tsvector('simple', name || ' ' || coalesce(description, ''))) STORED
+        search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE UNIQUE INDEX scorers_name ON scorers (workspace_id, name) WHERE archived_at IS NULL;
       CREATE INDEX scorers_by_creation ON scorers (workspace_id, scorer_id);

@@ -1,5 +1,6 @@
 import { PlatformIdempotency1795132800100 } from './1795132800100-platform-idempotency';
 import { PlatformJobOutbox1795132800150 } from './1795132800150-platform-job-outbox';
+import { PlatformTextSearch1795132800180 } from './1795132800180-platform-text-search';
 import { RegistryAccounts1795132800200 } from './1795132800200-registry-accounts';
 import { EvaluationDatasets1795132800300 } from './1795132800300-evaluation-datasets';
 import { EvaluationExperiments1795132800400 } from './1795132800400-evaluation-experiments';
@@ -11,6 +12,7 @@ import { EvaluationScoring1795132800700 } from './1795132800700-evaluation-scori
 export const MIGRATIONS = [
   PlatformIdempotency1795132800100,
   PlatformJobOutbox1795132800150,
+  PlatformTextSearch1795132800180,
   RegistryAccounts1795132800200,
   EvaluationDatasets1795132800300,
   EvaluationExperiments1795132800400,

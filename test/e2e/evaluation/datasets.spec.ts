@@ -131,6 +131,23 @@ describe('datasets', () => {
   });
 
   describe('in a list', () => {
+    it('are found by the parts of a file name, a path or an address', async () => {
+      await space.dataset({ name: 'example_model-v2.jsonl', description: 'src/app.ts of user@example.com' });
+      const parts = [
+        'model',
+        'jsonl',
+        'v2',
+        'example_model-v2.jsonl',
+        'src/app',
+        'app.ts',
+        'ts',
+        'example.com',
+      ];
+      for (const q of parts) {
+        expect([q, await names(`q=${encodeURIComponent(q)}`)]).toEqual([q, ['example_model-v2.jsonl']]);
+      }
+    });
+
     it('are found by words of name and description, whatever their case, the last letters missing', async () => {
       await space.dataset({ name: 'World capitals', description: 'Ärger über it’s C:\\new files' });
       await space.dataset({ name: 'World rivers', description: null });
