@@ -1,6 +1,6 @@
 import { type DynamicModule, Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import { ConfigModule, readEnvironment } from '#platform/config';
 import { Database, DatabaseModule } from '#platform/db';
 import {
@@ -85,10 +85,11 @@ describeOnBothQueues('jobs', (env) => {
         ...(module.imports ?? []),
       ],
     };
-    const options = { abortOnError: false, bufferLogs: true, logger: new JsonLogger() };
-    const context = await NestFactory.createApplicationContext(root, options);
-    contexts.push(context);
-    return context;
+    const context = await Test.createTestingModule({ imports: [root] })
+      .setLogger(new JsonLogger())
+      .compile();
+    contexts.push(context); // also where it does not come up: what it opened is to be closed
+    return context.init();
   };
   const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);
   const worker = async (...processors: (typeof GreetProcessor)[]) => {
