@@ -20,7 +20,7 @@ export class ApiClient {
   constructor(
     readonly baseUrl: string,
     private readonly token?: string,
-    private readonly workspaceId?: string,
+    readonly workspaceId?: string,
     /** Is shown every answer: what holds it to the OpenAPI document. */
     private readonly observe?: (answer: ObservedAnswer) => void,
   ) {}
@@ -73,7 +73,7 @@ export class ApiClient {
       method,
       url: path,
       status,
-      contentType: answer.headers.get('content-type'),
+      headers: answer.headers,
       body: content,
     });
     return { status, headers: answer.headers, body: content as Body };

@@ -8,7 +8,7 @@ export interface ObservedAnswer {
   /** Path with its query, as requested. */
   url: string;
   status: number;
-  contentType: string | null;
+  headers: Headers;
   /** Parsed where it is JSON, else the text. */
   body: unknown;
 }
@@ -18,7 +18,18 @@ interface Operation {
   method: string;
   path: string;
   pattern: RegExp;
-  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+  /** By status. */
+  responses: Map<string, { response: DocumentedResponse; pointer: string[] }>;
+}
+
+interface DocumentedOperation {
+  operationId: string;
+  responses: Record<string, DocumentedResponse | { $ref: string }>;
+}
+
+interface DocumentedResponse {
+  headers?: Record<string, { required?: boolean }>;
+  content?: Record<string, { schema?: object }>;
 }
 
 type Schema = Record<string, unknown>;
@@ -26,8 +37,8 @@ type Schema = Record<string, unknown>;
 const SCHEMA_ID = 'contract';
 
 /**
- * Holds answers to the OpenAPI document: the operation, the status and the media type must be documented, and the
- * body must meet the schema, with no member that the schema does not name.
+ * Holds answers to the OpenAPI document: the operation, the status and the media type must be documented, the headers
+ * that it promises be there, and the body must meet the schema, with no member that the schema does not name.
  */
 export class Contract {
   /** Operations seen so far, as `METHOD /path/{template} status`. */
@@ -52,14 +63,19 @@ export class Contract {
     const operation = this.operations.find((one) => one.method === answer.method && one.pattern.test(path));
     if (!operation) return; // unknown routes and methods answer problems, which no operation documents
     const label = `${operation.method} ${operation.path} ${answer.status}`;
-    const response = operation.responses[String(answer.status)];
-    if (!response)
+    const documented = operation.responses.get(String(answer.status));
+    if (!documented)
       throw new Error(`${label} is not documented: ${JSON.stringify(answer.body)?.slice(0, 500)}`);
     this.seen.add(label);
+    const { response, pointer } = documented;
+    for (const [name, { required }] of Object.entries(response.headers ?? {})) {
+      if (required && !answer.headers.has(name)) throw new Error(`${label} has no ${name}.`);
+    }
     if (!response.content) return;
-    const media = (answer.contentType ?? '').split(';')[0]!.trim();
+    const media = (answer.headers.get('content-type') ?? '').split(';')[0]!.trim();
     if (!response.content[media]) throw new Error(`${label}: the media type ${media} is not documented.`);
-    const validate = this.validatorOf(operation, answer.status, media);
+    const validate =
+      response.content[media].schema && this.validatorOf([...pointer, 'content', media, 'schema']);
     if (validate && !validate(answer.body)) {
       const faults = this.ajv.errorsText(validate.errors, { dataVar: 'body' });
       throw new Error(
@@ -68,21 +84,10 @@ export class Contract {
     }
   }
 
-  private validatorOf(operation: Operation, status: number, media: string): ValidateFunction | undefined {
-    const parts = [
-      'paths',
-      operation.path,
-      operation.method.toLowerCase(),
-      'responses',
-      String(status),
-      'content',
-      media,
-    ];
-    const pointer = [...parts, 'schema']
-      .map((part) => part.replace(/~/g, '~0').replace(/\//g, '~1'))
-      .join('/');
+  private validatorOf(parts: string[]): ValidateFunction {
+    const pointer = parts.map((part) => part.replace(/~/g, '~0').replace(/\//g, '~1')).join('/');
     let validate = this.validators.get(pointer);
-    if (!validate && operation.responses[String(status)]?.content?.[media]?.schema) {
+    if (!validate) {
       validate = this.ajv.compile({ $ref: `${SCHEMA_ID}#/${encodeURI(pointer)}` });
       this.validators.set(pointer, validate);
     }
@@ -98,18 +103,22 @@ function close(schema: Schema): void {
 }
 
 function operationsOf(document: OpenAPIObject): Operation[] {
-  const paths = Object.entries(document.paths) as unknown as [
-    string,
-    Record<string, Omit<Operation, 'method' | 'path' | 'pattern'>>,
-  ][];
-  return paths
+  const shared = (document.components?.responses ?? {}) as Record<string, DocumentedResponse>;
+  return Object.entries(document.paths)
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { operationId, responses }]) => ({
-        operationId,
-        responses,
+      (Object.entries(methods) as [string, DocumentedOperation][]).map(([method, operation]) => ({
+        operationId: operation.operationId,
         method: method.toUpperCase(),
         path,
         pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+        responses: new Map(
+          Object.entries(operation.responses).map(([status, response]) => [
+            status,
+            '$ref' in response
+              ? { response: shared[status]!, pointer: ['components', 'responses', status] }
+              : { response, pointer: ['paths', path, method, 'responses', status] },
+          ]),
+        ),
       })),
     )
     .sort((a, b) => parameters(a.path) - parameters(b.path));

@@ -63,7 +63,10 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
     note: { summary: 'While it runs', value: { description: 'with the second prompt', tags: ['prompt-2'] } },
     finalize: {
       summary: 'To finalize it',
-      value: { experiment_status: 'completed', metrics: { cost_usd: 0.42 } },
+      value: {
+        experiment_status: 'completed',
+        metrics: { cases: 2, successful_cases: 2, failed_cases: 0, duration_ms: 5310 },
+      },
     },
   },
   result_create: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },

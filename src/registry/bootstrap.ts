@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { AccountChanges, expandRoles, orgScope } from '#platform/auth';
+import { AccountChanges, EVERY_WORKSPACE, expandRoles, orgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { OrganizationRepository } from './accounts/org.repository';
@@ -81,7 +81,7 @@ async function make(app: App, tx: Tx, orgId: string): Promise<Ids> {
     name: NAME,
     description: 'Made on the first start; owns the organization.',
     roles: ['owner'],
-    workspace_ids: [workspace_id],
+    workspace_ids: [EVERY_WORKSPACE],
   });
   return { org_id: orgId, workspace_id, service_account_id };
 }

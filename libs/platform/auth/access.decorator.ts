@@ -10,6 +10,7 @@ export type AccessRule =
   | { kind: 'principal' }
   | { kind: 'member' }
   | { kind: 'roles'; anyOf: readonly Role[] }
+  | { kind: 'roles_everywhere'; anyOf: readonly Role[] }
   | { kind: 'roles_somewhere'; anyOf: readonly Role[] };
 
 export const ACCESS_RULE = 'access:rule';
@@ -40,6 +41,10 @@ export const AnyMember = () => behindBearer({ kind: 'member' });
  * route, whatever the header says.
  */
 export const RequireRole = (...anyOf: [Role, ...Role[]]) => behindBearer({ kind: 'roles', anyOf });
+
+/** The same, but for those who are bound to some workspaces: for what concerns all of the organization. */
+export const RequireRoleEverywhere = (...anyOf: [Role, ...Role[]]) =>
+  behindBearer({ kind: 'roles_everywhere', anyOf });
 
 /**
  * For those who hold one of these roles in the organization or in any one of its workspaces: routes outside

@@ -11,6 +11,9 @@ export interface TokenSubject {
   provision: boolean;
 }
 
+/** In place of a service account's workspaces: all of its organization, also those made later. */
+export const EVERY_WORKSPACE = '*';
+
 export type AccountStatus = 'active' | 'suspended';
 
 /** What is stored of an account and of its organization. */
@@ -22,7 +25,7 @@ export interface Account {
   status: AccountStatus;
   /** Roles stored with the account, in its organization. */
   roles: Role[];
-  /** Service accounts: the workspaces that those roles, and a token's, reach. Users: null, all of them. */
+  /** Service accounts: the workspaces that those roles, and a token's, reach; null, as with users: all of them. */
   workspaceIds: string[] | null;
   /** Memberships of single workspaces. */
   memberships: { workspaceId: string; roles: Role[] }[];

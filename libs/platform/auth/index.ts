@@ -6,6 +6,7 @@ export {
   PlatformOnly,
   Public,
   RequireRole,
+  RequireRoleEverywhere,
   RequireRoleSomewhere,
   RequireWorkspace,
   WORKSPACE_HEADER,
@@ -16,6 +17,7 @@ export {
   type Account,
   AccountDirectory,
   type AccountStatus,
+  EVERY_WORKSPACE,
   type KeyHolder,
   type TokenSubject,
 } from './account-directory';
@@ -23,7 +25,14 @@ export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export { bearerToken } from './bearer-token';
 export { CurrentPrincipal, CurrentScope } from './current.decorator';
-export { type Credential, type Principal, type PrincipalType, rolesIn, workspacesWith } from './principal';
+export {
+  type Credential,
+  type Principal,
+  type PrincipalType,
+  rolesEverywhere,
+  rolesIn,
+  workspacesWith,
+} from './principal';
 export { expandRoles, isRole, reduceRoles, type Role, ROLES } from './roles';
 export { type OrgScope, orgScope, type Scope, scopeOf, type TenantKey, workspaceScope } from './scope';
 export type { VerifiedToken } from './token-verifier';

@@ -27,6 +27,10 @@ export interface Principal {
   readonly credential: Credential;
 }
 
+/** The roles that reach all of a principal's organization: none where it is bound to workspaces. */
+export const rolesEverywhere = ({ roles, workspaceIds }: Principal): ReadonlySet<Role> =>
+  workspaceIds === null ? roles : NO_ROLES;
+
 /** The roles a principal has in a workspace of its organization: none where it cannot reach it. */
 export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<Role> {
   const reached = principal.workspaceIds === null || principal.workspaceIds.has(workspaceId);

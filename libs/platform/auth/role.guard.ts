@@ -30,6 +30,8 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
       return scope !== undefined;
     case 'roles':
       return scope !== undefined && rule.anyOf.some((role) => scope.roles.has(role));
+    case 'roles_everywhere':
+      return scope !== undefined && rule.anyOf.some((role) => scope.rolesEverywhere.has(role));
     case 'roles_somewhere':
       return (
         scope !== undefined &&
@@ -44,5 +46,7 @@ const heldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
 function refusalOf(rule: AccessRule | undefined): string {
   if (rule?.kind === 'platform') return 'Only platform principals may do this.';
   const needed: readonly Role[] = rule && 'anyOf' in rule ? rule.anyOf : [];
-  return needed.length > 0 ? `This needs the role ${needed.join(' or ')}.` : 'Nobody may do this.';
+  if (needed.length === 0) return 'Nobody may do this.';
+  const reach = rule?.kind === 'roles_everywhere' ? ', in all of the organization' : '';
+  return `This needs the role ${needed.join(' or ')}${reach}.`;
 }

@@ -1,4 +1,4 @@
-import { holds, type Principal, rolesIn, workspacesWith } from './principal';
+import { holds, type Principal, rolesEverywhere, rolesIn, workspacesWith } from './principal';
 import { NO_ROLES, type Role } from './roles';
 
 /** The column and value that keep one tenant's rows apart from all others. */
@@ -17,6 +17,8 @@ export interface OrgScope {
   readonly principalId: string;
   /** Roles held here: in the organization, or, for a `Scope`, in its workspace. Expanded. */
   readonly roles: ReadonlySet<Role>;
+  /** Those of them that reach all of the organization. What concerns more than some workspaces needs one of them. */
+  readonly rolesEverywhere: ReadonlySet<Role>;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
   /** Roles held in one workspace of the organization; none where it is out of reach. */
@@ -41,6 +43,7 @@ export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<
     orgId,
     principalId,
     roles,
+    rolesEverywhere: roles,
     orgKey: { column: 'org_id', value: orgId } as const,
     rolesIn: () => roles,
     workspacesWith: (role?: Role) => (holds(roles, role) ? null : new Set<string>()),
@@ -59,6 +62,7 @@ export function workspaceScope(
     workspaceId,
     principalId,
     roles,
+    rolesEverywhere: NO_ROLES,
     orgKey: { column: 'org_id', value: orgId } as const,
     key: { column: 'workspace_id', value: workspaceId } as const,
     rolesIn: (other: string) => (other === workspaceId ? roles : NO_ROLES),
@@ -77,6 +81,7 @@ export function scopeOf(principal: Principal & { orgId: string }, only?: string)
     orgId: principal.orgId,
     principalId: principal.id,
     roles: principal.roles,
+    rolesEverywhere: rolesEverywhere(principal),
     orgKey: { column: 'org_id', value: principal.orgId } as const,
   };
   if (only === undefined) {

@@ -47,6 +47,8 @@ export class WorkspaceGuard implements CanActivate {
     if (workspaceId === undefined) {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'name the workspace in this header');
     }
+    // Node joins a header that is sent more than once
+    if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'name one workspace, once');
     if (!(await this.directory.workspaceExists(principal.orgId, workspaceId))) {
       throw problem.conflict(`${WORKSPACE_HEADER} names a workspace that does not exist.`);
     }

@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  applyDecorators,
   type CallHandler,
   type ExecutionContext,
   Injectable,
@@ -7,20 +9,26 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { catchError, from, lastValueFrom, mergeMap, type Observable } from 'rxjs';
-import { Environment } from '#platform/config';
+import { from, lastValueFrom, type Observable } from 'rxjs';
 import { RawJson, toJsonText } from '#platform/json';
+import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
-import { type IdempotencyClaim, IdempotencyStore } from './idempotency.store';
+import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
 import { Reply } from './reply';
 import type { ServiceRequest } from './request-context';
 
 const NOT_REPEATABLE = 'http:not-repeatable';
+/** How the OpenAPI document is told, which does not show it. */
+export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
+const KEEP_ATTEMPTS = 5;
+const KEEP_PAUSE_MS = 200;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 /** On routes whose answers are secrets and must not be kept: the making of keys and tokens. */
-export const NotRepeatable = () => SetMetadata(NOT_REPEATABLE, true);
+export const NotRepeatable = () =>
+  applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 
 /**
  * `Idempotency-Key` on POST and PATCH: a repeat by the same principal on the same path replays the first 2xx answer
@@ -31,7 +39,6 @@ export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
     private readonly store: IdempotencyStore,
-    private readonly environment: Environment,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -53,38 +60,74 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private async run(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<unknown> {
-    const outcome = await this.store.claim(claim, this.environment.REQUEST_TIMEOUT_MS * 2);
+    const outcome = await this.store.claim(claim);
     if (outcome.kind === 'busy')
       throw problem.conflict('The first request with this Idempotency-Key is still under way.');
     if (outcome.kind === 'other_body') {
       throw problem.validationFailed('This Idempotency-Key was used with another body.');
     }
-    if (outcome.kind === 'answered') {
-      const { status, headers, body } = outcome.answer;
-      return new Reply(status, new RawJson(body), { ...headers, 'Idempotency-Replayed': 'true' });
+    if (outcome.kind === 'answered') return replayed(outcome.answer);
+    const renewal = setInterval(() => {
+      this.store.renew(claim).catch((error: unknown) => unkept(error, 'a claim was not renewed'));
+    }, this.store.renewalMs);
+    try {
+      return await this.handle(claim, response, next);
+    } finally {
+      clearInterval(renewal);
     }
-    return lastValueFrom(
-      next.handle().pipe(
-        mergeMap(async (result: unknown) => {
-          const reply = result instanceof Reply ? result : new Reply(response.statusCode, result);
-          const body = toJsonText(reply.body ?? null);
-          await this.store.keep(claim, { status: reply.status, headers: reply.headers, body });
-          return new Reply(reply.status, new RawJson(body), reply.headers);
-        }),
-        catchError(async (error: unknown) => {
-          await this.store.release(claim);
-          throw error;
-        }),
-      ),
-    );
+  }
+
+  private async handle(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<Reply> {
+    let result: unknown;
+    try {
+      result = await lastValueFrom(next.handle());
+    } catch (error) {
+      await this.store.release(claim).catch((cause: unknown) => unkept(cause, 'a claim was not released'));
+      throw error;
+    }
+    const reply = result instanceof Reply ? result : new Reply(response.statusCode, result);
+    const body = Buffer.isBuffer(reply.body) ? reply.body : new RawJson(toJsonText(reply.body ?? null));
+    await this.keep(claim, {
+      status: reply.status,
+      headers: reply.headers,
+      body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
+    });
+    return new Reply(reply.status, body, reply.headers);
+  }
+
+  /** What was done is done, whatever becomes of its answer: it is tried for some time to keep it. */
+  private async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+    for (let attempt = 1; attempt <= KEEP_ATTEMPTS; attempt++) {
+      try {
+        return await this.store.keep(claim, answer);
+      } catch (error) {
+        unkept(error, 'a first answer was not kept');
+        await sleep(KEEP_PAUSE_MS * attempt);
+      }
+    }
   }
 }
 
-const claimOf = (request: ServiceRequest, key: string): IdempotencyClaim => ({
-  principalId: `${request.user?.orgId ?? 'platform'}/${request.user?.id ?? ''}`,
-  route: `${request.context.workspaceId ?? ''} ${request.method} ${request.path}`,
-  key,
-  digest: createHash('sha256')
-    .update(request.rawBody ?? '')
-    .digest(),
-});
+const unkept = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
+
+/** An answer with a media type of its own is bytes, every other one JSON. */
+function replayed({ status, headers, body }: KeptAnswer): Reply {
+  const isBytes = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const sent = isBytes ? body : new RawJson(body.toString());
+  return new Reply(status, sent, { ...headers, 'Idempotency-Replayed': 'true' });
+}
+
+const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
+
+function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
+  const { user, context, method, params } = request;
+  // the ids of platform principals are their issuers'
+  const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
+  // the operation and its object, however the path is spelt
+  const identity = [issuer, user?.orgId, user?.id, context.workspaceId, method, context.route, params, key];
+  return {
+    requestId: sha256(JSON.stringify(identity)),
+    digest: sha256(request.rawBody ?? ''),
+    holder: randomUUID(),
+  };
+}

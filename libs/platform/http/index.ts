@@ -5,7 +5,7 @@ export { configureHttp } from './configure';
 export { LongRunning } from './deadline.interceptor';
 export { type ContentCoding, codingsOf, undoCodings } from './content-coding';
 export { HttpModule } from './http.module';
-export { NotRepeatable } from './idempotency.interceptor';
+export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
 export { mediaTypeOf } from './media-type';
 export { METADATA_MAX_BYTES, patchMetadata } from './metadata';

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Response } from 'express';
 import { rootLogger } from '#platform/logging';
-import { Problem, type ProblemBody, problemOfDatabaseError, type ProblemCode } from '#platform/problem';
+import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
 import { methodsOf } from './route-methods';
 
@@ -39,7 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
-    if (found.status === 401) response.setHeader('WWW-Authenticate', challenge(request));
+    if (found.status === 401) response.setHeader('WWW-Authenticate', challenge(found));
     const body = found.toBody(request.context?.traceId ?? null);
     response.status(found.status);
     response.removeHeader('ETag');
@@ -54,13 +54,7 @@ export class ProblemFilter implements ExceptionFilter {
     const ofDatabase = problemOfDatabaseError(error);
     if (ofDatabase) return ofDatabase;
     if (error instanceof HttpException) return this.problemOfNest(error, request);
-    return new Problem(
-      'internal_error',
-      'Something went wrong on our side. Quote the request id if you report it.',
-      {
-        cause: error,
-      },
-    );
+    return unforeseen(error);
   }
 
   /** Nest's own exceptions: an unknown route, or a URL that cannot be decoded. */
@@ -73,17 +67,20 @@ export class ProblemFilter implements ExceptionFilter {
         headers: { Allow: allowed.join(', ') },
       });
     }
-    const code: ProblemCode = status < 500 ? 'invalid_request' : 'internal_error';
-    return new Problem(
-      code,
-      status < 500 ? 'The request cannot be understood.' : 'Something went wrong on our side.',
-      {
+    if (status < 500) {
+      return problem.invalidRequest('The path cannot be decoded: it is to be percent-encoded UTF-8.', {
         cause: error,
-      },
-    );
+      });
+    }
+    return unforeseen(error);
   }
 }
 
+const unforeseen = (cause: unknown): Problem =>
+  new Problem('internal_error', 'Something went wrong on our side. Quote the request id if you report it.', {
+    cause,
+  });
+
 /** RFC 6750, section 3: the error is named only where a token was sent. */
-const challenge = (request: ServiceRequest): string =>
-  request.headers?.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
+const challenge = ({ code }: Problem): string =>
+  code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"';

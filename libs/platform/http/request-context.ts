@@ -25,7 +25,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** W3C Trace Context, section 3.2; a version of ff, and ids of zeros alone, are invalid. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}/;
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=-|$)/;
 
 /** Health is asked every few seconds; its lines would bury the others. */
 const QUIET = /^\/health\//;

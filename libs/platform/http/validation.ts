@@ -53,8 +53,10 @@ export const IsOneOf =
   (values: readonly string[], options: ApiPropertyOptions & { each?: boolean } = {}): PropertyDecorator =>
   (target, property) => {
     const { each = false, ...api } = options;
+    const member = String(property);
     const known = (Reflect.getMetadata(VALUES, target) as OneOf[] | undefined) ?? [];
-    Reflect.defineMetadata(VALUES, [...known, { member: String(property), values, each }], target);
+    const others = known.filter((one) => one.member !== member); // a subclass may know other values
+    Reflect.defineMetadata(VALUES, [...others, { member, values, each }], target);
     IsString({ each })(target, property);
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);
   };

@@ -1,13 +1,17 @@
 export { decodeCursor, encodeCursor } from './cursor';
-export { BY_CREATION, listPage, type ListSpec, type RowPage, type SortKey } from './list-page';
+export { listPage, type ListSpec, type RowPage } from './list-page';
 export {
+  ChangingListQueryDto,
   ListQueryDto,
+  NamedListQueryDto,
   OFFSET_MAX,
   type Page,
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
   PageMetaDto,
+  SortedBy,
   ToBoolean,
   ToInteger,
   TOTAL_MAX,
 } from './page.dto';
+export { BY_CHANGE, BY_CREATION, BY_NAME, type SortKey } from './sorts';

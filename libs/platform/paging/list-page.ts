@@ -2,17 +2,7 @@ import type { SqlExecutor, Where } from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
-
-/** A member that a list can be sorted by. */
-export interface SortKey {
-  /** SQL expression, never null; an index over (tenant, expression, id) makes every page cost the same. */
-  expression: string;
-  /** How a key is read back from a cursor. Absent: the key is the id itself, which sorts by time of creation. */
-  type?: 'text' | 'timestamptz' | 'bigint';
-}
-
-/** Lists that sort by their id, which sorts by the time of creation. */
-export const BY_CREATION: Record<string, SortKey> = { created_at: { expression: '' } };
+import { BY_CREATION, type SortKey } from './sorts';
 
 export interface ListSpec<Row = never> {
   /** What follows SELECT. */
@@ -22,6 +12,7 @@ export interface ListSpec<Row = never> {
   where: Where;
   /** The expression of the row's own id: unique, and ascending with creation. */
   id: string;
+  /** Those that the list's query takes, see `SortedBy`; `BY_CREATION` unless given. */
   sorts?: Record<string, SortKey>;
   /** `-created_at` unless given. */
   defaultSort?: string;
@@ -45,7 +36,7 @@ type Keyed<Row> = Row & { page_key: unknown; page_id: string };
 
 /**
  * Reads one page of a list by keyset: the rows after the cursor's, in the order asked for, and the total.
- * Errors: 400 `invalid_query` for an unknown sort, a foreign cursor, or a cursor together with an offset.
+ * Errors: 400 `invalid_query` for a foreign cursor, or a cursor together with an offset.
  */
 export async function listPage<Row>(
   on: SqlExecutor,
@@ -57,16 +48,11 @@ export async function listPage<Row>(
   if (query.cursor !== undefined && query.offset !== undefined) {
     throw problem.invalidQuery('cursor', 'cannot be combined with offset');
   }
-  const sorts = spec.sorts ?? BY_CREATION;
+  const sorts: Record<string, SortKey> = spec.sorts ?? BY_CREATION;
   const sort = query.sort ?? spec.defaultSort ?? '-created_at';
   const descending = sort.startsWith('-');
-  const key = Object.hasOwn(sorts, sort.slice(descending ? 1 : 0))
-    ? sorts[sort.slice(descending ? 1 : 0)]
-    : undefined;
-  if (!key) {
-    const known = Object.keys(sorts).flatMap((name) => [name, `-${name}`]);
-    throw problem.invalidQuery('sort', `must be one of ${known.join(', ')}`);
-  }
+  const key = sorts[sort.slice(descending ? 1 : 0)];
+  if (!key) throw new Error(`The list's query takes the sort ${sort}, which the list does not have.`);
   const where = spec.where.copy();
   if (spec.archivedAt && query.include_archived !== true) where.add(`${spec.archivedAt} IS NULL`);
 

@@ -1,6 +1,9 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsOneOf } from '#platform/http';
+import { BY_CHANGE, BY_NAME } from './sorts';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;
@@ -17,6 +20,21 @@ export const ToInteger = () =>
 /** Reads `true` or `false` from a query. */
 export const ToBoolean = () =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
+
+const sortedBy = (members: string[]): PropertyDecorator =>
+  applyDecorators(
+    IsOptional(),
+    IsOneOf(
+      members.flatMap((member) => [member, `-${member}`]),
+      { required: false, description: 'With a leading `-`, the largest first.' },
+    ),
+  );
+
+/** For the query of a list that sorts otherwise than by creation: the `sorts` of its `ListSpec`. */
+export const SortedBy =
+  (...members: string[]): ClassDecorator =>
+  ({ prototype }) =>
+    sortedBy(members)(prototype as object, 'sort');
 
 /** Query parameters that every list takes. */
 export class ListQueryDto {
@@ -58,10 +76,7 @@ export class ListQueryDto {
   @MaxLength(2048)
   cursor?: string;
 
-  /** A member to sort by, such as `created_at`; with a leading `-` the largest first. Newest first by default. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
+  @sortedBy(['created_at'])
   sort?: string;
 
   /** Also those that were archived. */
@@ -70,6 +85,14 @@ export class ListQueryDto {
   @ToBoolean()
   include_archived?: boolean;
 }
+
+/** Query parameters of a list that sorts `BY_CHANGE`. */
+@SortedBy(...Object.keys(BY_CHANGE))
+export class ChangingListQueryDto extends ListQueryDto {}
+
+/** Query parameters of a list that sorts `BY_NAME`. */
+@SortedBy(...Object.keys(BY_NAME))
+export class NamedListQueryDto extends ListQueryDto {}
 
 /** Where a page stands in its list. */
 export class PageMetaDto {

@@ -47,6 +47,20 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
+  /** The problem of a part of a body, as seen from the whole. @param pointer of the part. */
+  within(pointer: string): Problem {
+    const [first] = this.errors ?? [];
+    if (!first) return this;
+    const errors = this.errors!.map((one) =>
+      'pointer' in one ? { ...one, pointer: pointer + one.pointer } : one,
+    );
+    const place = placeOf(first);
+    const detail = this.detail.startsWith(place)
+      ? placeOf(errors[0]!) + this.detail.slice(place.length)
+      : this.detail;
+    return new Problem(this.code, detail, { status: this.status, errors });
+  }
+
   /** @param traceId the W3C trace id of the request, or null where none is known (within a bulk item). */
   toBody(traceId: string | null): ProblemBody {
     return {
@@ -63,12 +77,14 @@ export class Problem extends Error {
 /** What a client sent for an id, made fit to be repeated in a message. */
 const shown = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
 
+const placeOf = (error: FieldError): string =>
+  'pointer' in error ? error.pointer || 'the body' : error.parameter;
+
 const listed = (errors: FieldError[]): string => {
   const [first] = errors;
   if (!first) return 'The request is not valid.';
-  const place = 'pointer' in first ? first.pointer || 'the body' : first.parameter;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
-  return `${place}: ${first.detail}${more}`;
+  return `${placeOf(first)}: ${first.detail}${more}`;
 };
 
 /** The catalogue as functions. Each makes the error; the caller throws it. */

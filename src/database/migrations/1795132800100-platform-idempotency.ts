@@ -5,16 +5,14 @@ export class PlatformIdempotency1795132800100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE idempotency_keys (
-        principal_id text COLLATE "C" NOT NULL,
-        route text COLLATE "C" NOT NULL,
-        key text COLLATE "C" NOT NULL,
+        request_id bytea PRIMARY KEY,
         digest bytea NOT NULL,
         status integer,
         headers jsonb,
-        body text,
+        body bytea,
+        holder uuid NOT NULL,
         locked_until timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL,
-        PRIMARY KEY (principal_id, route, key)
+        expires_at timestamptz NOT NULL
       );
       CREATE INDEX idempotency_keys_expires_at ON idempotency_keys (expires_at);
     `);

@@ -86,6 +86,7 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
       );
       CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
+      CREATE INDEX results_by_update ON results (experiment_id, updated_at, result_id);
       CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
       CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
       CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;

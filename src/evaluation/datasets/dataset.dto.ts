@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, IsTags, METADATA_MAX_BYTES, NotNull } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import type { DatasetEntity } from './dataset.entity';
 
 export class CreateDatasetDto {
@@ -76,7 +76,7 @@ export class PatchDatasetDto {
   expected_schema?: object | null;
 }
 
-export class DatasetListQueryDto extends ListQueryDto {
+export class DatasetListQueryDto extends NamedListQueryDto {
   /** Words of the name or description; the last letters of each may be missing. */
   @IsOptional()
   @IsString()

@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prefixQuery, type Tx, Where, WorkspaceRepository } from '#platform/db';
-import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { DatasetListQueryDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 
 explainConstraint('datasets_name', 'conflict', 'The workspace has a dataset of this name already.');
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-  name: { expression: 'name COLLATE "C"', type: 'text' },
-};
 
 @Injectable()
 export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
@@ -27,7 +21,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     return listPage<DatasetEntity>(
       this.database,
-      { columns: '*', from: 'datasets', where, id: 'dataset_id', sorts: SORTS, archivedAt: 'archived_at' },
+      { columns: '*', from: 'datasets', where, id: 'dataset_id', sorts: BY_NAME, archivedAt: 'archived_at' },
       query,
     );
   }

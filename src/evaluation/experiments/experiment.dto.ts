@@ -24,7 +24,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentStatus,
@@ -195,7 +195,7 @@ export class PatchExperimentDto {
 
 const CONFIG_PAIR = /^[^:]+:/;
 
-export class ExperimentListQueryDto extends ListQueryDto {
+export class ExperimentListQueryDto extends NamedListQueryDto {
   @IsOptional()
   @IsString()
   dataset_id?: string;

@@ -1,16 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
-import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
 import type { ExperimentListQueryDto } from './experiment.dto';
 import { ExperimentEntity, type ExperimentStatus } from './experiment.entity';
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-  name: { expression: 'name COLLATE "C"', type: 'text' },
-};
 
 const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
   dataset_version, dataset_revision, baseline_experiment_id, subject_kind, subject_id, context_manifest,
@@ -91,7 +85,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
         from: 'experiments',
         where,
         id: 'experiment_id',
-        sorts: SORTS,
+        sorts: BY_NAME,
         archivedAt: 'archived_at',
       },
       query,

@@ -19,7 +19,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { BULK_MAX } from '../shared/bulk-limits';
 import { SOURCE_KINDS, type SourceKind } from './record.entity';
@@ -149,7 +149,7 @@ export class BulkRecordsDto {
   items!: unknown[];
 }
 
-export class RecordListQueryDto extends ListQueryDto {
+export class RecordListQueryDto extends ChangingListQueryDto {
   /** Words in input, expected or metadata; the last letters of each may be missing. */
   @IsOptional()
   @IsString()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
-import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { RecordListQueryDto } from './record.dto';
 import { RecordEntity } from './record.entity';
@@ -11,11 +11,6 @@ explainConstraint(
   'conflict',
   'The dataset has a live record of this external_id already.',
 );
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-};
 
 /** What each version of a record holds. */
 const CONTENT = 'input, expected, metadata, tags, label, category, source_kind, source_ref, external_id';
@@ -61,7 +56,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
         from: 'records',
         where,
         id: 'dataset_record_id',
-        sorts: SORTS,
+        sorts: BY_CHANGE,
         archivedAt: 'archived_at',
       },
       query,

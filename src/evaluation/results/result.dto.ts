@@ -14,7 +14,7 @@ import {
   Min,
 } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags, METADATA_MAX_BYTES } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { BULK_MAX } from '../shared/bulk-limits';
 import { IsScores } from './scores';
@@ -116,7 +116,7 @@ export class BulkResultsDto {
   items!: unknown[];
 }
 
-export class ResultListQueryDto extends ListQueryDto {
+export class ResultListQueryDto extends ChangingListQueryDto {
   @IsOptional()
   @IsString()
   @MaxLength(CASE_ID_MAX)
@@ -178,6 +178,9 @@ export class ResultDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
+  /** Always null: results are not archived by themselves. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
 }
 
 export class ResultPageDto {

@@ -24,4 +24,5 @@ export const toResultDto = (row: ResultEntity): ResultDto => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   created_by: row.created_by,
+  archived_at: null,
 });

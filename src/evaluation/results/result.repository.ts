@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import { BY_CREATION, listPage, type RowPage } from '#platform/paging';
+import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { ResultListQueryDto } from './result.dto';
 import type { ResultEntity } from './result.entity';
 
@@ -75,7 +75,7 @@ export class ResultRepository {
       .addIf(query.session_id, 'session_id = ?');
     return listPage<ResultEntity>(
       this.database,
-      { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CREATION },
+      { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CHANGE },
       query,
     );
   }

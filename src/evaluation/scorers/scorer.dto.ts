@@ -9,7 +9,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './scorer.entity';
 
 export class CreateScorerDto {
@@ -90,7 +90,7 @@ export class PatchScorerDto {
   metadata?: object | null;
 }
 
-export class ScorerListQueryDto extends ListQueryDto {
+export class ScorerListQueryDto extends NamedListQueryDto {
   /** Words of the name or description; the last letters of each may be missing. */
   @IsOptional()
   @IsString()

@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
-import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { ScorerListQueryDto } from './scorer.dto';
 import { ScorerEntity } from './scorer.entity';
 
 explainConstraint('scorers_name', 'conflict', 'The workspace has a scorer of this name already.');
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-  name: { expression: 'name COLLATE "C"', type: 'text' },
-};
 
 const VERSION = `scorer_id, workspace_id, scorer_version, version_id, name, description, scorer_kind, grain, definition,
   tags, metadata, created_at, created_by`;
@@ -51,7 +45,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
         from: 'scorers',
         where,
         id: 'scorer_id',
-        sorts: SORTS,
+        sorts: BY_NAME,
         archivedAt: 'archived_at',
       },
       query,

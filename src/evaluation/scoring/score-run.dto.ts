@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { IsOneOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../scorers/scorer.entity';
 import { type FailureCode, RUN_STATUSES, type RunStatus } from './score-run.entity';
 import { ScoringResultDto } from './scoring.dto';
 
-export class ScoreRunListQueryDto extends ListQueryDto {
+export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of this scorer, of any of its versions. */
   @IsOptional()
   @IsString()
@@ -57,6 +57,9 @@ export class ScoreRunDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
+  /** Always null: runs are not archived by themselves. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
 }
 
 export class ScoreRunPageDto {

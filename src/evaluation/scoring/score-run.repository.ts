@@ -2,14 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'r.updated_at', type: 'timestamptz' },
-};
 
 /** Counts of a run that goes on are those of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
@@ -74,7 +69,7 @@ export class ScoreRunRepository {
       .addIf(query.experiment_id, 'r.experiment_id = ?');
     return listPage<ScoreRunRow>(
       this.database,
-      { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: SORTS },
+      { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },
       query,
     );
   }

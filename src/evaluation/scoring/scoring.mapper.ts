@@ -23,6 +23,7 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   created_by: row.created_by,
+  archived_at: null,
 });
 
 /** What came of a target that is answered at once. */

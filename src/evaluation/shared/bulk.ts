@@ -23,14 +23,8 @@ export function checkItem<Result>(check: () => Result): Result | Problem {
   }
 }
 
-/** The pointers of an item's faults, as seen from the bulk body. */
-export function withinItems(error: Problem, index: number): Problem {
-  if (!error.errors) return error;
-  const errors = error.errors.map((one) =>
-    'pointer' in one ? { ...one, pointer: `/items/${index}${one.pointer}` } : one,
-  );
-  return new Problem(error.code, error.detail, { status: error.status, errors });
-}
+/** The problem of an item, as seen from the bulk body. */
+export const withinItems = (error: Problem, index: number): Problem => error.within(`/items/${index}`);
 
 /** An item that repeats a key of an earlier item of the same call: the first wins. */
 export const repeatedItem = (index: number, member: string, first: number): Problem =>

@@ -6,6 +6,7 @@ import {
   ExperimentTraceDto,
   ExperimentTracePageDto,
   type SpanDto,
+  SpanListQueryDto,
   SpanPageDto,
 } from './experiment-trace.dto';
 import { ExperimentTraceService } from './experiment-trace.service';
@@ -48,7 +49,7 @@ export class ExperimentTraceController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Param('trace_id') traceId: string,
-    @Query() query: ListQueryDto,
+    @Query() query: SpanListQueryDto,
   ): Promise<Page<SpanDto>> {
     return this.traces.listSpans(scope, experimentId, traceId, query);
   }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJsonObject } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 
 /** A trace of an experiment: its figures, and the result that names it. */
 export class ExperimentTraceDto {
@@ -78,6 +78,9 @@ export class SpanScopeDto extends WithAttributesDto {
   version!: string;
   schema_url!: string;
 }
+
+@SortedBy('started_at')
+export class SpanListQueryDto extends ListQueryDto {}
 
 /** A span, with what it was sent with. */
 export class SpanDto {

@@ -8,6 +8,7 @@ import {
   type KeyHolder,
   ownIssuer,
   type TokenSubject,
+  EVERY_WORKSPACE,
 } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { newId } from '#platform/ids';
@@ -85,7 +86,7 @@ function accountOf(type: Account['type'], id: string, orgId: string, row: Accoun
     orgId,
     status,
     roles: row.roles ?? [],
-    workspaceIds: row.workspace_ids,
+    workspaceIds: row.workspace_ids?.includes(EVERY_WORKSPACE) ? null : row.workspace_ids,
     memberships: row.memberships.map(([workspaceId, roles]) => ({ workspaceId, roles })),
   };
 }

@@ -1,11 +1,11 @@
-import { expandRoles, type OrgScope, type Role } from '#platform/auth';
+import { EVERY_WORKSPACE, expandRoles, type OrgScope, type Role } from '#platform/auth';
 import { problem } from '#platform/problem';
 
 /** What an account holds, as far as it can be granted. */
 export interface Holding {
   /** In the organization. */
   readonly roles: readonly Role[];
-  /** The workspaces that those roles reach. */
+  /** The workspaces that those roles reach, or `EVERY_WORKSPACE`. */
   readonly workspaceIds: readonly string[];
 }
 
@@ -19,17 +19,38 @@ export function checkGrant(scope: OrgScope, before: Holding, after: Holding): vo
   checkRoles(scope.roles, before.roles, after.roles, 'in the organization');
   const [had, has] = [new Set(before.workspaceIds), new Set(after.workspaceIds)];
   for (const workspaceId of new Set([...had, ...has])) {
-    const held = scope.rolesIn(workspaceId);
+    const held = rolesAt(scope, workspaceId);
     if (has.has(workspaceId) && !had.has(workspaceId) && held.size === 0) {
-      throw problem.accessDenied(`You cannot reach the workspace ${workspaceId}, so you cannot grant it.`);
+      throw problem.accessDenied(`You cannot reach ${placeOf(workspaceId)}, so you cannot grant it.`);
     }
     checkRoles(
       held,
       had.has(workspaceId) ? before.roles : [],
       has.has(workspaceId) ? after.roles : [],
-      `in the workspace ${workspaceId}`,
+      `in ${placeOf(workspaceId)}`,
     );
   }
+}
+
+const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
+  workspaceId === EVERY_WORKSPACE ? scope.rolesEverywhere : scope.rolesIn(workspaceId);
+
+const placeOf = (workspaceId: string): string =>
+  workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;
+
+/**
+ * Who manages an account decides over all that it reaches, so they must be admin of all of that: 403 otherwise.
+ *
+ * @param reached the workspaces of the account, or `EVERY_WORKSPACE`
+ */
+export function checkManages(scope: OrgScope, reached: readonly string[]): void {
+  const outside = reached.find((workspaceId) => !rolesAt(scope, workspaceId).has('admin'));
+  if (outside === undefined && (reached.length > 0 || scope.rolesEverywhere.has('admin'))) return;
+  throw problem.accessDenied(
+    outside === undefined
+      ? 'Managing an account that no workspace holds needs the role admin, in all of the organization.'
+      : `The account reaches ${placeOf(outside)}, and managing it needs the role admin there.`,
+  );
 }
 
 /** The same for the roles of one workspace, or those of the organization alone. */

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Patch } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, type OrgScope, RequireRole, RequireRoleSomewhere } from '#platform/auth';
+import { CurrentScope, type OrgScope, RequireRoleEverywhere, RequireRoleSomewhere } from '#platform/auth';
 import { IfMatch, type Reply, versioned } from '#platform/http';
 import { OrgDto, PatchOrgDto } from './org.dto';
 import { OrgService } from './org.service';
@@ -21,7 +21,7 @@ export class OrgController {
 
   /** Change the caller's organization */
   @Patch()
-  @RequireRole('owner')
+  @RequireRoleEverywhere('owner')
   @ApiOkResponse({ type: OrgDto })
   async patch(
     @CurrentScope() scope: OrgScope,

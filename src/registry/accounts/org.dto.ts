@@ -9,7 +9,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName, STATUSES } from '../shared/fields';
 import type { OrgEntity } from './org.entity';
 import { USER_ID } from './user.dto';
@@ -53,7 +53,7 @@ export class PatchAnyOrgDto extends PatchOrgDto {
   status?: AccountStatus;
 }
 
-export class OrgListQueryDto extends ListQueryDto {
+export class OrgListQueryDto extends ChangingListQueryDto {
   @IsOptional()
   @IsOneOf(STATUSES)
   status?: AccountStatus;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { listPage, type RowPage } from '#platform/paging';
+import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { OrgListQueryDto } from './org.dto';
 import { OrgEntity } from './org.entity';
 
@@ -37,7 +37,14 @@ export class OrganizationRepository {
     const where = Where.acrossTenants().addIf(query.status, 'status = ?');
     return listPage<OrgEntity>(
       this.database,
-      { columns: '*', from: 'organizations', where, id: 'org_id', archivedAt: 'archived_at' },
+      {
+        columns: '*',
+        from: 'organizations',
+        where,
+        id: 'org_id',
+        sorts: BY_CHANGE,
+        archivedAt: 'archived_at',
+      },
       query,
     );
   }

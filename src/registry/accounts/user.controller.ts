@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
+import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from '#platform/auth';
 import { created, IfMatch, type Reply, versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateUserDto, PatchUserDto, UserDto, UserListQueryDto, UserPageDto } from './user.dto';
@@ -39,7 +39,7 @@ export class UserController {
 
   /** Change, suspend or reinstate a person */
   @Patch(':user_id')
-  @RequireRole('admin')
+  @RequireRoleEverywhere('admin')
   @ApiOkResponse({ type: UserDto })
   async patch(
     @CurrentScope() scope: OrgScope,

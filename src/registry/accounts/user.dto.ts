@@ -9,7 +9,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName, IsRoles, STATUSES } from '../shared/fields';
 import type { UserEntity } from './user.entity';
 
@@ -77,7 +77,7 @@ export class PatchUserDto {
   user_id?: string;
 }
 
-export class UserListQueryDto extends ListQueryDto {
+export class UserListQueryDto extends ChangingListQueryDto {
   /** Words of the id, name or email; the last letters of each may be missing. */
   @IsOptional()
   @IsString()

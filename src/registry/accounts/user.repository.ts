@@ -1,17 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, prefixQuery, Where } from '#platform/db';
-import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { UserListQueryDto } from './user.dto';
 import { UserEntity } from './user.entity';
 
 explainConstraint('users_user_id', 'conflict', 'The organization has a user of this id already.');
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-};
 
 @Injectable()
 export class UserRepository extends OrgRepository<UserEntity> {
@@ -25,7 +20,7 @@ export class UserRepository extends OrgRepository<UserEntity> {
     if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
     return listPage<UserEntity>(
       this.database,
-      { columns: '*', from: 'users', where, id: 'user_ref', sorts: SORTS, archivedAt: 'archived_at' },
+      { columns: '*', from: 'users', where, id: 'user_ref', sorts: BY_CHANGE, archivedAt: 'archived_at' },
       query,
     );
   }

@@ -17,7 +17,7 @@ import {
 import type { UserEntity } from './user.entity';
 import { UserRepository } from './user.repository';
 
-const IN_ORG = 'in the organization';
+const IN_ORG = 'in all of the organization';
 
 /** The people of an organization. */
 @Injectable()
@@ -29,7 +29,7 @@ export class UserService {
 
   /** Errors: 403 for a role the caller lacks, 409 for a `user_id` that is there already. */
   async create(scope: OrgScope, dto: CreateUserDto): Promise<Versioned<UserDto>> {
-    checkRoles(scope.roles, [], dto.roles ?? [], IN_ORG);
+    checkRoles(scope.rolesEverywhere, [], dto.roles ?? [], IN_ORG);
     return this.changes.within(scope.orgId, async (tx) => versionedView(await this.insert(tx, scope, dto)));
   }
 
@@ -59,7 +59,7 @@ export class UserService {
       checkLive(row, 'user');
       if (dto.user_id !== undefined && dto.user_id !== row.user_id) throw problem.immutableField('/user_id');
       checkValues(dto);
-      if (dto.roles !== undefined) checkRoles(scope.roles, row.roles, dto.roles ?? [], IN_ORG);
+      if (dto.roles !== undefined) checkRoles(scope.rolesEverywhere, row.roles, dto.roles ?? [], IN_ORG);
       const changes = changesOf(row, {
         display_name: dto.display_name,
         email: dto.email,

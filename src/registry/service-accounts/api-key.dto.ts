@@ -1,5 +1,5 @@
 import { IsOptional, IsRFC3339 } from 'class-validator';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName } from '../shared/fields';
 import type { ApiKeyEntity } from './api-key.entity';
 
@@ -14,7 +14,7 @@ export class CreateApiKeyDto {
   expires_at?: string | null;
 }
 
-export class ApiKeyListQueryDto extends ListQueryDto {}
+export class ApiKeyListQueryDto extends NamedListQueryDto {}
 
 /** An API key of a service account. */
 export class ApiKeyDto {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, Where } from '#platform/db';
-import { listPage, type RowPage } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { ApiKeyListQueryDto } from './api-key.dto';
 import { ApiKeyEntity } from './api-key.entity';
 
@@ -15,7 +15,7 @@ export class ApiKeyRepository extends OrgRepository<ApiKeyEntity> {
     const where = new Where(scope.orgKey).add('service_account_id = ?', serviceAccountId);
     return listPage<ApiKeyEntity>(
       this.database,
-      { columns: '*', from: 'api_keys', where, id: 'key_id' },
+      { columns: '*', from: 'api_keys', where, id: 'key_id', sorts: BY_NAME },
       query,
     );
   }

@@ -82,9 +82,13 @@ export class ApiKeyService {
     return toApiKeyDto(found(await this.keys.find(scope, keyId), serviceAccountId, keyId));
   }
 
-  /** Revokes a key, and with it the tokens it was exchanged for; repeated, it answers the same. */
+  /**
+   * Revokes a key, and with it the tokens it was exchanged for; repeated, it answers the same. 403 where the service
+   * account reaches a workspace of which the caller is not admin.
+   */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
     return this.changes.within(scope.orgId, async (tx) => {
+      await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
       const row = found(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
       if (row.revoked_at) return toApiKeyDto(row);
       const now = new Date();

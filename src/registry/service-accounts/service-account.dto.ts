@@ -9,7 +9,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsDescription, IsName, IsRoles, STATUSES } from '../shared/fields';
 import type { ServiceAccountEntity } from './service-account.entity';
 
@@ -29,7 +29,10 @@ export class CreateServiceAccountDto {
   @IsRoles()
   roles?: Role[];
 
-  /** The workspaces it reaches; without any, it is refused. Only those that the caller reaches. */
+  /**
+   * The workspaces it reaches, or `["*"]` for every one; without any, it is refused. Only those that the caller
+   * reaches.
+   */
   @NotNull()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -62,7 +65,7 @@ export class PatchServiceAccountDto {
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Replaced whole. Only workspaces that the caller reaches can be given. */
+  /** Replaced whole; `["*"]` for every one. Only workspaces that the caller reaches can be given. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -80,7 +83,7 @@ export class PatchServiceAccountDto {
   metadata?: object | null;
 }
 
-export class ServiceAccountListQueryDto extends ListQueryDto {
+export class ServiceAccountListQueryDto extends NamedListQueryDto {
   /** Words of the name or description; the last letters of each may be missing. */
   @IsOptional()
   @IsString()
@@ -97,7 +100,7 @@ export class ServiceAccountListQueryDto extends ListQueryDto {
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Those that reach this workspace by their `workspace_ids`. */
+  /** Those that reach this workspace by their `workspace_ids`, be it by `*`. */
   @IsOptional()
   @IsString()
   @MaxLength(255)
@@ -114,6 +117,7 @@ export class ServiceAccountDto {
   status!: AccountStatus;
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
+  /** `["*"]` for every one. */
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;

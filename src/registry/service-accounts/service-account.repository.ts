@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, prefixQuery, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { ServiceAccountListQueryDto } from './service-account.dto';
 import { ServiceAccountEntity } from './service-account.entity';
@@ -11,12 +11,6 @@ explainConstraint(
   'conflict',
   'The organization has a service account of this name already.',
 );
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-  name: { expression: 'name COLLATE "C"', type: 'text' },
-};
 
 @Injectable()
 export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity> {
@@ -28,7 +22,7 @@ export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity
     const where = new Where(scope.orgKey)
       .addIf(query.name, 'name = ?')
       .addIf(query.status, 'status = ?')
-      .addIf(query.workspace_id, 'workspace_ids @> ARRAY[?::text]');
+      .addIf(query.workspace_id, 'workspace_ids && ARRAY[?, $$*$$]');
     const words = query.q === undefined ? null : prefixQuery(query.q);
     if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
     return listPage<ServiceAccountEntity>(
@@ -38,7 +32,7 @@ export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity
         from: 'service_accounts',
         where,
         id: 'service_account_id',
-        sorts: SORTS,
+        sorts: BY_NAME,
         archivedAt: 'archived_at',
       },
       query,

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
+import { AccountChanges, EVERY_WORKSPACE, type OrgScope, reduceRoles } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkGrant, type Holding, NOTHING } from '../accounts/grants';
+import { checkGrant, checkManages, type Holding, NOTHING } from '../accounts/grants';
 import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { MemberRepository } from '../workspaces/member.repository';
 import { WorkspacesRepository } from '../workspaces/workspace.repository';
 import {
   type CreateServiceAccountDto,
@@ -25,6 +26,7 @@ export class ServiceAccountService {
     private readonly changes: AccountChanges,
     private readonly serviceAccounts: ServiceAccountRepository,
     private readonly workspaces: WorkspacesRepository,
+    private readonly members: MemberRepository,
   ) {}
 
   /**
@@ -77,7 +79,8 @@ export class ServiceAccountService {
 
   /**
    * Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for an unknown role or
-   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks.
+   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, or where the account
+   * reaches a workspace of which the caller is not admin.
    */
   patch(
     scope: OrgScope,
@@ -86,7 +89,7 @@ export class ServiceAccountService {
     ifMatch?: string,
   ): Promise<Versioned<ServiceAccountDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
-      const row = await this.lock(tx, scope, id);
+      const row = await this.lockManaged(tx, scope, id);
       checkIfMatch(ifMatch, row.generation);
       checkLive(row, 'service account');
       checkValues(dto);
@@ -106,10 +109,13 @@ export class ServiceAccountService {
     });
   }
 
-  /** Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. */
+  /**
+   * Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. 403
+   * where it reaches a workspace of which the caller is not admin.
+   */
   archive(scope: OrgScope, id: string): Promise<Versioned<ServiceAccountDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
-      const row = await this.lock(tx, scope, id);
+      const row = await this.lockManaged(tx, scope, id);
       if (row.archived_at) return versionedView(row);
       const changes = changesOf(row, { archived_at: new Date() });
       if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
@@ -124,9 +130,21 @@ export class ServiceAccountService {
     return row;
   }
 
+  /** The same, for those who may manage it; 403 for others. */
+  async lockManaged(tx: Tx, scope: OrgScope, id: string): Promise<ServiceAccountEntity> {
+    const row = await this.lock(tx, scope, id);
+    const memberships = await this.members.findAllOf(scope, id, tx);
+    checkManages(scope, [...row.workspace_ids, ...memberships.map(({ workspace_id }) => workspace_id)]);
+    return row;
+  }
+
   private async checkHolding(tx: Tx, scope: OrgScope, before: Holding, after: Holding): Promise<void> {
+    if (after.workspaceIds.length > 1 && after.workspaceIds.includes(EVERY_WORKSPACE)) {
+      const detail = `${EVERY_WORKSPACE} stands for every workspace, so it stands alone`;
+      throw problem.invalidFields([{ pointer: '/workspace_ids', detail }]);
+    }
     const had = new Set(before.workspaceIds);
-    const added = after.workspaceIds.filter((id) => !had.has(id));
+    const added = after.workspaceIds.filter((id) => id !== EVERY_WORKSPACE && !had.has(id));
     const found = added.length > 0 ? await this.workspaces.findAmong(scope, added, tx) : [];
     const known = new Set(found.map(({ workspace_id }) => workspace_id));
     const unknown = added.find((id) => !known.has(id));

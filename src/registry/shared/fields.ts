@@ -1,4 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsString, Length, Matches, MaxLength } from 'class-validator';
 import { ROLES } from '#platform/auth';
 import { IsOneOf } from '#platform/http';
@@ -11,10 +12,15 @@ export const IsName = () =>
     IsString(),
     Length(1, 255),
     Matches(/^[^\p{Cc}]*$/u, { message: '$property must not hold control characters' }),
+    ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' }),
   );
 
-export const IsDescription = () => applyDecorators(IsString(), MaxLength(10_000));
+const DESCRIPTION_MAX = 10_000;
+export const IsDescription = () =>
+  applyDecorators(IsString(), MaxLength(DESCRIPTION_MAX), ApiProperty({ maxLength: DESCRIPTION_MAX }));
+
+const ROLES_MAX = ROLES.length * 2;
 
 /** Roles; an unknown one is 422. */
 export const IsRoles = () =>
-  applyDecorators(IsOneOf(ROLES, { each: true }), IsArray(), ArrayMaxSize(ROLES.length * 2));
+  applyDecorators(IsOneOf(ROLES, { each: true, maxItems: ROLES_MAX }), IsArray(), ArrayMaxSize(ROLES_MAX));

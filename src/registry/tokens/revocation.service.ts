@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, Authenticator, ownIssuer, type Principal, type VerifiedToken } from '#platform/auth';
+import {
+  AccountChanges,
+  Authenticator,
+  ownIssuer,
+  type Principal,
+  rolesEverywhere,
+  type VerifiedToken,
+} from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import { type Revocation, RevocationRepository } from './revocation.repository';
@@ -93,8 +100,10 @@ function expiryOf(dto: RevokeTokenDto, known: Date | null, isOwnIssuer: boolean)
 }
 
 function demandAdmin(principal: Principal): void {
-  if (!principal.roles.has('admin')) {
-    throw problem.accessDenied('Revoking the token of another principal needs the role admin.');
+  if (!rolesEverywhere(principal).has('admin')) {
+    throw problem.accessDenied(
+      'Revoking the token of another principal needs the role admin, in all of the organization.',
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty } from 'class-validator';
 import { type Role, ROLES } from '#platform/auth';
 import { ValuesCheckedLater } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { IsRoles } from '../shared/fields';
 import type { MemberEntity } from './member.entity';
 
@@ -14,6 +14,7 @@ export class PutMemberDto {
   roles!: Role[];
 }
 
+@SortedBy('principal_id')
 export class MemberListQueryDto extends ListQueryDto {}
 
 /** What a principal holds in one workspace, besides what it holds in the organization. */

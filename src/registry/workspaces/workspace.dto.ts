@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, METADATA_MAX_BYTES, NotNull } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsDescription, IsName } from '../shared/fields';
 import type { WorkspaceEntity } from './workspace.entity';
 
@@ -34,7 +34,7 @@ export class PatchWorkspaceDto {
   metadata?: object | null;
 }
 
-export class WorkspaceListQueryDto extends ListQueryDto {
+export class WorkspaceListQueryDto extends NamedListQueryDto {
   /** Words of the name or description; the last letters of each may be missing. */
   @IsOptional()
   @IsString()

@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, prefixQuery, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage, type SortKey } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { WorkspaceListQueryDto } from './workspace.dto';
 import { WorkspaceEntity } from './workspace.entity';
 
 explainConstraint('workspaces_name', 'conflict', 'The organization has a workspace of this name already.');
-
-const SORTS: Record<string, SortKey> = {
-  created_at: { expression: '' },
-  updated_at: { expression: 'updated_at', type: 'timestamptz' },
-  name: { expression: 'name COLLATE "C"', type: 'text' },
-};
 
 @Injectable()
 export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
@@ -34,7 +28,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
         from: 'workspaces',
         where,
         id: 'workspace_id',
-        sorts: SORTS,
+        sorts: BY_NAME,
         archivedAt: 'archived_at',
       },
       query,

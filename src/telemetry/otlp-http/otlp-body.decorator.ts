@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { OtlpEncoding } from '#otlp';
-import { NotRepeatable, RequestBody, type ServiceRequest } from '#platform/http';
+import { RequestBody, type ServiceRequest } from '#platform/http';
 import { JSON_MEDIA, OTLP_MEDIA, otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
 
 /** The body of an export, its content coding undone. */
@@ -22,13 +22,13 @@ const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
 
 /** Errors are told in the form of the request. What each means is the same as everywhere, but for 429. */
 const REFUSALS: [status: number, description: string][] = [
-  ...[400, 401, 403, 408, 409, 413, 415, 500, 503, 504].map((status): [number, string] => [status, '']),
+  ...[400, 401, 403, 408, 409, 413, 415, 422, 500, 503, 504].map((status): [number, string] => [status, '']),
   [429, 'Too many requests; Retry-After says when to try again.'],
 ];
 
 /**
  * On an export: how OTLP/HTTP bodies are read. Protobuf or JSON, gzip or plain, at most `TELEMETRY_LIMIT_BYTES` both
- * as it arrives and inflated. Nothing is kept for `Idempotency-Key`: every repeat of an export is harmless.
+ * as it arrives and inflated.
  *
  * @param message name of the message of OTLP that it takes
  * @param answer what it answers in JSON
@@ -41,7 +41,6 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
       codings: ['gzip'],
       limit: (environment) => environment.TELEMETRY_LIMIT_BYTES,
     }),
-    NotRepeatable(),
     ApiConsumes(PROTOBUF_MEDIA, JSON_MEDIA),
     ApiBody({
       description: `An ${message} of OTLP, in protobuf or in its JSON mapping. gzip is taken.`,

@@ -115,7 +115,9 @@ describe('on filled tables', () => {
   });
 
   const filters: [string, string][] = [
-    ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40'].map(of('results')),
+    ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(
+      of('results'),
+    ),
     ...['', 'label=l40', 'category=c40', 'source_kind=manual', 'source_ref=r40', 'external_id=e40'].map(
       of('records'),
     ),

@@ -212,7 +212,7 @@ describe('records', () => {
     it.each([
       ['?source_kind=guess', 422, 'validation_failed'],
       ['?input=x', 400, 'invalid_query'],
-      ['?sort=label', 400, 'invalid_query'],
+      ['?sort=label', 422, 'validation_failed'],
       ['?label=a&label=b', 400, 'invalid_query'],
       ['?external_id=%00', 400, 'invalid_query'],
     ])('%s is %i', async (query, status, code) => {

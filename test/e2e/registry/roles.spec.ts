@@ -1,3 +1,4 @@
+import { newId } from '#platform/ids';
 import { type Role, ROLES } from '#platform/auth';
 import {
   type ApiClient,
@@ -251,6 +252,80 @@ describe('who may do what with accounts', () => {
       expect((await admin.patch(`${USERS}/boss`, { roles: [] })).body).toMatchObject(denied);
       const boss = app.api(await org.tokenOf('boss'));
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
+    });
+
+    it('not a role in all of the organization, where they are bound to a workspace', async () => {
+      const bound = app.api((await org.serviceAccount('owner')).key);
+      const narrowed = app.api(
+        await org.tokenOf(newId('usr'), { roles: ['owner'], workspace_ids: [org.workspaceId] }),
+      );
+      await (await org.member('owner')).post(USERS, { user_id: 'colleague' });
+      for (const caller of [bound, narrowed]) {
+        expect((await caller.post(USERS, { user_id: newId('usr'), roles: ['admin'] })).body).toMatchObject(
+          denied,
+        );
+        expect((await caller.patch(`${USERS}/colleague`, { roles: ['viewer'] })).body).toMatchObject(denied);
+        expect((await caller.patch(`${USERS}/colleague`, { status: 'suspended' })).status).toBe(403);
+        expect((await caller.patch('/registry/v1/org', { name: name() })).body).toMatchObject(denied);
+        const everywhere = { name: name(), roles: ['viewer'], workspace_ids: ['*'] };
+        expect((await caller.post(ACCOUNTS, everywhere)).body).toMatchObject(denied);
+        expect((await caller.post(USERS, { user_id: newId('usr') })).status).toBe(201);
+      }
+      const made = await bound.post<{ workspace_id: string }>(WORKSPACES, { name: name() });
+      expect(made.status).toBe(201);
+      expect((await bound.get(`${WORKSPACES}/${made.body.workspace_id}`)).status).toBe(200);
+    });
+
+    it('not orders to an account that reaches further than they do', async () => {
+      const { key, serviceAccountId } = await org.serviceAccount('admin');
+      const bound = app.api(key);
+      const owner = await org.member('owner');
+      const other = await org.newWorkspace();
+      const make = async (workspace_ids: string[]) =>
+        (await owner.post<{ service_account_id: string }>(ACCOUNTS, { name: name(), workspace_ids })).body
+          .service_account_id;
+      const outside = [
+        await make([other]),
+        await make([org.workspaceId, other]),
+        await make(['*']),
+        await make([]),
+      ];
+      const colleague = await make([org.workspaceId]);
+      const guest = await make([org.workspaceId]);
+      await owner.put(`${WORKSPACES}/${other}/members/${guest}`, { roles: ['viewer'] });
+      for (const id of [...outside, guest]) {
+        const made = await owner.post<{ key_id: string }>(`${ACCOUNTS}/${id}/keys`, { name: 'k' });
+        const revoke = `${ACCOUNTS}/${id}/keys/${made.body.key_id}/revoke`;
+        expect((await bound.patch(`${ACCOUNTS}/${id}`, { status: 'suspended' })).body).toMatchObject(denied);
+        expect((await bound.post(`${ACCOUNTS}/${id}/archive`)).body).toMatchObject(denied);
+        expect((await bound.post(revoke)).body).toMatchObject(denied);
+        expect((await owner.get<{ status: string }>(`${ACCOUNTS}/${id}`)).body).toMatchObject({
+          status: 'active',
+          archived_at: null,
+        });
+        expect((await owner.post(revoke)).status).toBe(200);
+      }
+      expect((await bound.patch(`${ACCOUNTS}/${colleague}`, { status: 'suspended' })).status).toBe(200);
+      expect((await bound.post(`${ACCOUNTS}/${colleague}/archive`)).status).toBe(200);
+      expect((await bound.patch(`${ACCOUNTS}/${serviceAccountId}`, { description: 'me' })).status).toBe(200);
+    });
+
+    it('every workspace, unless they reach all, and then those of later too', async () => {
+      const owner = await org.member('owner');
+      const body = { name: name(), roles: ['admin'], workspace_ids: ['*'] };
+      const { service_account_id } = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body;
+      const { key } = (
+        await owner.post<{ key: string }>(`${ACCOUNTS}/${service_account_id}/keys`, { name: 'k' })
+      ).body;
+      const everywhere = app.api(key);
+      const later = await org.newWorkspace();
+      expect((await everywhere.in(later).get('/eval/v1/datasets')).status).toBe(200);
+      expect((await everywhere.post(USERS, { user_id: newId('usr'), roles: ['admin'] })).status).toBe(201);
+      const found = await owner.get<{ items: { service_account_id: string }[] }>(
+        `${ACCOUNTS}?workspace_id=${later}`,
+      );
+      expect(found.body.items.map((one) => one.service_account_id)).toContain(service_account_id);
+      expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
     });
 
     it('not a workspace they cannot reach', async () => {

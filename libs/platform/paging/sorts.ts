@@ -1,0 +1,22 @@
+/** A member that a list can be sorted by. */
+export interface SortKey {
+  /** SQL expression, never null; an index over (tenant, expression, id) makes every page cost the same. */
+  expression: string;
+  /** How a key is read back from a cursor. Absent: the key is the id itself, which sorts by time of creation. */
+  type?: 'text' | 'timestamptz' | 'bigint';
+}
+
+/** Sorts of lists whose rows never change: by their id, which sorts by the time of creation. */
+export const BY_CREATION = { created_at: { expression: '' } } satisfies Record<string, SortKey>;
+
+/** Sorts of lists whose rows change. */
+export const BY_CHANGE = {
+  ...BY_CREATION,
+  updated_at: { expression: 'updated_at', type: 'timestamptz' },
+} satisfies Record<string, SortKey>;
+
+/** Sorts of lists whose rows also have a name; by code point. */
+export const BY_NAME = {
+  ...BY_CHANGE,
+  name: { expression: 'name COLLATE "C"', type: 'text' },
+} satisfies Record<string, SortKey>;

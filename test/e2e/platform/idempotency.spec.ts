@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setLogLevel } from '#platform/logging';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('a request with an Idempotency-Key', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await org.as('editor');
+    setLogLevel('silent'); // a test makes the service fail
+  });
+  afterAll(() => app.close());
+
+  // names of experiments are not unique, so nothing but the key keeps them from being made twice
+  const create = (name: string, key: string, by = editor) =>
+    by.post<{ experiment_id: string; name: string; code?: string }>(
+      EXPERIMENTS,
+      { workspace_id: by.workspaceId, name },
+      { 'idempotency-key': key },
+    );
+  const countOf = async (name: string) => {
+    const found = await editor.get<{ page: { total: number } }>(`${EXPERIMENTS}?name=${name}`);
+    return found.body.page.total;
+  };
+
+  it('is done once, however often it is sent, and answers what the first did', async () => {
+    const first = await create('once', 'once');
+    const second = await create('once', 'once');
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    expect(await countOf('once')).toBe(1);
+  });
+
+  it('is the same however its path is spelt, and another one on another object', async () => {
+    const { body } = await create('spelt', 'spelt');
+    const add = (path: string) =>
+      editor.post<{ case_id: string }>(
+        path,
+        { workspace_id: org.workspaceId, case_id: 'c' },
+        { 'idempotency-key': 'spelling' },
+      );
+    const path = `${EXPERIMENTS}/${body.experiment_id}/results`;
+    expect((await add(path)).headers.get('idempotency-replayed')).toBeNull();
+    for (const other of [`${path}/`, path.replace('exp_', '%65xp_')]) {
+      const again = await add(other);
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    }
+    const elsewhere = (await create('elsewhere', 'elsewhere')).body.experiment_id;
+    const there = await add(`${EXPERIMENTS}/${elsewhere}/results`);
+    expect([there.status, there.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
+  });
+
+  it('is 422 with another body, and 400 with a key that cannot be one', async () => {
+    await create('one', 'body');
+    const other = await create('other', 'body');
+    expect([other.status, other.body.code]).toEqual([422, 'validation_failed']);
+    const long = await create('long', 'k'.repeat(256));
+    expect([long.status, long.body.code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('is tried again after an answer that was no success', async () => {
+    const dataset = () =>
+      editor.post<{ dataset_id: string }>(
+        '/eval/v1/datasets',
+        { workspace_id: org.workspaceId, name: 'taken' },
+        { 'idempotency-key': 'again' },
+      );
+    const { body } = await editor.post<{ dataset_id: string }>('/eval/v1/datasets', {
+      workspace_id: org.workspaceId,
+      name: 'taken',
+    });
+    expect((await dataset()).status).toBe(409);
+    await editor.patch(`/eval/v1/datasets/${body.dataset_id}`, { name: 'freed' });
+    expect((await dataset()).status).toBe(201);
+  });
+
+  it('sent many times at once is done once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create('many', 'many')));
+    expect(answers.filter((one) => one.status === 201).length).toBeGreaterThanOrEqual(1);
+    expect(answers.every((one) => one.status === 201 || one.status === 409)).toBe(true);
+    expect(await countOf('many')).toBe(1);
+  });
+
+  it('is kept apart from that of another principal', async () => {
+    const other = await newOrganization(app);
+    await create('mine', 'shared');
+    const answer = await create('theirs', 'shared', await other.as('editor'));
+    expect([answer.status, answer.body.name]).toEqual([201, 'theirs']);
+    const colleague = await create('a colleague’s', 'shared', await org.as('editor'));
+    expect([colleague.status, colleague.body.name]).toEqual([201, 'a colleague’s']);
+  });
+
+  it('answers an export of traces what the first did, in its encoding', async () => {
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: 'no' }] }] }] };
+    const send = (content: unknown) =>
+      editor.post('/telemetry/v1/traces', content, { 'idempotency-key': 'export' });
+    const first = await send(body);
+    const second = await send(body);
+    expect(first.body).toMatchObject({ partialSuccess: { rejectedSpans: '1' } });
+    expect([second.status, second.body]).toEqual([200, first.body]);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect((await send({ resourceSpans: [] })).status).toBe(422);
+  });
+
+  describe('under way', () => {
+    /** Makes every insert of an experiment of this name wait for `release`. */
+    async function held(name: string): Promise<{ release: () => Promise<void> }> {
+      const lock = Math.floor(Math.random() * 2 ** 31);
+      await app.database.query(`
+        CREATE OR REPLACE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF NEW.name = '${name}' THEN PERFORM pg_advisory_xact_lock(${lock}); END IF;
+          RETURN NEW;
+        END $$;
+        CREATE OR REPLACE TRIGGER wait_for_test BEFORE INSERT ON experiments
+          FOR EACH ROW EXECUTE FUNCTION wait_for_test()`);
+      const runner = app.database.dataSource.createQueryRunner();
+      await runner.query('SELECT pg_advisory_lock($1)', [lock]);
+      return {
+        release: async () => {
+          await runner.query('SELECT pg_advisory_unlock($1)', [lock]);
+          await runner.release();
+        },
+      };
+    }
+
+    const untilClaimed = async (before: number) => {
+      while ((await claims()) === before) await sleep(10);
+    };
+    const claims = async () => {
+      const [row] = await app.database.query<{ count: number }>(
+        'SELECT count(*) FROM idempotency_keys WHERE status IS NULL',
+      );
+      return row!.count;
+    };
+
+    it('is 409 to a repeat', async () => {
+      const { release } = await held('slow');
+      const before = await claims();
+      const first = create('slow', 'slow');
+      await untilClaimed(before);
+      const repeat = await create('slow', 'slow');
+      expect([repeat.status, repeat.body.code]).toEqual([409, 'conflict']);
+      await release();
+      expect((await first).status).toBe(201);
+      expect((await create('slow', 'slow')).body).toEqual((await first).body);
+      expect(await countOf('slow')).toBe(1);
+    });
+
+    it('and taken for dead, it neither answers for its successor nor takes the key from it', async () => {
+      const { release } = await held('lost');
+      const before = await claims();
+      const first = create('lost', 'lost');
+      await untilClaimed(before);
+      const successor = randomUUID();
+      await app.database.query(
+        `UPDATE idempotency_keys SET holder = $1, locked_until = now() + interval '1 minute' WHERE status IS NULL`,
+        [successor],
+      );
+      await release();
+      expect((await first).status).toBe(201);
+      const rows = await app.database.query('SELECT status FROM idempotency_keys WHERE holder = $1', [
+        successor,
+      ]);
+      expect(rows).toEqual([{ status: null }]);
+      expect((await create('lost', 'lost')).status).toBe(409);
+    });
+  });
+
+  it('that was done is not done again because its answer could not be kept', async () => {
+    await app.database.query(`
+      CREATE FUNCTION refuse_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'not now'; END $$;
+      CREATE TRIGGER refuse_for_test BEFORE UPDATE OF status ON idempotency_keys
+        FOR EACH ROW EXECUTE FUNCTION refuse_for_test()`);
+    const first = await create('unkept', 'unkept');
+    await app.database.query('DROP TRIGGER refuse_for_test ON idempotency_keys');
+    expect(first.status).toBe(201);
+    expect((await create('unkept', 'unkept')).status).toBe(409);
+    expect(await countOf('unkept')).toBe(1);
+  });
+});
