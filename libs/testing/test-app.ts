@@ -55,10 +55,12 @@ export class TestApp {
     return new ApiClient(this.url, token, undefined, (answer) => this.contract.check(answer));
   }
 
-  async close(): Promise<void> {
-    await this.app.close();
-    await this.drop();
+  /** Stops the service as a signal would, and drops its database. */
+  close(): Promise<void> {
+    this.closed ??= this.app.close().then(() => this.drop());
+    return this.closed;
   }
+  private closed: Promise<void> | null = null;
 }
 
 /** Boots the API as a process would: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { BodyInterceptor } from './body.interceptor';
 import { DeadlineInterceptor } from './deadline.interceptor';
+import { HttpShutdown } from './http-shutdown';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { IdempotencyStore } from './idempotency.store';
 import { ProblemFilter } from './problem.filter';
@@ -11,6 +12,7 @@ import { ServiceValidationPipe } from './validation.pipe';
 /** The way of every request after its guards: body, deadline, idempotency, validation, handler, answer. */
 @Module({
   providers: [
+    HttpShutdown,
     IdempotencyStore,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },

@@ -12,11 +12,14 @@ const CHECK_INTERVAL_MS = 2_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they and not the service close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** What a stopping server gives to answers that are under way, and to clients that read them slowly. */
-const CLOSE_GRACE_MS = 15_000;
+/** How often a stopping server looks for connections whose last answer is out. */
+const IDLE_CHECK_MS = 50;
 
 /** Express on a Node server with the service's limits, which answers with a problem also where no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
+  private closed: Promise<void> | undefined;
+  private readonly underWay = new Set<http.ServerResponse>();
+
   /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
@@ -36,6 +39,10 @@ export class ServiceAdapter extends ExpressAdapter {
       },
       this.getInstance() as http.RequestListener,
     );
+    server.prependListener('request', (_request, response) => {
+      this.underWay.add(response);
+      response.once('close', () => this.underWay.delete(response));
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       answerSocket(socket, problemOfParser(error)),
     );
@@ -48,15 +55,30 @@ export class ServiceAdapter extends ExpressAdapter {
     this.httpServer = server as typeof this.httpServer;
   }
 
-  /** Takes no more connections, and resolves when all answers are out; after a while it breaks off what is left. */
+  /**
+   * Takes no more connections, nor further requests on those there are. What is under way is answered.
+   *
+   * @param graceMs the time for that, and for clients that read slowly; what is left then is broken off
+   */
+  stopAccepting(graceMs: number): void {
+    this.closed ??= this.closeServer(this.httpServer as http.Server, graceMs);
+  }
+
+  /** Resolves when all answers are out. */
   override async close(): Promise<void> {
-    const server = this.httpServer as http.Server;
-    const breakOff = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-    try {
-      await super.close();
-    } finally {
-      clearTimeout(breakOff);
-    }
+    this.stopAccepting(0);
+    await this.closed;
+  }
+
+  private async closeServer(server: http.Server, graceMs: number): Promise<void> {
+    // every answer from now on is its connection's last; Node itself closes only those that are idle now
+    for (const response of this.underWay) response.shouldKeepAlive = false;
+    server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+    const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    clearInterval(idle);
+    clearTimeout(breakOff);
   }
 }
 

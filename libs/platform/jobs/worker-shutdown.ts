@@ -1,9 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
-
-/** Of the time that a stopping process has, what is kept for handing back what is unfinished. */
-const HANDING_BACK_MS = 3_000;
+import { finishingMs } from '#platform/process';
 
 /** How what runs in a worker learns that the process is to stop. */
 @Injectable()
@@ -23,8 +21,7 @@ export class WorkerShutdown {
   begin(): void {
     if (this.stopping.aborted) return;
     this.begun.abort();
-    const left = this.environment.SHUTDOWN_SECONDS * 1000 - HANDING_BACK_MS;
-    this.timer = setTimeout(() => this.over.abort(), Math.max(0, left));
+    this.timer = setTimeout(() => this.over.abort(), finishingMs(this.environment.SHUTDOWN_SECONDS));
   }
 
   end(): void {

@@ -29,6 +29,12 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
   }
 }
 
+/** Of the time that a stopping process has, what is kept for its last steps. */
+const LAST_STEPS_MS = 3_000;
+
+/** How long what is under way may still take in a process that has `seconds` to stop, in ms. */
+export const finishingMs = (seconds: number): number => Math.max(0, seconds * 1000 - LAST_STEPS_MS);
+
 /** Runs a process's start; where it fails, says why in one line and ends with code 1. */
 export function start(work: () => Promise<void>): void {
   work().catch((error: unknown) => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setLogLevel } from '#platform/logging';
 import {
   type ApiClient,
@@ -8,6 +7,8 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
+
+import { holdExperiment, untilHeld } from './held-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -120,42 +121,10 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('under way', () => {
-    /** Makes every insert of an experiment of this name wait for `release`. */
-    async function held(name: string): Promise<{ release: () => Promise<void> }> {
-      const lock = Math.floor(Math.random() * 2 ** 31);
-      await app.database.query(`
-        CREATE OR REPLACE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-          IF NEW.name = '${name}' THEN PERFORM pg_advisory_xact_lock(${lock}); END IF;
-          RETURN NEW;
-        END $$;
-        CREATE OR REPLACE TRIGGER wait_for_test BEFORE INSERT ON experiments
-          FOR EACH ROW EXECUTE FUNCTION wait_for_test()`);
-      const runner = app.database.dataSource.createQueryRunner();
-      await runner.query('SELECT pg_advisory_lock($1)', [lock]);
-      return {
-        release: async () => {
-          await runner.query('SELECT pg_advisory_unlock($1)', [lock]);
-          await runner.release();
-        },
-      };
-    }
-
-    const untilClaimed = async (before: number) => {
-      while ((await claims()) === before) await sleep(10);
-    };
-    const claims = async () => {
-      const [row] = await app.database.query<{ count: number }>(
-        'SELECT count(*) FROM idempotency_keys WHERE status IS NULL',
-      );
-      return row!.count;
-    };
-
     it('is 409 to a repeat', async () => {
-      const { release } = await held('slow');
-      const before = await claims();
+      const { release } = await holdExperiment(app, 'slow');
       const first = create('slow', 'slow');
-      await untilClaimed(before);
+      await untilHeld(app);
       const repeat = await create('slow', 'slow');
       expect([repeat.status, repeat.body.code]).toEqual([409, 'conflict']);
       await release();
@@ -165,10 +134,9 @@ describe('a request with an Idempotency-Key', () => {
     });
 
     it('and taken for dead, it neither answers for its successor nor takes the key from it', async () => {
-      const { release } = await held('lost');
-      const before = await claims();
+      const { release } = await holdExperiment(app, 'lost');
       const first = create('lost', 'lost');
-      await untilClaimed(before);
+      await untilHeld(app);
       const successor = randomUUID();
       await app.database.query(
         `UPDATE idempotency_keys SET holder = $1, locked_until = now() + interval '1 minute' WHERE status IS NULL`,

@@ -1,0 +1,86 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { holdExperiment, untilHeld } from './held-experiment.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+interface Answer {
+  status: number | undefined;
+  connection: string | undefined;
+  reusedSocket: boolean;
+}
+
+describe('a service that is told to stop', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let token: string;
+  let agent: http.Agent;
+
+  beforeEach(async () => {
+    // more than a test may take: nothing here ends because time ran out
+    app = await createTestApp({ env: { SHUTDOWN_SECONDS: '600' } });
+    org = await newOrganization(app);
+    token = await org.token('editor');
+    agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  });
+  afterEach(async () => {
+    agent.destroy();
+    await app.close();
+  });
+
+  const untilDeaf = async () => {
+    while (app.app.getHttpServer().listening) await sleep(5);
+  };
+  const create = (name: string) =>
+    new Promise<Answer>((resolve, reject) => {
+      const request = http.request(`${app.url}${EXPERIMENTS}`, {
+        method: 'POST',
+        agent,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-service-workspace-id': org.workspaceId,
+          'content-type': 'application/json',
+        },
+      });
+      request.on('error', reject).on('response', (response) => {
+        response.resume().on('end', () =>
+          resolve({
+            status: response.statusCode,
+            connection: response.headers.connection,
+            reusedSocket: request.reusedSocket,
+          }),
+        );
+      });
+      request.end(JSON.stringify({ workspace_id: org.workspaceId, name }));
+    });
+
+  it('answers what is under way, takes nothing more, and ends when the last answer is out', async () => {
+    expect(await create('before')).toMatchObject({ status: 201, connection: 'keep-alive' });
+    const { release } = await holdExperiment(app, 'under way');
+    const { port } = app.app.getHttpServer().address() as AddressInfo;
+    const underWay = create('under way');
+    await untilHeld(app);
+    const closed = app.close();
+    await untilDeaf();
+    await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow('fetch failed');
+    await release();
+    expect(await underWay).toMatchObject({ status: 201, reusedSocket: true });
+    await expect(create('after')).rejects.toThrow(/ECONNREFUSED|ECONNRESET|socket hang up/);
+    await closed;
+  });
+
+  it('tells a connection that is busy that this answer is its last', async () => {
+    const { release } = await holdExperiment(app, 'last');
+    const last = create('last');
+    await untilHeld(app);
+    const queued = create('queued for the same connection');
+    const closed = app.close();
+    await untilDeaf();
+    await release();
+    expect(await last).toMatchObject({ status: 201, connection: 'close' });
+    await expect(queued).rejects.toThrow(/ECONNREFUSED|ECONNRESET|socket hang up/);
+    await closed;
+  });
+});
