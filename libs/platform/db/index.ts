@@ -6,5 +6,4 @@ export type { PreparedStatement, SqlExecutor, Tx } from './executor';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export { Where } from './where';
-export { prefixQuery } from './text-search';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';

@@ -1,4 +1,5 @@
 import type { TenantKey } from '#platform/auth';
+import { prefixQuery } from './text-search';
 
 /**
  * The conditions of a SELECT, and their parameters. It can only be made from a tenant key, so a list cannot forget
@@ -32,6 +33,16 @@ export class Where {
   /** Adds the condition only where the value is given. */
   addIf(value: unknown, condition: string): this {
     return value === undefined ? this : this.add(condition, value);
+  }
+
+  /**
+   * Adds the full-text search for a client's `q`, see `prefixQuery`: what holds no word finds nothing, rather than
+   * everything; a `q` that is empty or absent does not narrow.
+   */
+  addSearch(q: string | undefined): this {
+    if (q === undefined || q.trim() === '') return this;
+    const words = prefixQuery(q);
+    return words === null ? this.add('false') : this.add(`search @@ to_tsquery('simple', ?)`, words);
   }
 
   /** Adds a value alone, and answers its placeholder, such as `$3`. */

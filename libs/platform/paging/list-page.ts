@@ -32,7 +32,7 @@ export interface RowPage<Row> {
   page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
 }
 
-type Keyed<Row> = Row & { page_key: unknown; page_id: string };
+type Keyed<Row> = Row & { page_key: string | null; page_id: string };
 
 /**
  * Reads one page of a list by keyset: the rows after the cursor's, in the order asked for, and the total.
@@ -87,7 +87,7 @@ interface PageOrder {
 }
 
 const cursorAfter = (row: Keyed<unknown>, { sort, key }: PageOrder): string =>
-  encodeCursor({ sort, key: key.type ? String(row.page_key) : null, id: row.page_id });
+  encodeCursor({ sort, key: key.type ? row.page_key : null, id: row.page_id });
 
 /** Reads rows of which only some belong to the list, until the page is full. */
 async function readKept<Row>(
@@ -121,7 +121,7 @@ async function readRows<Row>(
   if (order.cursor !== undefined) addKeyset(where, spec.id, order, order.cursor);
   const direction = descending ? 'DESC' : 'ASC';
   const by = key.type ? `${key.expression} ${direction}, ${spec.id} ${direction}` : `${spec.id} ${direction}`;
-  const keyColumn = key.type ? `(${key.expression})::text` : 'NULL';
+  const keyColumn = key.type ? KEYS[key.type].written(key.expression) : 'NULL';
   const limit = where.parameter(order.limit + 1);
   const skip =
     order.cursor === undefined && order.offset > 0 ? ` OFFSET ${where.parameter(order.offset)}` : '';
@@ -134,22 +134,29 @@ async function readRows<Row>(
 
 function addKeyset(where: Where, id: string, { sort, key, descending }: PageOrder, cursor: string): void {
   const position = decodeCursor(cursor);
-  const fits = position.sort === sort && (key.type ? isKey(position.key, key.type) : position.key === null);
-  if (!fits) throw problem.invalidQuery('cursor', 'belongs to another sort');
   const than = descending ? '<' : '>';
-  if (key.type)
-    where.add(`(${key.expression}, ${id}) ${than} (?::${key.type}, ?)`, position.key, position.id);
-  else where.add(`${id} ${than} ?`, position.id);
+  if (position.sort !== sort) throw foreign();
+  if (!key.type) {
+    if (position.key !== null) throw foreign();
+    where.add(`${id} ${than} ?`, position.id);
+    return;
+  }
+  const { form, read } = KEYS[key.type];
+  if (position.key === null || !form.test(position.key)) throw foreign();
+  where.add(`(${key.expression}, ${id}) ${than} (${read}, ?)`, position.key, position.id);
 }
 
-const KEY_FORMS = {
-  text: /^[^]*$/,
-  bigint: /^-?\d{1,18}$/,
-  timestamptz: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?$/,
-};
+const foreign = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
-const isKey = (key: unknown, type: keyof typeof KEY_FORMS): boolean =>
-  typeof key === 'string' && KEY_FORMS[type].test(key);
+/** How keys stand in a cursor, such that whatever is of the form can be read. Times are microseconds since 1970. */
+const KEYS = {
+  text: { written: (expression: string) => `(${expression})::text`, form: /^[^\0]*$/, read: '?::text' },
+  timestamptz: {
+    written: (expression: string) => `(extract(epoch FROM ${expression}) * 1000000)::bigint::text`,
+    form: /^\d{1,17}$/,
+    read: `timestamptz '1970-01-01 00:00:00+00' + ?::bigint * interval '1 microsecond'`,
+  },
+};
 
 async function countRows(on: SqlExecutor, from: string, where: Where): Promise<number | null> {
   const [row] = await on.query<{ total: number }>(

@@ -3,7 +3,7 @@ export interface SortKey {
   /** SQL expression, never null; an index over (tenant, expression, id) makes every page cost the same. */
   expression: string;
   /** How a key is read back from a cursor. Absent: the key is the id itself, which sorts by time of creation. */
-  type?: 'text' | 'timestamptz' | 'bigint';
+  type?: 'text' | 'timestamptz';
 }
 
 /** Sorts of lists whose rows never change: by their id, which sorts by the time of creation. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prefixQuery, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { DatasetListQueryDto } from './dataset.dto';
@@ -16,8 +16,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
 
   list(scope: Scope, query: DatasetListQueryDto): Promise<RowPage<DatasetEntity>> {
     const where = new Where(scope.key);
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     return listPage<DatasetEntity>(
       this.database,

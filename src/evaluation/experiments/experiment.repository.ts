@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
 import type { ExperimentListQueryDto } from './experiment.dto';
@@ -76,8 +76,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.name, 'name COLLATE "C" = ?')
       .addIf(query.config?.map(configFilter), 'config_pairs @> ?::text[]');
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     return listPage<ExperimentEntity>(
       this.database,
       {

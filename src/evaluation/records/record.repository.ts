@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { RecordListQueryDto } from './record.dto';
@@ -41,8 +41,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
 
   list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<RowPage<RecordEntity>> {
     const where = new Where(scope.key).add('dataset_id = ?', datasetId);
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     where
       .addIf(query.label, 'label = ?')
       .addIf(query.category, 'category = ?')

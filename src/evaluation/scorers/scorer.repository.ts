@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prefixQuery, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { ScorerListQueryDto } from './scorer.dto';
@@ -35,8 +35,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
     const where = new Where(scope.key)
       .addIf(query.scorer_kind, 'scorer_kind = ?')
       .addIf(query.grain, 'grain = ?');
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     return listPage<ScorerEntity>(
       this.database,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, prefixQuery, Where } from '#platform/db';
+import { Database, OrgRepository, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { UserListQueryDto } from './user.dto';
@@ -16,8 +16,7 @@ export class UserRepository extends OrgRepository<UserEntity> {
 
   list(scope: OrgScope, query: UserListQueryDto): Promise<RowPage<UserEntity>> {
     const where = new Where(scope.orgKey).addIf(query.status, 'status = ?');
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     return listPage<UserEntity>(
       this.database,
       { columns: '*', from: 'users', where, id: 'user_ref', sorts: BY_CHANGE, archivedAt: 'archived_at' },

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, prefixQuery, type SqlExecutor, Where } from '#platform/db';
+import { Database, OrgRepository, type SqlExecutor, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { ServiceAccountListQueryDto } from './service-account.dto';
@@ -23,8 +23,7 @@ export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity
       .addIf(query.name, 'name = ?')
       .addIf(query.status, 'status = ?')
       .addIf(query.workspace_id, 'workspace_ids && ARRAY[?, $$*$$]');
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     return listPage<ServiceAccountEntity>(
       this.database,
       {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, prefixQuery, type SqlExecutor, Where } from '#platform/db';
+import { Database, OrgRepository, type SqlExecutor, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { WorkspaceListQueryDto } from './workspace.dto';
@@ -19,8 +19,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
     const where = new Where(scope.orgKey).addIf(query.name, 'name = ?');
     const reached = scope.workspacesWith('viewer');
     if (reached) where.add('workspace_id = ANY (?)', [...reached]);
-    const words = query.q === undefined ? null : prefixQuery(query.q);
-    if (words !== null) where.add(`search @@ to_tsquery('simple', ?)`, words);
+    where.addSearch(query.q);
     return listPage<WorkspaceEntity>(
       this.database,
       {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import { encodeCursor } from '#platform/paging';
 import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 
 describe('every request', () => {
@@ -202,14 +203,54 @@ describe('every request', () => {
       ['limit=-1', 'limit=-1'],
       ['limit=ten', 'limit=ten'],
       ['offset=-1', 'offset=-1'],
-      ['a cursor with an offset', 'cursor=WyItY3JlYXRlZF9hdCIsbnVsbCwiZHNfMSJd&offset=1'],
+      [
+        'a cursor with an offset',
+        'cursor=' + encodeCursor({ sort: '-created_at', key: null, id: 'ds_1' }) + '&offset=1',
+      ],
       ['a cursor of its own making', 'cursor=bm9uc2Vuc2U'],
-      ['a cursor of another sort', 'cursor=WyItY3JlYXRlZF9hdCIsbnVsbCwiZHNfMSJd&sort=name'],
+      [
+        'a cursor of another sort',
+        'cursor=' + encodeCursor({ sort: '-created_at', key: null, id: 'ds_1' }) + '&sort=name',
+      ],
+      ...['2020-13-45 00:00:00+00', '-1', '9'.repeat(30), ''].map((key): [string, string] => [
+        `a cursor with the time "${key}"`,
+        `cursor=${encodeCursor({ sort: '-updated_at', key, id: 'ds_1' })}&sort=-updated_at`,
+      ]),
+      ['a cursor with a NUL', `cursor=${encodeCursor({ sort: '-created_at', key: null, id: 'ds\0' })}`],
+      ['more words than anybody types', `q=${'word '.repeat(33)}`],
       ['a parameter given twice', 'q=a&q=b'],
       ['include_archived=yes', 'include_archived=yes'],
     ])('%s is 400 invalid_query', async (_, query) => {
       const { status, body } = await editor.get(`/eval/v1/datasets?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_query']);
+    });
+
+    it('every name can be paged by, whatever characters it is of', async () => {
+      const space = await newOrganization(app);
+      const api = await space.as('editor');
+      const names = ['\u0001'.repeat(250), '\\'.repeat(255), '漢'.repeat(255), '😀'.repeat(127), 'a\nb'];
+      for (const name of names) {
+        const made = await api.post('/eval/v1/datasets', { workspace_id: space.workspaceId, name });
+        expect(made.status).toBe(201);
+      }
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: any = await api.get(
+          `/eval/v1/datasets?sort=name&limit=1${cursor === null ? '' : `&cursor=${cursor}`}`,
+        );
+        seen.push(...page.body.items.map((one: any) => one.name));
+        cursor = page.body.page.next_cursor;
+      } while (cursor !== null);
+      expect([...seen].sort()).toEqual([...names].sort());
+    });
+
+    it('a search without a word finds nothing, and an empty one does not narrow', async () => {
+      const total = async (q: string) =>
+        (await editor.get(`/eval/v1/datasets?limit=0&q=${encodeURIComponent(q)}`)).body.page.total;
+      expect(await total('!!! ...')).toBe(0);
+      expect(await total('')).toBeGreaterThan(0);
+      expect(await total(' ')).toBe(await total(''));
     });
 
     it.each([
