@@ -4,6 +4,7 @@ import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { ACCOUNTS_CHANNEL } from './account-changes';
 import { PrincipalCache } from './principal-cache';
+import { WorkspaceCache } from './workspace-cache';
 
 const RECONNECT_MS = 5_000;
 
@@ -19,7 +20,8 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
 
   constructor(
     private readonly environment: Environment,
-    private readonly cache: PrincipalCache,
+    private readonly principals: PrincipalCache,
+    private readonly workspaces: WorkspaceCache,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -42,7 +44,10 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
     });
-    client.on('notification', ({ payload }) => this.cache.forget(payload ?? ''));
+    client.on('notification', ({ payload = '' }) => {
+      this.principals.forget(payload);
+      this.workspaces.forget(payload);
+    });
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     this.client = client;
@@ -50,7 +55,8 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
       await client.connect();
       await client.query(`LISTEN ${ACCOUNTS_CHANNEL}`);
       // what changed while nobody listened
-      this.cache.clear();
+      this.principals.clear();
+      this.workspaces.clear();
     } catch (error) {
       rootLogger.warn({ err: error }, 'changes of accounts cannot be listened for');
       this.lost(client);

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
 import { PrincipalCache } from './principal-cache';
+import { WorkspaceCache } from './workspace-cache';
 
 /** PostgreSQL's notification channel on which API processes tell each other whose accounts have changed. */
 export const ACCOUNTS_CHANNEL = 'accounts_changed';
 
 /**
- * Changes to what authentication knows: accounts, memberships, keys, revocations. Whatever writes those goes through
+ * Changes to what authentication knows: accounts, workspaces, memberships, keys, revocations. Whatever writes those goes through
  * here, so that no process goes on with what it remembers: this one forgets it before the caller is answered, the
  * others as soon as PostgreSQL notifies them. `AUTH_CACHE_SECONDS` is the bound where a notification is lost.
  */
@@ -14,7 +15,8 @@ export const ACCOUNTS_CHANNEL = 'accounts_changed';
 export class AccountChanges {
   constructor(
     private readonly database: Database,
-    private readonly cache: PrincipalCache,
+    private readonly principals: PrincipalCache,
+    private readonly workspaces: WorkspaceCache,
   ) {}
 
   /** Runs a transaction that changes accounts of one organization. @param orgId empty for platform principals. */
@@ -25,7 +27,8 @@ export class AccountChanges {
       await tx.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, orgId]);
       return done;
     });
-    this.cache.forget(orgId);
+    this.principals.forget(orgId);
+    this.workspaces.forget(orgId);
     return result;
   }
 }

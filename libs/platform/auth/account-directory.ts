@@ -31,6 +31,11 @@ export interface Account {
   memberships: { workspaceId: string; roles: Role[] }[];
 }
 
+/** What is stored of a workspace. */
+export interface WorkspaceState {
+  readonly archived: boolean;
+}
+
 /** An API key as stored, with the service account it belongs to. */
 export interface KeyHolder {
   keyId: string;
@@ -52,8 +57,8 @@ export abstract class AccountDirectory {
    */
   abstract isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean>;
 
-  /** Whether the workspace exists in the organization (archived ones do). Remembered for a short while. */
-  abstract workspaceExists(orgId: string, workspaceId: string): Promise<boolean>;
+  /** Null where the organization has no such workspace. */
+  abstract findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null>;
 
   /** The public keys of this service's own tokens, also those that no longer sign. */
   abstract ownKeys(): Promise<JWK[]>;

@@ -12,10 +12,14 @@ import { PrincipalCache } from './principal-cache';
 import { RoleGuard } from './role.guard';
 import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
+import { WorkspaceCache } from './workspace-cache';
 import { WorkspaceGuard } from './workspace.guard';
 
-/** What is remembered of principals, and how it is forgotten: for those who change accounts. */
-@Module({ providers: [PrincipalCache, AccountChanges], exports: [PrincipalCache, AccountChanges] })
+/** What is remembered of principals and workspaces, and how it is forgotten: for those who change accounts. */
+@Module({
+  providers: [PrincipalCache, WorkspaceCache, AccountChanges],
+  exports: [PrincipalCache, WorkspaceCache, AccountChanges],
+})
 export class AccountChangesModule {}
 
 /**

@@ -20,6 +20,7 @@ export {
   EVERY_WORKSPACE,
   type KeyHolder,
   type TokenSubject,
+  type WorkspaceState,
 } from './account-directory';
 export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';

@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsBoolean, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
-import { AnyJson, AnyJsonObject, ClosedBody, IsOneOf, ValuesCheckedLater } from '#platform/http';
+import { AnyJson, AnyJsonObject, ClosedBody, IsOneOf, ValuesCheckedLater, IsTime } from '#platform/http';
 import { TRACE_ID } from '../results/result.dto';
 import { type Grain, GRAINS } from '../scorers/scorer.entity';
-import { IsTime } from '../shared/time';
 import { RUN_STATUSES, type RunStatus, SCORE_MODES, type ScoreMode } from './score-run.entity';
 
 /** Ids that one request may name. */

@@ -1,6 +1,6 @@
+import { parseTime } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
 import type { Grain } from '../scorers/scorer.entity';
-import { parseTime } from '../shared/time';
 import type { ScoreMode } from './score-run.entity';
 import type { ScoreDto } from './scoring.dto';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type AccountStatus, type Role } from '#platform/auth';
+import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
 import { Database, type PreparedStatement } from '#platform/db';
 
 /** An account as authentication reads it: one row, whatever memberships it has. */
@@ -66,9 +66,9 @@ const IS_REVOKED: PreparedStatement = {
     ) AS revoked`,
 };
 
-const WORKSPACE_EXISTS: PreparedStatement = {
-  name: 'auth-workspace-exists',
-  text: 'SELECT 1 FROM workspaces WHERE workspace_id = $1 AND org_id = $2',
+const FIND_WORKSPACE: PreparedStatement = {
+  name: 'auth-find-workspace',
+  text: 'SELECT archived_at IS NOT NULL AS archived FROM workspaces WHERE workspace_id = $1 AND org_id = $2',
 };
 
 /** What authentication reads, one statement for each question, planned once per connection. */
@@ -104,9 +104,9 @@ export class AccountDirectoryRepository {
     return row?.revoked === true;
   }
 
-  async workspaceExists(orgId: string, workspaceId: string): Promise<boolean> {
-    const rows = await this.database.query(WORKSPACE_EXISTS, [workspaceId, orgId]);
-    return rows.length > 0;
+  async findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+    const [row] = await this.database.query<WorkspaceState>(FIND_WORKSPACE, [workspaceId, orgId]);
+    return row ?? null;
   }
 
   /** Makes a user at first sight; one that is there already stays as it is. */

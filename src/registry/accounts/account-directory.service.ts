@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { JWK } from 'jose';
-import { LRUCache } from 'lru-cache';
 import {
   type Account,
   AccountDirectory,
@@ -8,6 +7,7 @@ import {
   type KeyHolder,
   ownIssuer,
   type TokenSubject,
+  type WorkspaceState,
   EVERY_WORKSPACE,
 } from '#platform/auth';
 import { Environment } from '#platform/config';
@@ -18,13 +18,9 @@ import { keyIdOf } from '../tokens/token-id';
 import { AccountDirectoryRepository, type AccountRow } from './account-directory.repository';
 import { USER_ID } from './user.dto';
 
-/** Workspaces are never deleted, so one that was seen once is there for good. */
-const KNOWN_WORKSPACES = 10_000;
-
 /** What authentication knows of accounts: one query for each lookup. */
 @Injectable()
 export class AccountDirectoryService extends AccountDirectory {
-  private readonly knownWorkspaces = new LRUCache<string, true>({ max: KNOWN_WORKSPACES });
   private readonly ownIssuer: string;
 
   constructor(
@@ -63,12 +59,8 @@ export class AccountDirectoryService extends AccountDirectory {
     return this.accounts.isRevoked(issuer, jti, orgId, keyId);
   }
 
-  async workspaceExists(orgId: string, workspaceId: string): Promise<boolean> {
-    const place = `${orgId} ${workspaceId}`;
-    if (this.knownWorkspaces.has(place)) return true;
-    const exists = await this.accounts.workspaceExists(orgId, workspaceId);
-    if (exists) this.knownWorkspaces.set(place, true);
-    return exists;
+  findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+    return this.accounts.findWorkspace(orgId, workspaceId);
   }
 
   ownKeys(): Promise<JWK[]> {

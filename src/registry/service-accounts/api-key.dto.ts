@@ -1,4 +1,5 @@
-import { IsOptional, IsRFC3339 } from 'class-validator';
+import { IsOptional } from 'class-validator';
+import { IsTime } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName } from '../shared/fields';
 import type { ApiKeyEntity } from './api-key.entity';
@@ -10,7 +11,7 @@ export class CreateApiKeyDto {
 
   /** When the key stops working; in the future. Without it, the key works until it is revoked. */
   @IsOptional()
-  @IsRFC3339()
+  @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { parseTime } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -114,9 +115,8 @@ function found(row: ApiKeyEntity | null, serviceAccountId: string, keyId: string
 }
 
 function expiryOf(text: string | null | undefined): Date | null {
-  if (text === undefined || text === null) return null;
-  const expiry = new Date(text);
-  if (!(expiry.getTime() > Date.now())) {
+  const expiry = text === undefined || text === null ? null : parseTime(text);
+  if (expiry && expiry.getTime() <= Date.now()) {
     throw problem.invalidFields([{ pointer: '/expires_at', detail: 'must be in the future' }]);
   }
   return expiry;

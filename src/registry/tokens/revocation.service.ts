@@ -8,6 +8,7 @@ import {
   type VerifiedToken,
 } from '#platform/auth';
 import { Environment } from '#platform/config';
+import { parseTime } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { type Revocation, RevocationRepository } from './revocation.repository';
 import { TOKEN_SECONDS } from './signing-key.service';
@@ -96,7 +97,8 @@ export class RevocationService {
 function expiryOf(dto: RevokeTokenDto, known: Date | null, isOwnIssuer: boolean): Date | null {
   if (known) return new Date(known.getTime() + MARGIN_MS);
   if (isOwnIssuer) return new Date(Date.now() + TOKEN_SECONDS * 1000 + MARGIN_MS);
-  return dto.expires_at ? new Date(new Date(dto.expires_at).getTime() + MARGIN_MS) : null;
+  const stated = dto.expires_at ? parseTime(dto.expires_at) : null;
+  return stated && new Date(stated.getTime() + MARGIN_MS);
 }
 
 function demandAdmin(principal: Principal): void {

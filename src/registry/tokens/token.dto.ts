@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsRFC3339, IsString, Length } from 'class-validator';
-import { NotNull } from '#platform/http';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { NotNull, IsTime } from '#platform/http';
 
 /** The body of a key exchange, as a form (RFC 6749, section 4.4) or as JSON. */
 export class TokenRequestDto {
@@ -56,7 +56,7 @@ export class RevokeTokenDto {
 
   /** With `jti`: when the token expires. The revocation is kept until then; without it, for good. */
   @IsOptional()
-  @IsRFC3339()
+  @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
 }
 

@@ -93,6 +93,22 @@ describe('what is remembered of tokens and keys', () => {
     await eventually(async () => (await other.api(key).get(path)).status === 200);
   });
 
+  it('does not keep an archived workspace open, in whichever process', async () => {
+    const org = await newOrganization(one);
+    const token = await org.token('admin');
+    const make = async (app: TestApp) =>
+      (
+        await app
+          .api(token)
+          .in(org.workspaceId)
+          .post('/eval/v1/experiments', { workspace_id: org.workspaceId, name: 'x' })
+      ).status;
+    for (const app of [one, other]) expect(await make(app)).toBe(201);
+    await one.api(token).post(`/registry/v1/workspaces/${org.workspaceId}/archive`);
+    expect(await make(one)).toBe(409);
+    await eventually(async () => (await make(other)) === 409);
+  });
+
   it('ends after the time that is configured, also where nobody told of a change', async () => {
     const short = await createTestApp({ env: { AUTH_CACHE_SECONDS: '1' } });
     try {

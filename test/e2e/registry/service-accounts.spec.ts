@@ -193,7 +193,7 @@ describe('service accounts and their keys', () => {
       const second = await admin.post<{ key: string }>(path, { name: 'k' }, once);
       expect(second.headers.get('idempotency-replayed')).toBeNull();
       expect(second.body.key).not.toBe(first.body.key);
-      const kept = await app.database.query('SELECT 1 FROM idempotency_keys WHERE key = $1', ['again']);
+      const kept = await app.database.query('SELECT 1 FROM idempotency_keys');
       expect(kept).toEqual([]);
     });
 
@@ -221,14 +221,18 @@ describe('service accounts and their keys', () => {
       expect(await codeOf(key)).toBe('invalid_api_key');
     });
 
-    it.each(['2001-01-01T00:00:00Z', 'tomorrow', 5, '2099-13-01T00:00:00Z', '2099-01-01'])(
-      'cannot expire at %j',
-      async (expiresAt) => {
-        const { body } = await make();
-        const path = `${ACCOUNTS}/${body.service_account_id}/keys`;
-        expect((await admin.post(path, { name: 'k', expires_at: expiresAt })).status).toBe(400);
-      },
-    );
+    it.each([
+      '2001-01-01T00:00:00Z',
+      'tomorrow',
+      5,
+      '2099-13-01T00:00:00Z',
+      '2099-02-30T00:00:00Z',
+      '2099-01-01',
+    ])('cannot expire at %j', async (expiresAt) => {
+      const { body } = await make();
+      const path = `${ACCOUNTS}/${body.service_account_id}/keys`;
+      expect((await admin.post(path, { name: 'k', expires_at: expiresAt })).status).toBe(400);
+    });
 
     it('stop working when their service account is suspended, and for good when it is archived', async () => {
       const { body } = await make();

@@ -113,6 +113,29 @@ describe('workspaces', () => {
     }
   });
 
+  it('take no changes to what they hold once archived, but it is still read', async () => {
+    const { workspace_id } = await make();
+    const inside = admin.in(workspace_id);
+    const dataset = await inside.post<{ dataset_id: string }>('/eval/v1/datasets', {
+      workspace_id,
+      name: 'kept',
+    });
+    const path = `/eval/v1/datasets/${dataset.body.dataset_id}`;
+    await admin.post(`${WORKSPACES}/${workspace_id}/archive`);
+    expect((await inside.get(path)).status).toBe(200);
+    expect((await inside.get('/eval/v1/datasets')).body).toMatchObject({ page: { total: 1 } });
+    for (const answer of [
+      await inside.post('/eval/v1/datasets', { workspace_id, name: 'late' }),
+      await inside.patch(path, { name: 'late' }),
+      await inside.post(`${path}/archive`),
+      await inside.post(`${path}/records`, { workspace_id, input: 1 }),
+      await inside.post('/telemetry/v1/traces', { resourceSpans: [] }),
+    ]) {
+      expect(answer.body).toMatchObject({ status: 409, code: 'conflict' });
+    }
+    expect((await inside.get<{ name: string }>(path)).body.name).toBe('kept');
+  });
+
   it('are changed under the condition that nobody was faster', async () => {
     const { workspace_id } = await make();
     const path = `${WORKSPACES}/${workspace_id}`;

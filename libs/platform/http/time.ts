@@ -2,15 +2,19 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator } from 'class-validator';
 
 /** RFC 3339, section 5.6, `date-time`. */
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ]\d{2}:\d{2}:(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** The time that an RFC 3339 text names; null for a text that names none, such as the 30th of February. */
+/**
+ * The time that an RFC 3339 text names; null for a text that names none, such as the 30th of February. A leap second is
+ * the first of the next minute.
+ */
 export function parseTime(text: string): Date | null {
   const match = DATE_TIME.exec(text);
   if (!match) return null;
-  const [, year, month, day] = match.map(Number);
+  const [, year, month, day, second] = match.map(Number);
   const lastDay = new Date(Date.UTC(2000 + (year! % 400), month!, 0)).getUTCDate();
-  const time = new Date(text.replace(' ', 'T').toUpperCase());
+  const [leap, known] = second === 60 ? [1000, text.replace(/:60/, ':59')] : [0, text];
+  const time = new Date(Date.parse(known.replace(' ', 'T').toUpperCase()) + leap);
   return day! > lastDay || Number.isNaN(time.getTime()) ? null : time;
 }
 
