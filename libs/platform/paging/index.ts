@@ -6,6 +6,7 @@ export {
   NamedListQueryDto,
   OFFSET_MAX,
   type Page,
+  PAGE_BYTES,
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
   PageMetaDto,

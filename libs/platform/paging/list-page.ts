@@ -1,7 +1,7 @@
 import type { SqlExecutor, Where } from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
-import { type ListQueryDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
+import { type ListQueryDto, PAGE_BYTES, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
 import { BY_CREATION, type SortKey } from './sorts';
 
 export interface ListSpec<Row = never> {
@@ -18,6 +18,11 @@ export interface ListSpec<Row = never> {
   defaultSort?: string;
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
+  /**
+   * The column, or expression, that says how many bytes a row makes, where rows may be large: a page ends early, with
+   * a cursor, when it has `PAGE_BYTES` of them. Absent: rows are small.
+   */
+  bytes?: string;
   /** Counts the rows where that is known without `from` and `where`, or they cannot tell. Null: over TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
@@ -32,7 +37,12 @@ export interface RowPage<Row> {
   page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
 }
 
-type Keyed<Row> = Row & { page_key: string | null; page_id: string };
+type Keyed<Row> = Row & {
+  page_key: string | null;
+  page_id: string;
+  /** False for the last row of the list; only where rows have `bytes`, because a page may end before its limit. */
+  page_goes_on?: boolean;
+};
 
 /**
  * Reads one page of a list by keyset: the rows after the cursor's, in the order asked for, and the total.
@@ -61,16 +71,12 @@ export async function listPage<Row>(
   const read = spec.keep ? readKept<Row> : readRows<Row>;
   const rows = limit === 0 ? Promise.resolve([]) : read(on, spec, where, order);
   const [total, found] = await Promise.all([count, rows]);
-  const more = found.length > limit;
-  const last = more ? found[limit - 1] : undefined;
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const more = found.length > limit || last?.page_goes_on === true;
   return {
-    rows: more ? found.slice(0, limit) : found,
-    page: {
-      limit,
-      offset,
-      total,
-      next_cursor: last ? cursorAfter(last, order) : null,
-    },
+    rows: items,
+    page: { limit, offset, total, next_cursor: last && more ? cursorAfter(last, order) : null },
   };
 }
 
@@ -116,21 +122,36 @@ async function readRows<Row>(
   filter: Where,
   order: PageOrder,
 ): Promise<Keyed<Row>[]> {
-  const { key, descending } = order;
+  const { key } = order;
   const where = filter.copy();
   if (order.cursor !== undefined) addKeyset(where, spec.id, order, order.cursor);
-  const direction = descending ? 'DESC' : 'ASC';
-  const by = key.type ? `${key.expression} ${direction}, ${spec.id} ${direction}` : `${spec.id} ${direction}`;
-  const keyColumn = key.type ? KEYS[key.type].written(key.expression) : 'NULL';
+  const direction = order.descending ? 'DESC' : 'ASC';
+  const orderBy = (...columns: string[]) =>
+    `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`;
+  const cursorKey = key.type ? KEYS[key.type].written(key.expression) : 'NULL';
+  const columns = [spec.columns, `${cursorKey} AS page_key`, `${spec.id} AS page_id`];
+  if (spec.bytes !== undefined) columns.push(`${spec.bytes} AS page_bytes`);
+  if (spec.bytes !== undefined && key.type) columns.push(`${key.expression} AS page_sort`);
   const limit = where.parameter(order.limit + 1);
   const skip =
     order.cursor === undefined && order.offset > 0 ? ` OFFSET ${where.parameter(order.offset)}` : '';
-  return on.query<Keyed<Row>>(
-    `SELECT ${spec.columns}, ${keyColumn} AS page_key, ${spec.id} AS page_id FROM ${spec.from}
-      WHERE ${where.toString()} ORDER BY ${by} LIMIT ${limit}${skip}`,
-    where.values,
-  );
+  const rows = `SELECT ${columns.join(', ')} FROM ${spec.from} WHERE ${where.toString()}
+    ${key.type ? orderBy(key.expression, spec.id) : orderBy(spec.id)} LIMIT ${limit}${skip}`;
+  const sort = key.type ? orderBy('page_sort', 'page_id') : orderBy('page_id');
+  const statement = spec.bytes === undefined ? rows : withinBytes(rows, sort);
+  return on.query<Keyed<Row>>(statement, where.values);
 }
+
+/**
+ * Of the rows of a page, those that begin within its bytes, the first one always. Large values lie apart from their
+ * rows and are not touched for rows that are left out.
+ */
+const withinBytes = (rows: string, sort: string): string =>
+  `SELECT * FROM (
+    SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
+      lead(true, 1, false) OVER page AS page_goes_on
+    FROM (${rows}) found WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
+  ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
 
 function addKeyset(where: Where, id: string, { sort, key, descending }: PageOrder, cursor: string): void {
   const position = decodeCursor(cursor);

@@ -8,6 +8,8 @@ import { BY_CHANGE, BY_NAME } from './sorts';
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;
 export const OFFSET_MAX = 2 ** 31 - 1;
+/** A page of large items ends when it has this many bytes of them. */
+export const PAGE_BYTES = 16 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 
@@ -38,7 +40,10 @@ export const SortedBy =
 
 /** Query parameters that every list takes. */
 export class ListQueryDto {
-  /** Items on a page; 0 gives none, and the total. */
+  /**
+   * Items on a page; 0 gives none, and the total. A page of large items, of more than 16 MiB together, may have fewer:
+   * `next_cursor` goes on after them.
+   */
   @ApiProperty({
     required: false,
     type: 'integer',

@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { bytesColumn } from '../bytes';
 
 /** Experiments and their results. */
 export class EvaluationExperiments1795132800400 implements MigrationInterface {
@@ -31,6 +32,7 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         snapshot_records json,
         tags text[] NOT NULL DEFAULT '{}',
         metadata json NOT NULL DEFAULT '{}',
+        ${bytesColumn('description', 'config', 'context_manifest', 'metrics', 'error', 'summary', 'metadata')},
         finalized_at timestamptz,
         generation integer NOT NULL DEFAULT 1,
         created_at timestamptz NOT NULL DEFAULT now(),
@@ -79,6 +81,7 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         duration_ms double precision,
         trial_group text COLLATE "C",
         trial_index integer,
+        ${bytesColumn('input', 'expected', 'metadata', 'output', 'error', 'scores', 'score_details')},
         created_at timestamptz NOT NULL,
         updated_at timestamptz NOT NULL,
         created_by text NOT NULL,

@@ -20,7 +20,15 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     return listPage<DatasetEntity>(
       this.database,
-      { columns: '*', from: 'datasets', where, id: 'dataset_id', sorts: BY_NAME, archivedAt: 'archived_at' },
+      {
+        columns: '*',
+        from: 'datasets',
+        where,
+        id: 'dataset_id',
+        sorts: BY_NAME,
+        archivedAt: 'archived_at',
+        bytes: 'bytes',
+      },
       query,
     );
   }

@@ -86,6 +86,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
         id: 'experiment_id',
         sorts: BY_NAME,
         archivedAt: 'archived_at',
+        bytes: 'bytes',
       },
       query,
     );

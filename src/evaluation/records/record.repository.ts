@@ -57,6 +57,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
         id: 'dataset_record_id',
         sorts: BY_CHANGE,
         archivedAt: 'archived_at',
+        bytes: 'bytes',
       },
       query,
     );
@@ -66,7 +67,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     const where = new Where(scope.key).add('dataset_record_id = ?', recordId);
     return listPage<RecordVersionRow>(
       this.database,
-      { columns: VERSION, from: 'record_versions', where, id: 'version_id' },
+      { columns: VERSION, from: 'record_versions', where, id: 'version_id', bytes: 'bytes' },
       query,
     );
   }

@@ -75,7 +75,7 @@ export class ResultRepository {
       .addIf(query.session_id, 'session_id = ?');
     return listPage<ResultEntity>(
       this.database,
-      { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CHANGE },
+      { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CHANGE, bytes: 'bytes' },
       query,
     );
   }

@@ -46,6 +46,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
         id: 'scorer_id',
         sorts: BY_NAME,
         archivedAt: 'archived_at',
+        bytes: 'bytes',
       },
       query,
     );
@@ -60,7 +61,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
     const where = new Where(scope.key).add('scorer_id = ?', id);
     return listPage<ScorerVersionRow>(
       this.database,
-      { columns: VERSION, from: 'scorer_versions', where, id: 'version_id' },
+      { columns: VERSION, from: 'scorer_versions', where, id: 'version_id', bytes: 'bytes' },
       query,
     );
   }
