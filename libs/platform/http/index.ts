@@ -8,7 +8,7 @@ export { HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
 export { mediaTypeOf } from './media-type';
-export { METADATA_MAX_BYTES, patchMetadata } from './metadata';
+export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';

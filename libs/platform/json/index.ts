@@ -6,3 +6,4 @@ export { toJsonText } from './json.writer';
 export { memberNames } from './member-order';
 export { mergePatch } from './merge-patch';
 export { RawJson } from './raw-json';
+export { toRawJson, toRawJsonOrNull } from './to-raw-json';

@@ -80,8 +80,9 @@ export async function listPage<Row>(
   };
 }
 
-/** The least number of rows that are read to find those that belong to a list. */
-const KEPT_AT_ONCE = 100;
+/** How many rows are read at once to find those that belong to a list: twice as many each time, between these. */
+const KEPT_AT_FIRST = 100;
+const KEPT_AT_ONCE = 3_200;
 
 interface PageOrder {
   sort: string;
@@ -104,8 +105,7 @@ async function readKept<Row>(
 ): Promise<Keyed<Row>[]> {
   const found: Keyed<Row>[] = [];
   let { offset, cursor } = order;
-  const limit = Math.max(order.limit, KEPT_AT_ONCE);
-  for (;;) {
+  for (let limit = Math.max(order.limit, KEPT_AT_FIRST); ; limit = Math.min(limit * 2, KEPT_AT_ONCE)) {
     const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
     const kept = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
     found.push(...kept.slice(offset));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RawJson, toJsonText } from '#platform/json';
+import { RawJson, toRawJson } from '#platform/json';
 import { JsonSchemaCache, SchemaRefused } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
@@ -18,7 +18,7 @@ export class DatasetSchemas {
       if (!(error instanceof SchemaRefused)) throw error;
       throw problem.invalidFields([{ pointer: `${pointer}${error.pointer}`, detail: error.message }]);
     }
-    return new RawJson(toJsonText(schema));
+    return toRawJson(schema);
   }
 
   /** 400 with what of a record contradicts its dataset's schemas, each fault with its pointer into the record. */

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
-import { RawJson, toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
@@ -30,7 +30,7 @@ export class DatasetService {
       workspace_id: scope.workspaceId,
       name: dto.name,
       description: dto.description ?? null,
-      metadata: json(dto.metadata ?? {}),
+      metadata: toRawJson(dto.metadata ?? {}),
       tags: dto.tags ?? [],
       input_schema: this.schemas.check(dto.input_schema ?? null, '/input_schema'),
       expected_schema: this.schemas.check(dto.expected_schema ?? null, '/expected_schema'),
@@ -74,6 +74,7 @@ export class DatasetService {
     };
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
+      const metadata = dto.metadata === undefined ? row.metadata : patchMetadata(row.metadata, dto.metadata);
       checkIfMatch(ifMatch, row.revision);
       checkLive(row);
       checkWorkspaceOfPatch(scope, dto.workspace_id);
@@ -83,7 +84,7 @@ export class DatasetService {
         ...(dto.name !== undefined && { name: dto.name }),
         ...(dto.description !== undefined && { description: dto.description }),
         ...(dto.tags !== undefined && { tags: dto.tags ?? [] }),
-        ...(dto.metadata !== undefined && { metadata: patchMetadata(row.metadata, dto.metadata) }),
+        metadata,
         ...schemas,
       };
       await this.datasets.update(tx, scope, id, changes);
@@ -127,8 +128,6 @@ export class DatasetService {
 export function checkLive({ archived_at }: Pick<DatasetEntity, 'archived_at'>): void {
   if (archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
 }
-
-const json = (value: unknown): RawJson => new RawJson(toJsonText(value));
 
 const versionedView = (row: DatasetEntity): Versioned<DatasetDto> => ({
   view: toDatasetDto(row),

@@ -59,8 +59,17 @@ export class ExperimentRules {
   }
 
   /** 404 unless the baseline is an experiment of the workspace. */
-  async checkBaseline(tx: Tx, scope: Scope, baselineId: string | null): Promise<void> {
+  async checkBaseline(
+    tx: Tx,
+    scope: Scope,
+    baselineId: string | null,
+    ofExperimentId?: string,
+  ): Promise<void> {
     if (baselineId === null) return;
+    if (baselineId === ofExperimentId) {
+      const detail = 'must be another experiment than this one';
+      throw problem.invalidFields([{ pointer: '/baseline_experiment_id', detail }]);
+    }
     if (!(await this.experiments.exists(scope, baselineId, tx))) {
       throw problem.unknownReference('/baseline_experiment_id', 'experiment', baselineId);
     }

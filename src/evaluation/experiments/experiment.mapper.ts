@@ -1,4 +1,4 @@
-import { RawJson, toJsonText } from '#platform/json';
+import {} from '#platform/json';
 import type { ExperimentDto } from './experiment.dto';
 import type { ExperimentEntity } from './experiment.entity';
 
@@ -42,5 +42,3 @@ function snapshotOf({
   const snapshot = dataset_snapshot.parse() as NonNullable<ExperimentDto['dataset_snapshot']>;
   return snapshot_records ? { ...snapshot, records: snapshot_records } : snapshot;
 }
-
-export const json = (value: unknown): RawJson => new RawJson(toJsonText(value));

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { checkIfMatch, checkValues, mergeWithin, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
-import { mergePatch, type RawJson } from '#platform/json';
+import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Versioned } from '../shared/versioned';
@@ -18,7 +18,7 @@ import type {
   PatchExperimentDto,
 } from './experiment.dto';
 import type { ExperimentEntity } from './experiment.entity';
-import { json, toExperimentDto } from './experiment.mapper';
+import { toExperimentDto } from './experiment.mapper';
 import { ExperimentRepository } from './experiment.repository';
 
 @Injectable()
@@ -84,7 +84,7 @@ export class ExperimentService {
       if (!row) throw problem.notFound('experiment', id);
       const changes = changesOf(row, dto);
       if (dto.baseline_experiment_id !== undefined) {
-        await this.rules.checkBaseline(tx, scope, dto.baseline_experiment_id);
+        await this.rules.checkBaseline(tx, scope, dto.baseline_experiment_id, id);
       }
       checkIfMatch(ifMatch, row.generation);
       checkWritable(row);
@@ -141,7 +141,7 @@ function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number 
     name: dto.name,
     experiment_name: dto.experiment_name ?? dto.name,
     description: dto.description ?? null,
-    config: json(config),
+    config: toRawJson(config),
     config_pairs: configPairs(config),
     dataset_id: dto.dataset_id ?? null,
     dataset_version: dto.dataset_version ?? null,
@@ -149,7 +149,7 @@ function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number 
     baseline_experiment_id: dto.baseline_experiment_id ?? null,
     subject_kind: dto.subject_kind ?? null,
     subject_id: dto.subject_id ?? null,
-    context_manifest: jsonOrNull(dto.context_manifest),
+    context_manifest: toRawJsonOrNull(dto.context_manifest),
     experiment_status: 'running',
     metrics: null,
     error: null,
@@ -157,7 +157,7 @@ function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number 
     dataset_snapshot: null,
     snapshot_records: null,
     tags: dto.tags ?? [],
-    metadata: json(dto.metadata ?? {}),
+    metadata: toRawJson(dto.metadata ?? {}),
     finalized_at: null,
     generation: 1,
     created_at: now,
@@ -181,23 +181,17 @@ function changesOf(row: ExperimentEntity, dto: PatchExperimentDto): Partial<Expe
     ...(dto.experiment_name !== undefined && { experiment_name: dto.experiment_name }),
     ...(dto.description !== undefined && { description: dto.description }),
     ...(dto.config !== undefined && {
-      config: json(dto.config ?? {}),
+      config: toRawJson(dto.config ?? {}),
       config_pairs: configPairs(dto.config),
     }),
     ...(dto.baseline_experiment_id !== undefined && { baseline_experiment_id: dto.baseline_experiment_id }),
-    ...(dto.context_manifest !== undefined && { context_manifest: jsonOrNull(dto.context_manifest) }),
+    ...(dto.context_manifest !== undefined && { context_manifest: toRawJsonOrNull(dto.context_manifest) }),
     ...(dto.tags !== undefined && { tags: dto.tags ?? [] }),
     ...(dto.metadata !== undefined && { metadata: patchMetadata(row.metadata, dto.metadata) }),
-    ...(metrics !== undefined && { metrics: patchedMetrics(row.metrics, metrics) }),
-    ...(dto.error !== undefined && { error: jsonOrNull(dto.error) }),
+    ...(metrics !== undefined && { metrics: metrics && mergeWithin('/metrics', row.metrics, metrics) }),
+    ...(dto.error !== undefined && { error: toRawJsonOrNull(dto.error) }),
   };
 }
-
-const patchedMetrics = (stored: RawJson | null, patch: object | null): RawJson | null =>
-  patch === null ? null : json(mergePatch(stored?.parse() ?? {}, patch));
-
-const jsonOrNull = (value: unknown): RawJson | null =>
-  value === undefined || value === null ? null : json(value);
 
 const versionedView = (row: ExperimentEntity): Versioned<ExperimentDto> => ({
   view: toExperimentDto(row),

@@ -150,7 +150,10 @@ export class BulkRecordsDto {
 }
 
 export class RecordListQueryDto extends ChangingListQueryDto {
-  /** Words in input, expected or metadata; the last letters of each may be missing. */
+  /**
+   * Words in input, expected or metadata; the last letters of each may be missing. Of input and expected, what is
+   * searched is the first 40,000 characters of JSON.
+   */
   @IsOptional()
   @IsString()
   @MaxLength(1000)

@@ -109,12 +109,12 @@ export class RecordService {
       const dataset = await this.datasets.lock(tx, scope, datasetId, 'update');
       const row = await this.records.lock(tx, scope, recordId, 'update');
       if (!row || row.dataset_id !== datasetId) throw problem.notFound('record', recordId);
+      const content = patchedContent(row, dto);
       checkIfMatch(ifMatch, row.version);
       checkLive(dataset);
       if (row.archived_at) throw problem.conflict('The record is archived and takes no changes.');
       checkWorkspaceOfPatch(scope, dto.workspace_id);
       checkValues(dto);
-      const content = patchedContent(row, dto);
       if (sameContent(row, content)) return versionedView(row);
       this.schemas.checkRecord(dataset, content);
       const at = new Date();

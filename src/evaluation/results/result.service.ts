@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { RawJson, toJsonText } from '#platform/json';
+import { RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { checkWritable } from '../experiments/experiment-rules';
@@ -133,18 +133,18 @@ function newRow(
     experiment_id: experimentId,
     workspace_id: scope.workspaceId,
     case_id: dto.case_id,
-    input: json(dto.input),
-    expected: json(dto.expected),
-    metadata: json(dto.metadata) ?? EMPTY_OBJECT,
+    input: toRawJsonOrNull(dto.input),
+    expected: toRawJsonOrNull(dto.expected),
+    metadata: toRawJsonOrNull(dto.metadata) ?? EMPTY_OBJECT,
     tags: dto.tags ?? [],
     dataset_record_id: dto.dataset_record_id ?? null,
     dataset_record_version: dto.dataset_record_id
       ? (references.recordVersions.get(dto.dataset_record_id) ?? null)
       : null,
-    output: json(dto.output),
-    error: json(dto.error),
+    output: toRawJsonOrNull(dto.output),
+    error: toRawJsonOrNull(dto.error),
     scores,
-    score_details: Object.keys(details).length > 0 ? new RawJson(toJsonText(details)) : EMPTY_OBJECT,
+    score_details: Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT,
     trace_id: dto.trace_id ?? null,
     session_id: dto.session_id ?? null,
     duration_ms: dto.duration_ms ?? null,
@@ -157,7 +157,3 @@ function newRow(
 }
 
 const EMPTY_OBJECT = new RawJson('{}');
-
-/** Serialised once, for the statement and for the answer. */
-const json = (value: unknown): RawJson | null =>
-  value === undefined || value === null ? null : new RawJson(toJsonText(value));

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
-import { canonicalJson, RawJson, toJsonText } from '#platform/json';
+import { toJsonText, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Versioned } from '../shared/versioned';
@@ -31,7 +31,7 @@ export class ScorerService {
   /** Errors: 400 for a definition that its kind does not have, 409 when the name is taken. */
   async create(scope: Scope, dto: CreateScorerDto): Promise<Versioned<ScorerDto>> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    await this.definitions.check(dto.scorer_kind, dto.definition);
+    await this.definitions.check(scope, dto.scorer_kind, dto.definition);
     const now = new Date();
     const row: ScorerEntity = {
       scorer_id: newId('scr'),
@@ -42,9 +42,9 @@ export class ScorerService {
       description: dto.description ?? null,
       scorer_kind: dto.scorer_kind,
       grain: dto.grain ?? 'trace',
-      definition: json(dto.definition),
+      definition: toRawJson(dto.definition),
       tags: dto.tags ?? [],
-      metadata: json(dto.metadata ?? {}),
+      metadata: toRawJson(dto.metadata ?? {}),
       created_at: now,
       updated_at: now,
       created_by: scope.principalId,
@@ -78,7 +78,7 @@ export class ScorerService {
   ): Promise<Versioned<ScorerDto>> {
     // a kind never changes, so the definition can be checked, which takes its time, before anything is locked
     const { scorer_kind } = await this.find(scope, id);
-    if (dto.definition !== undefined) await this.definitions.check(scorer_kind, dto.definition);
+    if (dto.definition !== undefined) await this.definitions.check(scope, scorer_kind, dto.definition);
     return this.database.transaction(async (tx) => {
       const row = await this.scorers.lock(tx, scope, id, 'update');
       if (!row) throw problem.notFound('scorer', id);
@@ -144,17 +144,16 @@ const patchedContent = (row: ScorerEntity, dto: PatchScorerDto): ScorerContent =
   name: dto.name ?? row.name,
   description: dto.description === undefined ? row.description : dto.description,
   grain: dto.grain ?? row.grain,
-  definition: dto.definition === undefined ? row.definition : json(dto.definition),
+  definition: dto.definition === undefined ? row.definition : toRawJson(dto.definition),
   tags: dto.tags === undefined ? row.tags : (dto.tags ?? []),
   metadata: dto.metadata === undefined ? row.metadata : patchMetadata(row.metadata, dto.metadata),
 });
 
 const sameContent = (row: ScorerContent, patched: ScorerContent): boolean =>
-  CONTENT_MEMBERS.every((member) => canonicalJson(row[member]) === canonicalJson(patched[member]));
+  CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(patched[member]));
 
-const json = (value: unknown): RawJson => new RawJson(toJsonText(value));
-
+/** An archived scorer gets no further version, so the number after its last one names this state of it. */
 const versionedView = (row: ScorerEntity): Versioned<ScorerDto> => ({
   view: toScorerDto(row),
-  version: row.scorer_version,
+  version: row.archived_at ? row.scorer_version + 1 : row.scorer_version,
 });

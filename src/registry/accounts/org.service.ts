@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, json, type Versioned } from '../shared/change';
+import { changesOf, type Versioned } from '../shared/change';
 import {
   type CreateOrgDto,
   type OrgDto,
@@ -60,7 +61,7 @@ export class OrgService {
       org_id: orgId,
       name,
       status: 'active',
-      metadata: json(metadata ?? {}),
+      metadata: toRawJson(metadata ?? {}),
       generation: 1,
       created_at: now,
       updated_at: now,

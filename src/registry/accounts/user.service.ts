@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, expandRoles, type OrgScope, orgScope, reduceRoles } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { checkRoles } from './grants';
 import {
   type CreateUserDto,
@@ -82,7 +83,7 @@ export class UserService {
       email: dto.email ?? null,
       status: dto.status ?? 'active',
       roles: reduceRoles(dto.roles ?? []),
-      metadata: json(dto.metadata ?? {}),
+      metadata: toRawJson(dto.metadata ?? {}),
       generation: 1,
       created_at: now,
       updated_at: now,

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, EVERY_WORKSPACE, type OrgScope, reduceRoles } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkGrant, checkManages, type Holding, NOTHING } from '../accounts/grants';
-import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
 import { WorkspacesRepository } from '../workspaces/workspace.repository';
 import {
@@ -55,7 +56,7 @@ export class ServiceAccountService {
       status: dto.status ?? 'active',
       roles: reduceRoles(dto.roles ?? []),
       workspace_ids: dto.workspace_ids ?? [],
-      metadata: json(dto.metadata ?? {}),
+      metadata: toRawJson(dto.metadata ?? {}),
       generation: 1,
       created_at: now,
       updated_at: now,

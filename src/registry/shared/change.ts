@@ -1,4 +1,4 @@
-import { RawJson, toJsonText } from '#platform/json';
+import { toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 
 /** A resource as it is answered, with the number its ETag is made of. */
@@ -12,9 +12,6 @@ interface ChangingRow {
   generation: number;
   updated_at: Date;
 }
-
-/** The stored form of a free-form value. */
-export const json = (value: unknown): RawJson => new RawJson(toJsonText(value));
 
 /**
  * What an UPDATE has to write: the columns of a patch whose values differ from the row's, and the next generation.

@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, patchMetadata } from '#platform/http';
+import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, checkLive, json, type Versioned } from '../shared/change';
+import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
 import { WorkspaceAccess } from './workspace-access.service';
 import {
@@ -48,7 +49,7 @@ export class WorkspaceService {
       org_id: scope.orgId,
       name: dto.name,
       description: dto.description ?? null,
-      metadata: json(dto.metadata ?? {}),
+      metadata: toRawJson(dto.metadata ?? {}),
       generation: 1,
       created_at: now,
       updated_at: now,

@@ -135,6 +135,15 @@ describe('finalizing an experiment', () => {
       expect(summary!.metrics).toEqual({ cases: 2, failed_cases: 1 });
     });
 
+    it('with metrics that never grow beyond 16 KiB, however many patches they come in', async () => {
+      const { experiment_id: id } = await space.experiment();
+      expect((await patch(id, { metrics: { a: 'x'.repeat(9_000) } })).status).toBe(200);
+      const grown = await patch(id, { metrics: { b: 'x'.repeat(9_000) } });
+      expect(outcome(grown)).toEqual([400, 'invalid_request']);
+      const { summary } = await space.finalize(id, { metrics: { a: null, b: 1 } });
+      expect(summary!.metrics).toEqual({ b: 1 });
+    });
+
     it('also when it failed, with the reason as it was given', async () => {
       const { experiment_id: id } = await space.experiment();
       await space.result(id, { scores: { s: 0.5 } });

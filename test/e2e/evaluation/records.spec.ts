@@ -157,6 +157,14 @@ describe('records', () => {
       }
     });
 
+    it('are found by expected and metadata also where the input is long', async () => {
+      const input = 'haystack '.repeat(20_000);
+      await record({ input, expected: 'needleexpected', metadata: { topic: 'needlemeta' } });
+      for (const q of ['needleexpected', 'needlemeta', 'haystack']) {
+        expect([q, (await inputs(`q=${q}`)).length]).toEqual([q, 1]);
+      }
+    });
+
     it('are found also where a long text is all hyphenated words', async () => {
       const letter = (n: number) => String.fromCodePoint(0x4e00 + (n % 20_000));
       const halves = Array.from({ length: 40_000 }, (_, i) => [letter(i) + letter(i * 7), letter(i * 7 + 1)]);

@@ -108,13 +108,21 @@ describe('scorers', () => {
     const scorer = await newScorer({ tags: ['a'], metadata: { a: 1 } });
     const same = await editor.patch(pathOf(scorer), {
       name: scorer.name,
-      definition: { source: SCRIPT.source, language: SCRIPT.language },
+      definition: SCRIPT,
       metadata: { a: 1 },
       tags: ['a'],
       scorer_kind: 'code',
     });
     expect(same.status).toBe(200);
     expect(same.body).toMatchObject({ scorer_version: 1, version_id: scorer.version_id });
+  });
+
+  it('keep the order of members that was sent last', async () => {
+    const scorer = await newScorer();
+    const definition = { source: SCRIPT.source, language: SCRIPT.language };
+    const turned = await editor.patch(pathOf(scorer), { definition });
+    expect(turned.body.scorer_version).toBe(2);
+    expect(JSON.stringify(turned.body.definition)).toBe(JSON.stringify(definition));
   });
 
   it('refuse an edit that is based on an older version', async () => {
@@ -256,7 +264,9 @@ describe('scorers', () => {
     expect(archived.status).toBe(200);
     expect(archived.body.archived_at).not.toBeNull();
     expect((await evaluator.post(`${pathOf(scorer)}/archive`)).body).toEqual(archived.body);
-    expect((await editor.get(pathOf(scorer))).status).toBe(200);
+    // what was read before it was archived is not taken for how it is now
+    const read = await editor.get(pathOf(scorer), { 'if-none-match': '"1"' });
+    expect([read.status, read.body?.archived_at]).toEqual([200, archived.body.archived_at]);
     expect((await editor.get('/eval/v1/scorers')).body.items).toEqual([]);
     expect((await editor.get('/eval/v1/scorers?include_archived=true')).body.items).toHaveLength(1);
     expect((await editor.patch(pathOf(scorer), { name: 'x' })).status).toBe(409);

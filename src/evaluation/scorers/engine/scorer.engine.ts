@@ -51,15 +51,11 @@ export class ScorerEngine {
    *
    * @throws as {@link run}
    */
-  async validate(
-    definition: unknown,
-    signal?: AbortSignal,
-    owner = 'validate',
-  ): Promise<DefinitionProblem[]> {
+  async validate(definition: unknown, signal?: AbortSignal, owner?: string): Promise<DefinitionProblem[]> {
     const text = encodeDefinition(definition);
     if (text === undefined) return [TOO_LARGE];
     const task = { kind: 'validate' as const, definition: text };
-    const end = await this.pool.run(task, { timeoutMs: CHECKS_TIMEOUT_MS, owner, signal });
+    const end = await this.pool.run(task, { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? text, signal });
     if ('ended' in end) return [{ pointer: '', detail: 'its patterns or schemas take too long to be read' }];
     if (end.answer.length > 0 || !isObject(definition) || typeof definition.source !== 'string')
       return end.answer;
