@@ -1,3 +1,4 @@
+import './starting';
 import 'reflect-metadata';
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -29,7 +30,9 @@ start(async () => {
     : await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres'), log: say });
   environment.DATABASE_URL ??= postgres!.url;
   let app: NestExpressApplication | null = null;
+  let stopping = false;
   stopOnSignal(async () => {
+    stopping = true;
     await app?.close();
     await postgres?.stop();
   }, environment.SHUTDOWN_SECONDS);
@@ -44,6 +47,7 @@ start(async () => {
     say('Try it:');
     say(`  ${curlLine(baseUrl, file)}`);
   } catch (error) {
+    if (stopping) return; // it failed because it was told to stop
     await app?.close();
     await postgres?.stop();
     throw error;

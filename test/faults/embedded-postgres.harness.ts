@@ -36,7 +36,7 @@ export async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 /** As a container that mounts the directory: processes and shared memory of its own, killed as a whole. */
-const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
+export const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
 
 /** Runs a suite that needs containers; where this user can make none, says loudly that it was not run. */
 export function describeWithContainers(name: string, suite: () => void): void {
@@ -124,7 +124,7 @@ export function lives(pid: number): boolean {
 }
 
 /** The processes that a process has started. */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   const { stdout } = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
   return stdout.split('\n').filter(Boolean).map(Number);
 }
