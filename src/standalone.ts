@@ -23,7 +23,6 @@ start(async () => {
   setLogLevel(environment.LOG_LEVEL);
   const directory = path.resolve(environment.DATA_DIR);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  environment.SECRETS_KEY ??= await keepSecretsKey(directory);
 
   const postgres = environment.DATABASE_URL
     ? null
@@ -38,6 +37,8 @@ start(async () => {
   }, environment.SHUTDOWN_SECONDS);
 
   try {
+    // not before the directory is known to be this process's own
+    environment.SECRETS_KEY ??= await keepSecretsKey(directory);
     await migrate(environment.DATABASE_URL);
     app = await createApi(environment, { withWorker: true });
     await app.listen(environment.PORT, environment.HOST);
