@@ -7,7 +7,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
-import { start, stopOnSignal } from '#platform/process';
+import { endWith, start, stopOnSignal } from '#platform/process';
 import { createApi } from './create-api';
 import { migrate } from './database/migrate';
 import { keepBootstrap, keepSecretsKey } from './standalone-files';
@@ -24,12 +24,19 @@ start(async () => {
   const directory = path.resolve(environment.DATA_DIR);
   await mkdir(directory, { recursive: true, mode: 0o700 });
 
+  let stopping = false;
   const postgres = environment.DATABASE_URL
     ? null
-    : await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres'), log: say });
+    : await startEmbeddedPostgres({
+        dataDir: path.join(directory, 'postgres'),
+        log: say,
+        // whoever restarts the process restarts both; without a database it would never be ready again
+        onLost: (error) => {
+          if (!stopping) endWith(error);
+        },
+      });
   environment.DATABASE_URL ??= postgres!.url;
   let app: NestExpressApplication | null = null;
-  let stopping = false;
   stopOnSignal(async () => {
     stopping = true;
     await app?.close();

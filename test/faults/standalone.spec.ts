@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { closedDirectory, endNodes, NodeWithServer } from './embedded-postgres.harness';
+import { closedDirectory, endNodes, NodeWithServer, serverPid, until } from './embedded-postgres.harness';
+
+const apiKeyOf = (bootstrap: string): unknown => (JSON.parse(bootstrap) as { api_key: unknown }).api_key;
 
 describe('the standalone process', () => {
   let directory: string;
@@ -39,5 +41,20 @@ describe('the standalone process', () => {
     expect(said()).toContain(`is in use by process ${other.pid}`);
     expect(readdirSync(directory)).toEqual(['postgres']);
     await other.stop();
+  });
+
+  it('ends with code 1 when its database ends by itself, and the next start has the data', async () => {
+    const first = startStandalone();
+    await until(() => first.said().includes('Try it:'));
+    const key = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');
+    process.kill(serverPid(path.join(directory, 'postgres')), 'SIGINT');
+    expect(await first.exited).toEqual([1, null]);
+    expect(first.said()).toContain('PostgreSQL has ended by itself');
+
+    const second = startStandalone();
+    await until(() => second.said().includes('Try it:'));
+    expect(apiKeyOf(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8'))).toBe(apiKeyOf(key));
+    second.child.kill('SIGTERM');
+    expect(await second.exited).toEqual([0, null]);
   });
 });

@@ -42,6 +42,11 @@ export interface EmbeddedPostgresOptions {
   readonly ephemeral?: boolean;
   /** Gets short lines about what takes time or is out of the ordinary. */
   readonly log?: (line: string) => void;
+  /**
+   * Called when the server has ended though nobody stopped it: somebody ended it, or its directory was removed. It is
+   * not started again, so the process has no database any more.
+   */
+  readonly onLost?: (error: Error) => void;
 }
 
 /** A running server. */
@@ -73,7 +78,7 @@ export interface EmbeddedPostgres {
  *   `dataDir`, when that holds data of another major version, or when the server does not come up.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { ephemeral = false, log = () => undefined } = options;
+  const { ephemeral = false, log = () => undefined, onLost } = options;
   const dataDir = path.resolve(options.dataDir);
   const cluster = clusterDirectory(dataDir);
   const installed = installedBinaries();
@@ -99,7 +104,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const running = await run(dataDir, binaries, user, { ephemeral, log, lock: claim.lock });
     server = running.server;
     void server.ended.then(() => {
-      if (!ending) log(`PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`);
+      if (ending) return;
+      const said = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
+      if (onLost) onLost(new Error(said));
+      else log(said);
     });
     const password = readPassword(cluster);
     const url = (role: string, database: string) =>

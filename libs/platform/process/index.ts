@@ -45,8 +45,11 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
 
 /** Runs a process's start; where it fails, says why in one line and ends with code 1. */
 export function start(work: () => Promise<void>): void {
-  work().catch((error: unknown) => {
-    rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
-    process.exit(1);
-  });
+  work().catch(endWith);
+}
+
+/** Ends a process that cannot go on: says why in one line and ends with code 1. */
+export function endWith(error: unknown): never {
+  rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+  process.exit(1);
 }
