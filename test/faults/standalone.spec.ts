@@ -56,5 +56,5 @@ describe('the standalone process', () => {
     expect(apiKeyOf(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8'))).toBe(apiKeyOf(key));
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);
-  });
+  }, 120_000);
 });

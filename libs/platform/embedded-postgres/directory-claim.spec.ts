@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -58,6 +59,20 @@ describe('the claim of a directory', () => {
       expect(readdirSync(directory)).toEqual([]);
     },
   );
+
+  it('that is waited for is all that is left when the process that waits is told to end', async () => {
+    makePipe();
+    const script = `
+      process.on('SIGTERM', () => process.exit(143));
+      const { claimDirectory } = require(${JSON.stringify(require.resolve('./directory-claim'))});
+      void claimDirectory(${JSON.stringify(directory)}, { log: console.log });`;
+    const waiting = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(waiting.stdout, 'data');
+    const exited = once(waiting, 'exit');
+    waiting.kill('SIGTERM');
+    expect(await exited).toEqual([143, null]);
+    expect(readdirSync(directory)).toEqual([ELSEWHERE]);
+  });
 
   it('is renewed as long as it is held', async () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });

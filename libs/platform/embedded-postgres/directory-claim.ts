@@ -72,6 +72,10 @@ export async function claimDirectory(
   const lock = makeDraft(draft, file, directory);
   const watched: Watched = new Map();
   const deadline = performance.now() + patienceMs;
+  const withdraw = () => {
+    for (const name of [file, draft]) rmSync(name, { force: true });
+  };
+  process.once('exit', withdraw); // Somebody who does not want to wait so long.
   try {
     for (;;) {
       renameSync(draft, file);
@@ -88,9 +92,11 @@ export async function claimDirectory(
       await sleep(20 + Math.random() * 180);
     }
   } catch (error) {
-    for (const name of [file, draft]) rmSync(name, { force: true });
+    withdraw();
     if (lock !== undefined) closeSync(lock);
     throw error;
+  } finally {
+    process.off('exit', withdraw);
   }
 }
 
