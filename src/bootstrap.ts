@@ -1,3 +1,4 @@
+import './starting';
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -19,6 +20,10 @@ class BootstrapModule {
   }
 }
 
+/** Standard output is for the result. */
+const sayWait = (seconds: number): void =>
+  void process.stderr.write(`waiting for another process that migrates the database (${seconds} s)\n`);
+
 /**
  * Makes the first organization of an installation and prints its ids and key, as JSON on one line of standard output.
  * Where it was made before, `api_key` is null; with `--new-key` there is another one.
@@ -28,7 +33,7 @@ start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
-  await migrate(environment.DATABASE_URL);
+  await migrate(environment.DATABASE_URL, sayWait);
   const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
     logger: false,
     abortOnError: false,

@@ -1,3 +1,4 @@
+import './starting';
 import 'reflect-metadata';
 import { readEnvironment } from '#platform/config';
 import { rootLogger, setLogLevel } from '#platform/logging';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { bootstrap } from './registry';
@@ -15,14 +15,23 @@ interface BootstrapFile {
   api_key: string;
 }
 
-/** The installation's `SECRETS_KEY`, made on its first start and kept in `DATA_DIR/secrets.key`. */
+/**
+ * The installation's `SECRETS_KEY`, made on its first start and kept in `DATA_DIR/secrets.key`. Of processes that make
+ * it at once, all go on with that of the first: what another one sealed nobody could open after the next start.
+ */
 export async function keepSecretsKey(directory: string): Promise<string> {
   const file = path.join(directory, 'secrets.key');
   const kept = await readOrNull(file);
   if (kept !== null) return kept.trim();
-  const key = randomBytes(32).toString('base64');
-  await writeWhole(file, `${key}\n`);
-  return key;
+  const draft = await writeDraft(file, `${randomBytes(32).toString('base64')}\n`);
+  try {
+    await link(draft, file); // unlike a rename, it replaces nothing
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return (await readFile(file, 'utf8')).trim();
 }
 
 /**
@@ -72,7 +81,12 @@ async function readOrNull(file: string): Promise<string | null> {
 
 /** Written beside and renamed, so that a reader sees the old content or the new one, never half of it. */
 async function writeWhole(file: string, content: string): Promise<void> {
-  const partial = `${file}.${process.pid}`;
-  await writeFile(partial, content, { mode: SECRET_FILE_MODE });
-  await rename(partial, file);
+  await rename(await writeDraft(file, content), file);
+}
+
+/** A file of this process's own: a pid would not tell it from those of other containers. */
+async function writeDraft(file: string, content: string): Promise<string> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, content, { mode: SECRET_FILE_MODE, flag: 'wx', flush: true });
+  return draft;
 }

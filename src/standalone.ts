@@ -1,3 +1,4 @@
+import './starting';
 import 'reflect-metadata';
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
-import { start, stopOnSignal } from '#platform/process';
+import { endWith, start, stopOnSignal } from '#platform/process';
 import { createApi } from './create-api';
 import { migrate } from './database/migrate';
 import { keepBootstrap, keepSecretsKey } from './standalone-files';
@@ -22,19 +23,29 @@ start(async () => {
   setLogLevel(environment.LOG_LEVEL);
   const directory = path.resolve(environment.DATA_DIR);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  environment.SECRETS_KEY ??= await keepSecretsKey(directory);
 
+  let stopping = false;
   const postgres = environment.DATABASE_URL
     ? null
-    : await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres'), log: say });
+    : await startEmbeddedPostgres({
+        dataDir: path.join(directory, 'postgres'),
+        log: say,
+        // whoever restarts the process restarts both; without a database it would never be ready again
+        onLost: (error) => {
+          if (!stopping) endWith(error);
+        },
+      });
   environment.DATABASE_URL ??= postgres!.url;
   let app: NestExpressApplication | null = null;
   stopOnSignal(async () => {
+    stopping = true;
     await app?.close();
     await postgres?.stop();
   }, environment.SHUTDOWN_SECONDS);
 
   try {
+    // not before the directory is known to be this process's own
+    environment.SECRETS_KEY ??= await keepSecretsKey(directory);
     await migrate(environment.DATABASE_URL);
     app = await createApi(environment, { withWorker: true });
     await app.listen(environment.PORT, environment.HOST);
@@ -44,6 +55,7 @@ start(async () => {
     say('Try it:');
     say(`  ${curlLine(baseUrl, file)}`);
   } catch (error) {
+    if (stopping) return; // it failed because it was told to stop
     await app?.close();
     await postgres?.stop();
     throw error;

@@ -1,3 +1,4 @@
+import './starting';
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { readEnvironment } from '#platform/config';

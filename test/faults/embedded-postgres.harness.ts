@@ -35,6 +35,24 @@ export async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
+/** As a container that mounts the directory: processes and shared memory of its own, killed as a whole. */
+export const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
+
+/** Runs a suite that needs containers; where this user can make none, says loudly that it was not run. */
+export function describeWithContainers(name: string, suite: () => void): void {
+  const [command, ...args] = [...CONTAINER, 'true'];
+  const { status, error, stderr } = spawnSync(command!, args, { encoding: 'utf8' });
+  if (status === 0) {
+    describe(name, suite);
+    return;
+  }
+  const why = error?.message ?? stderr.trim();
+  process.stderr.write(`\nWARNING: "${name}" was NOT tested with containers: ${why}\n`);
+  it(`${name} was NOT tested with containers: this user cannot make one (unshare, as root)`, () => {
+    expect(status).not.toBe(0);
+  });
+}
+
 const started = new Set<NodeWithServer>();
 
 /** Ends what a failed test left running; for `afterEach`. */
@@ -50,9 +68,11 @@ export class NodeWithServer {
   private readonly child: ChildProcess;
   private readonly exited: Promise<unknown>;
 
-  constructor(dataDir: string, kind: 'durable' | 'ephemeral' = 'durable') {
+  constructor(dataDir: string, kind: 'durable' | 'ephemeral' | 'in a container' = 'durable') {
     const script = path.join(__dirname, 'embedded-postgres.child.js');
-    const child = spawn(process.execPath, [script, dataDir, kind], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const container = kind === 'in a container' ? CONTAINER : [];
+    const [command, ...args] = [...container, process.execPath, script, dataDir, kind];
+    const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.child = child;
     this.pid = child.pid ?? 0;
     started.add(this);
@@ -85,6 +105,17 @@ export class NodeWithServer {
 /** Pid of the server that works in `dataDir`, by its own account. */
 export function serverPid(dataDir: string): number {
   return Number.parseInt(readFileSync(path.join(dataDir, 'cluster/postmaster.pid'), 'utf8'), 10);
+}
+
+/** Kills a process and all that would end its server. @returns the pid of the server, which nothing holds any more */
+export async function orphanServerOf(node: NodeWithServer, dataDir: string): Promise<number> {
+  const orphan = serverPid(dataDir);
+  const holder = Number(ask(orphan, 'ppid'));
+  // Its reader first: once the holder is gone the process closes what it reads, which asks the server to end.
+  const readers = childrenOf(holder).filter((pid) => pid !== orphan);
+  for (const pid of [...readers, holder]) process.kill(pid, 'SIGKILL');
+  await node.kill();
+  return orphan;
 }
 
 /** Whether a process of that number lives. A zombie, which nobody has asked after yet, does not. */

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import path from 'node:path';
 import {
   ask,
-  childrenOf,
   closedDirectory,
   endNodes,
   lives,
   NodeWithServer,
+  orphanServerOf,
   query,
   serverPid,
   until,
@@ -131,10 +131,7 @@ describe('embedded PostgreSQL', () => {
   it('ends a server that nothing holds any more, and starts its own', async () => {
     const node = new NodeWithServer(dataDir);
     await node.url();
-    const orphan = serverPid(dataDir);
-    const holder = Number(ask(orphan, 'ppid'));
-    for (const pid of [holder, ...childrenOf(holder)]) if (pid !== orphan) process.kill(pid, 'SIGKILL');
-    await node.kill();
+    const orphan = await orphanServerOf(node, dataDir);
     expect(lives(orphan)).toBe(true);
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
     expect(lives(orphan)).toBe(false);

@@ -42,6 +42,11 @@ export interface EmbeddedPostgresOptions {
   readonly ephemeral?: boolean;
   /** Gets short lines about what takes time or is out of the ordinary. */
   readonly log?: (line: string) => void;
+  /**
+   * Called when the server has ended though nobody stopped it: somebody ended it, or its directory was removed. It is
+   * not started again, so the process has no database any more.
+   */
+  readonly onLost?: (error: Error) => void;
 }
 
 /** A running server. */
@@ -56,7 +61,8 @@ export interface EmbeddedPostgres {
  * Runs a PostgreSQL server for this process, from the binaries that npm installed.
  *
  * `dataDir` afterwards holds `cluster` (PostgreSQL's data directory), `server.log` (with that of the run before as
- * `server.log.1`) and `claim-…`, the sign of the process that uses it: one at a time.
+ * `server.log.1`) and `claim-…`, the sign of the process that uses it: one at a time, whatever container it is in. The
+ * server holds the claim open as well, so that it keeps other containers away also when it outlives this process.
  *
  * Who can reach it: it listens on 127.0.0.1 only, on a port of its own, has no Unix socket, and asks everyone for a
  * random password (SCRAM-SHA-256) that lies in the data directory, readable by the server's user alone. The service
@@ -72,7 +78,7 @@ export interface EmbeddedPostgres {
  *   `dataDir`, when that holds data of another major version, or when the server does not come up.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { ephemeral = false, log = () => undefined } = options;
+  const { ephemeral = false, log = () => undefined, onLost } = options;
   const dataDir = path.resolve(options.dataDir);
   const cluster = clusterDirectory(dataDir);
   const installed = installedBinaries();
@@ -81,12 +87,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (ephemeral && readdirSync(dataDir).length > 0) {
     throw new Error(`${dataDir} is not empty, and an ephemeral database would remove what is in it.`);
   }
-  const release = await claimDirectory(dataDir);
+  const claim = await claimDirectory(dataDir, { log });
   let server: HeldProcess | undefined;
   let ending: Promise<void> | undefined;
   const end = async () => {
     await server?.stop();
-    release();
+    claim.release();
     if (ephemeral) rmSync(dataDir, { recursive: true, force: true });
   };
   const stop = () => (ending ??= end());
@@ -95,10 +101,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await ensureCluster(dataDir, binaries, user, { ephemeral, log });
     // The shell that removes the directory runs as that user.
     if (user && ephemeral) chownSync(dataDir, user.uid, user.gid);
-    const running = await run(dataDir, binaries, user, { ephemeral, log });
+    const running = await run(dataDir, binaries, user, { ephemeral, log, lock: claim.lock });
     server = running.server;
     void server.ended.then(() => {
-      if (!ending) log(`PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`);
+      if (ending) return;
+      const said = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
+      if (onLost) onLost(new Error(said));
+      else log(said);
     });
     const password = readPassword(cluster);
     const url = (role: string, database: string) =>
@@ -114,13 +123,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 interface Surroundings {
   readonly ephemeral: boolean;
   readonly log: (line: string) => void;
+  readonly lock: number | undefined;
 }
 
 async function run(
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
-  { ephemeral, log }: Surroundings,
+  { ephemeral, log, lock }: Surroundings,
 ): Promise<{ server: HeldProcess; port: number }> {
   const cluster = clusterDirectory(dataDir);
   for (let attempt = 1; ; attempt++) {
@@ -136,6 +146,7 @@ async function run(
         env: SERVER_ENVIRONMENT,
         output,
         removeAfterwards: ephemeral ? dataDir : undefined,
+        keepOpen: lock,
       },
     );
     closeSync(output);
@@ -179,7 +190,7 @@ function openLog(dataDir: string): number {
  * Shuts down a server that an earlier process left on this cluster (it is doing so by itself when that process was
  * killed), and removes a `postmaster.pid` that PostgreSQL would take for a living server's: it only looks whether
  * there is a process of that number, and after a crash or a reboot that can be any other. The caller holds the
- * directory's claim, so no server is starting meanwhile.
+ * directory's claim, so no server is starting meanwhile, and none lives in a container whose processes it cannot see.
  */
 async function settleEarlierServer(cluster: string, log: (line: string) => void): Promise<void> {
   const pid = readServerStatus(cluster)?.pid;

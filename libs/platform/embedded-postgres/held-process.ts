@@ -54,6 +54,8 @@ export interface HoldOptions {
    * lives by then.
    */
   readonly removeAfterwards?: string | undefined;
+  /** File descriptor that the command, and whatever it starts, keeps open as long as it lives. */
+  readonly keepOpen?: number | undefined;
 }
 
 /**
@@ -62,10 +64,11 @@ export interface HoldOptions {
  * with it first. It does not keep the event loop alive.
  */
 export function holdProcess(command: string, args: readonly string[], options: HoldOptions): HeldProcess {
-  const { removeAfterwards, output, ...rest } = options;
+  const { removeAfterwards, output, keepOpen, ...rest } = options;
   const shell = spawn('sh', ['-c', HOLDER, 'sh', removeAfterwards ?? '', command, ...args], {
     ...rest,
-    stdio: ['pipe', output, output],
+    // The script uses descriptor 3 itself.
+    stdio: ['pipe', output, output, ...(keepOpen === undefined ? [] : ['ignore' as const, keepOpen])],
     detached: true,
   });
   let hasEnded = false;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 const PROCFS = process.platform === 'linux';
@@ -36,6 +36,23 @@ export function isServerOf(pid: number, cluster: string): boolean {
   }
   const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.includes(`postgres -D ${cluster} `);
+}
+
+/** Names the run of the kernel, from its boot to the next: where it is the same, so is the machine. */
+export function bootId(): string | undefined {
+  if (PROCFS) return readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
+  const { stdout } = spawnSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' });
+  return stdout?.trim() || undefined;
+}
+
+/** Names, within a run of the kernel, those processes that know each other by pid: a container has its own. */
+export function pidNamespace(): string | undefined {
+  if (!PROCFS) return 'all';
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a process of that pid is there at all, be it a zombie or another user's. */

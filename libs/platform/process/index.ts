@@ -3,6 +3,19 @@ import { rootLogger } from '#platform/logging';
 /** Exit codes by which a shell knows that a signal ended a process: 128 and the signal's number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
+type Signal = keyof typeof SIGNALS;
+
+const endAtOnce = (signal: NodeJS.Signals): never => process.exit(SIGNALS[signal as Signal]);
+
+/**
+ * Ends the process at once on SIGTERM and Ctrl-C (143 or 130), until {@link stopOnSignal} takes over: nothing has been
+ * accepted yet, and what was not committed did not happen. That is what happens by default, but not to the first
+ * process of a container, which gets no signal that it does not ask for.
+ */
+export function endOnSignal(): void {
+  for (const signal of Object.keys(SIGNALS)) process.on(signal, endAtOnce);
+}
+
 /**
  * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes what is under way, then the process ends with
  * code 0. When that takes longer than `seconds`, or a second signal comes, it ends at once.
@@ -10,6 +23,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
   let stopping = false;
   for (const [signal, code] of Object.entries(SIGNALS)) {
+    process.off(signal, endAtOnce);
     process.on(signal, () => {
       if (stopping) process.exit(code);
       stopping = true;
@@ -37,8 +51,11 @@ export const finishingMs = (seconds: number): number => Math.max(0, seconds * 10
 
 /** Runs a process's start; where it fails, says why in one line and ends with code 1. */
 export function start(work: () => Promise<void>): void {
-  work().catch((error: unknown) => {
-    rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
-    process.exit(1);
-  });
+  work().catch(endWith);
+}
+
+/** Ends a process that cannot go on: says why in one line and ends with code 1. */
+export function endWith(error: unknown): never {
+  rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+  process.exit(1);
 }

@@ -1,0 +1,26 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { keepSecretsKey } from './standalone-files';
+
+describe('secrets.key', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'standalone-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  it('is the key that every one of many simultaneous first starts goes on with', async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, () => keepSecretsKey(directory)));
+    const file = path.join(directory, 'secrets.key');
+    expect(new Set(keys)).toEqual(new Set([readFileSync(file, 'utf8').trim()]));
+    expect(Buffer.from(keys[0]!, 'base64')).toHaveLength(32);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(directory)).toEqual(['secrets.key']);
+  });
+
+  it('stays the same from start to start', async () => {
+    expect(await keepSecretsKey(directory)).toBe(await keepSecretsKey(directory));
+  });
+});

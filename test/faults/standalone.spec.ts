@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { closedDirectory, endNodes, NodeWithServer, serverPid, until } from './embedded-postgres.harness';
+
+const apiKeyOf = (bootstrap: string): unknown => (JSON.parse(bootstrap) as { api_key: unknown }).api_key;
+
+describe('the standalone process', () => {
+  let directory: string;
+  const started: ChildProcess[] = [];
+
+  beforeEach(() => {
+    directory = closedDirectory();
+  });
+  afterEach(async () => {
+    await endNodes();
+    for (const child of started) child.kill('SIGKILL');
+    rmSync(directory, { recursive: true, maxRetries: 5 });
+  });
+
+  /** Starts one, and gathers what it says. */
+  function startStandalone(): { child: ChildProcess; said: () => string; exited: Promise<unknown[]> } {
+    const child = spawn(process.execPath, [path.resolve('dist/src/standalone.js')], {
+      env: { PATH: process.env.PATH, DATA_DIR: directory, PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    started.push(child);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    return { child, said: () => output, exited: once(child, 'exit') };
+  }
+
+  it('that finds its directory in use makes no key there, which the other would take for its own', async () => {
+    const database = path.join(directory, 'postgres');
+    mkdirSync(database);
+    const other = new NodeWithServer(database);
+    await other.url();
+    const { exited, said } = startStandalone();
+    expect(await exited).toEqual([1, null]);
+    expect(said()).toContain(`is in use by process ${other.pid}`);
+    expect(readdirSync(directory)).toEqual(['postgres']);
+    await other.stop();
+  });
+
+  it('ends with code 1 when its database ends by itself, and the next start has the data', async () => {
+    const first = startStandalone();
+    await until(() => first.said().includes('Try it:'));
+    const key = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');
+    process.kill(serverPid(path.join(directory, 'postgres')), 'SIGINT');
+    expect(await first.exited).toEqual([1, null]);
+    expect(first.said()).toContain('PostgreSQL has ended by itself');
+
+    const second = startStandalone();
+    await until(() => second.said().includes('Try it:'));
+    expect(apiKeyOf(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8'))).toBe(apiKeyOf(key));
+    second.child.kill('SIGTERM');
+    expect(await second.exited).toEqual([0, null]);
+  }, 120_000);
+});

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Client } from 'pg';
+import { createTestDatabase, type TestDatabase } from '#testing';
+import { MIGRATION_LOCK } from '../../src/database/migrate';
+import { childrenOf, CONTAINER, describeWithContainers } from './embedded-postgres.harness';
+
+const ENTRIES = ['main', 'worker', 'migrate', 'bootstrap', 'standalone'];
+
+/** The codes that docs/operations.md promises. */
+const CODES: Record<string, number> = { standalone: 0 };
+
+describe('a process that starts', () => {
+  let database: TestDatabase;
+  let migrating: Client;
+  let dataDir: string;
+  const started: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(path.join(os.tmpdir(), 'starting-'));
+    database = await createTestDatabase();
+    migrating = new Client({ connectionString: database.url });
+    await migrating.connect();
+    await migrating.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  });
+  afterAll(async () => {
+    for (const child of started) child.kill('SIGKILL');
+    await migrating.end();
+    await database.drop();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  /** Starts an entry, and waits until it says that it waits for another process's migration. */
+  async function startWaiting(entry: string, before: readonly string[] = []): Promise<ChildProcess> {
+    const [command, ...args] = [...before, process.execPath, path.resolve(`dist/src/${entry}.js`)];
+    const child = spawn(command!, args, {
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: database.url,
+        DATA_DIR: dataDir,
+        SECRETS_KEY: randomBytes(32).toString('base64'),
+        PORT: '0',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    started.push(child);
+    await new Promise<void>((resolve, reject) => {
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output += text;
+          if (output.includes('waiting for another process that migrates the database')) resolve();
+        });
+      }
+      child.once('exit', (code) => reject(new Error(`${entry} ended with ${code}: ${output}`)));
+    });
+    return child;
+  }
+
+  it.each(ENTRIES)('%s, and waits for a migration, ends at once on SIGTERM', async (entry) => {
+    const child = await startWaiting(entry);
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([CODES[entry] ?? 143, null]);
+  });
+
+  it('is asked to end before the rest of it is loaded, whichever process it is', () => {
+    const entries = readdirSync('src')
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({ file, text: readFileSync(path.join('src', file), 'utf8') }))
+      .filter(({ text }) => text.includes('\nstart('));
+    expect(entries.map(({ file }) => path.basename(file, '.ts')).sort()).toEqual([...ENTRIES].sort());
+    for (const { file, text } of entries) {
+      expect([file, text.split('\n')[0]]).toEqual([file, "import './starting';"]);
+    }
+  });
+
+  describeWithContainers('in a container, as its first process', () => {
+    it('ends at once on SIGTERM, which the kernel would not see to', async () => {
+      const container = await startWaiting('main', CONTAINER);
+      const exited = once(container, 'exit');
+      const [first] = childrenOf(container.pid!);
+      process.kill(first!, 'SIGTERM');
+      expect(await exited).toEqual([143, null]);
+    });
+  });
+});
