@@ -65,10 +65,6 @@ export class PostgresTraceStore extends TraceStore {
     }
   }
 
-  override findTrace(scope: Scope, traceId: string): Promise<TraceRow | null> {
-    return this.read(() => this.traces.find(scope, traceId));
-  }
-
   override findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
     return this.read(() => this.traces.findMany(scope, traceIds));
   }
@@ -90,14 +86,6 @@ export class PostgresTraceStore extends TraceStore {
 
   override readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]> {
     return this.read(() => this.spans.first(scope, traceId, limit));
-  }
-
-  override selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]> {
-    return this.read(() => this.traces.select(scope, selection, limit));
-  }
-
-  override selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]> {
-    return this.read(() => this.traces.selectSessions(scope, selection, limit));
   }
 
   override sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {

@@ -101,8 +101,6 @@ export abstract class TraceStore {
   /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
   abstract append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void>;
 
-  abstract findTrace(scope: Scope, traceId: string): Promise<TraceRow | null>;
-
   /** Those of these traces that exist, in no particular order. */
   abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
 
@@ -118,19 +116,13 @@ export abstract class TraceStore {
   /** The spans of a trace by start, at most `limit` of them. */
   abstract readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]>;
 
-  /** Traces that meet all of a selection, newest first, at most `limit` of them. */
-  abstract selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]>;
-
-  /** Sessions with a trace that meets all of a selection, newest first by their last trace. */
-  abstract selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]>;
-
   /** The traces of a session by start, at most `limit` of them. */
   abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
 
-  /** The same traces in the same order, without what they contain. */
+  /** A part of the traces that meet all of a selection, newest first. */
   abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;
 
-  /** The same sessions in the same order, each with its time. */
+  /** A part of the sessions with a trace that meets all of a selection, newest first by the last such trace. */
   abstract sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]>;
 
   /** How many traces meet all of a selection. */

@@ -101,11 +101,6 @@ const SUMMARY = `trace_id, root_name, started_at, ended_at,
 
 const COLUMNS = `${SUMMARY}, input, output`;
 
-const FIND = {
-  name: 'trace.find',
-  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = $2`,
-};
-
 const FIND_MANY = {
   name: 'trace.find-many',
   text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
@@ -147,11 +142,6 @@ export class TraceRepository {
     }
   }
 
-  async find(scope: Scope, traceId: string): Promise<TraceRow | null> {
-    const [row] = await this.database.query<TraceRow>(FIND, [scope.workspaceId, traceId]);
-    return row ?? null;
-  }
-
   findMany(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds]);
   }
@@ -164,25 +154,6 @@ export class TraceRepository {
     const ids = arrayParameter('text', traceIds); // there may be 100,000
     const [row] = await this.database.query<{ found: number }>(COUNT, [scope.workspaceId, ids]);
     return row?.found ?? 0;
-  }
-
-  select(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]> {
-    const where = selected(scope, selection);
-    return this.database.query<TraceRow>(
-      `SELECT ${COLUMNS} FROM traces WHERE ${where.toString()}
-       ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,
-      where.values,
-    );
-  }
-
-  async selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]> {
-    const where = selected(scope, selection).add('session_id IS NOT NULL');
-    const rows = await this.database.query<{ session_id: string }>(
-      `SELECT session_id FROM traces WHERE ${where.toString()}
-       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC LIMIT ${where.parameter(limit)}`,
-      where.values,
-    );
-    return rows.map((row) => row.session_id);
   }
 
   refs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
