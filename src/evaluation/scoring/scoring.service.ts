@@ -11,7 +11,7 @@ import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import { ScoreRunRepository } from './score-run.repository';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { ScoringWork } from './scoring-work';
-import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
+import { checkSelectors, concurrencyOf, namedIdsOf, type Selection, selectionOf } from './selection';
 import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
@@ -42,6 +42,7 @@ export class ScoringService {
       throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
     }
     if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+    await this.selector.checkIds(scope, namedIdsOf(dto));
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
     const scorer = runnable(row);

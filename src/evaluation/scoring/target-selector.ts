@@ -7,7 +7,7 @@ import { AgentSessions } from './agent-sessions';
 import { CandidateSource } from './candidate-source';
 import { type Candidate, type Candidates, targetIdOf } from './candidates';
 import type { ScoringTarget } from './score-run.entity';
-import type { Selection } from './selection';
+import type { NamedIds, Selection } from './selection';
 import { type NamingResult, SelectionRepository } from './selection.repository';
 
 /** Candidates that are looked through at a time for those that were not scored. */
@@ -29,12 +29,8 @@ export class TargetSelector {
     private readonly source: CandidateSource,
   ) {}
 
-  /**
-   * The targets of a selection, newest first. Errors: 404 naming the ids that are not known, 422 with the count for
-   * more than the cap, 400 for none at all.
-   */
+  /** The targets of a selection, newest first. Errors: 422 with the count for more than the cap, 400 for none at all. */
   async select(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<ScoringTarget[]> {
-    await this.checkIds(scope, selection);
     const named = await this.source.resultsOf(scope, selection);
     const candidates = await this.source.candidates(scope, selection, named);
     const chosen = selection.unscoredOnly
@@ -47,8 +43,9 @@ export class TargetSelector {
     return this.withResults(scope, selection, chosen, named);
   }
 
-  private async checkIds(scope: Scope, selection: Selection): Promise<void> {
-    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = selection;
+  /** 404 naming the ids that are not known. */
+  async checkIds(scope: Scope, named: NamedIds): Promise<void> {
+    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = named;
     const errors: FieldError[] = [];
     if (experimentId !== undefined && !(await this.experiments.exists(scope, experimentId))) {
       errors.push({ pointer: '/experiment_id', detail: unknown('experiment', experimentId) });

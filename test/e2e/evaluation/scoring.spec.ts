@@ -229,6 +229,24 @@ describe('a request to score', () => {
       expect(await runsOf()).toEqual([]);
     });
 
+    it.each([
+      ['a limit over the cap', { limit: 101 }],
+      ['a limit of 0', { limit: 0 }],
+      ['a mode that there is not', { mode: 'dry_run' }],
+    ])('for an experiment that does not exist, before %s', async (_, body) => {
+      const answer = await on.score(await on.scorer(), { experiment_id: 'exp_x', ...body });
+      expect(answer.status).toBe(404);
+      expect(errorPointers(answer)).toEqual(['/experiment_id']);
+    });
+
+    it('with a limit of 0, saying that this selects nothing', async () => {
+      const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
+      expect(answer.status).toBe(400);
+      expect(answer.body.errors).toEqual([
+        { pointer: '/limit', detail: expect.stringContaining('selects nothing') },
+      ]);
+    });
+
     it('where it selects no target', async () => {
       const scorer = await on.scorer();
       const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
@@ -237,7 +255,6 @@ describe('a request to score', () => {
         { since: '2030-01-01T00:00:00Z' },
         { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
         { trace_ids: [] },
-        { trace_ids: [traceId], limit: 0 },
       ]) {
         const answer = await on.score(scorer, body);
         expect(answer.status).toBe(400);
