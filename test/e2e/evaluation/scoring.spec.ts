@@ -535,6 +535,29 @@ describe('a request to score', () => {
   });
 
   describe('in preview and test', () => {
+    it('has the time of a test for a test alone', async () => {
+      const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
+      try {
+        const there = await ScoringFixture.create(slow);
+        const experiment = await there.experiment();
+        await there.result(experiment, { output: 1, expected: 1 });
+        const scorer = await there.scorer();
+        const body = { experiment_id: experiment.experiment_id };
+        // no statement waits for as long as a request may take, but they do together
+        const answers = await lockedFor(slow, 'results', 2_800, () =>
+          lockedFor(slow, 'experiments', 1_400, () =>
+            Promise.resolve(
+              ['test', 'preview', 'score'].map((mode) => there.score(scorer, { ...body, mode })),
+            ),
+          ),
+        );
+        const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+        expect(statuses).toEqual([200, 504, 504]);
+      } finally {
+        await slow.close();
+      }
+    });
+
     it('previews exactly what would be run, and runs and keeps nothing', async () => {
       const definition = { ...EXACT, timeout_ms: 700 };
       const scorer = await on.scorer({ definition });
@@ -658,3 +681,17 @@ describe('a request to score', () => {
     ]);
   });
 });
+
+/** Holds a table for so many milliseconds from now, at the beginning of which some work is begun. */
+async function lockedFor<Result>(
+  { database }: TestApp,
+  table: string,
+  ms: number,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (tx) => {
+    await tx.query(`LOCK TABLE ${table}`);
+    const [result] = await Promise.all([begin(), new Promise((resolve) => setTimeout(resolve, ms))]);
+    return result;
+  });
+}
