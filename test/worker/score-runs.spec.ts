@@ -100,6 +100,62 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
+  it('lands each score in every result of the experiment that names the trace, and in no other', async () => {
+    const [experiment, other] = [await on.experiment(), await on.experiment()];
+    const [trace_id] = (await on.results(experiment, [{ input: 'older' }])).map((one) => one.trace_id);
+    await on.results(experiment, [{ trace_id, input: 'newer' }, { trace_id: null }]);
+    await on.results(other, [{ trace_id }]);
+    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.5; }') });
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    await on.finished(run.score_run_id);
+    const scores = (await resultsOf(experiment)).map((result) => result.scores);
+    expect(scores).toEqual([{ judgement: 0.5 }, { judgement: 0.5 }, {}]);
+    expect((await resultsOf(other))[0].scores).toEqual({});
+  });
+
+  it('leaves alone what a client wrote under the scorer’s name, also where the scorer abstains', async () => {
+    const scorer = await on.scorer({
+      name: 'judgement',
+      ...script('function score({ input }) { return input === "abstain" ? null : 0.5; }'),
+    });
+    const ran = { score: 0.9, scorer_id: scorer.scorer_id, scorer_version: 1 };
+    const experiment = await on.experiment();
+    const items = [
+      { input: 'abstain', scores: { judgement: { score: 0.9, comment: 'mine' } } },
+      { input: 'score', scores: { judgement: 0.9 } },
+      { input: 'score', scores: { judgement: null } },
+      { input: 'abstain', scores: { judgement: ran } },
+      { input: 'score', scores: { other: 0.9 } },
+    ];
+    await on.results(experiment, items);
+    const before = await resultsOf(experiment);
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    await on.finished(run.score_run_id);
+    const after = await resultsOf(experiment);
+    expect(after.slice(0, 4)).toEqual(before.slice(0, 4));
+    expect(after[4].scores).toEqual({ other: 0.9, judgement: 0.5 });
+    const kept = (await on.resultsOf(run.score_run_id)).map((one) => one.score);
+    expect(kept.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
+  });
+
+  it('replaces in a result what an earlier run of the same scorer left there', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, indexes(1));
+    const scorer = await on.scorer({ name: 'judgement' });
+    for (const answer of ['0.25', '0.75', 'null', '1']) {
+      const changed = script(`function score() { return ${answer}; }`);
+      await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
+      const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+      await on.finished(run.score_run_id);
+      const [{ scores, score_details }] = await resultsOf(experiment);
+      expect(scores).toEqual({ judgement: JSON.parse(answer) });
+      expect(score_details.judgement).toMatchObject({
+        scorer_version: run.scorer_version,
+        metadata: { score_run_id: run.score_run_id },
+      });
+    }
+  });
+
   it('only selects from a frozen experiment, whose results and summary stay as they are', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(2));
@@ -142,7 +198,11 @@ describeOnBothQueues('a scoring run', (env) => {
 
   it('loses no score when two runs score the same results at once', async () => {
     const experiment = await on.experiment();
-    await on.results(experiment, indexes(20));
+    const made = await on.results(experiment, indexes(20));
+    await on.results(
+      experiment,
+      made.map(({ trace_id }) => ({ trace_id })),
+    );
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(async (name) =>

@@ -49,9 +49,13 @@ const RENEW = {
 };
 
 /**
- * Keeps what came of one target, and in the same statement, which is one transaction, what its experiment's result is
- * to have of it. The experiment is locked shared meanwhile: one that is being finalized is waited for, and one that is
- * final takes nothing. A target that has a result already keeps it, and nothing lands a second time.
+ * Keeps what came of one target, and in the same statement, which is one transaction, what its experiment's results are
+ * to have of it: all that name a trace, the one that was frozen with a session. The experiment is locked shared
+ * meanwhile: one that is being finalized is waited for, and one that is final takes nothing. The results are locked in
+ * the order of their ids, so that runs never wait for each other crosswise. A target that has a result already keeps
+ * it, and nothing lands a second time.
+ *
+ * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer wrote it.
  */
 const STORE = {
   name: 'score-run.store',
@@ -69,13 +73,26 @@ const STORE = {
       WHERE experiment_id = $17 AND workspace_id = (SELECT workspace_id FROM stored)
         AND experiment_status = 'running' AND archived_at IS NULL
       FOR SHARE
+    ), named AS (
+      SELECT r.experiment_id, r.result_id FROM experiment
+      JOIN results r ON r.workspace_id = (SELECT workspace_id FROM stored) AND r.experiment_id = experiment.experiment_id
+      WHERE r.trace_id = $4
+      UNION SELECT experiment_id, $18 FROM experiment
+    ), locked AS MATERIALIZED (
+      SELECT r.experiment_id, r.result_id FROM named JOIN results r USING (experiment_id, result_id)
+      WHERE r.workspace_id = (SELECT workspace_id FROM stored)
+      ORDER BY r.result_id FOR UPDATE OF r
     ), landed AS (
-      UPDATE results SET scores = results.scores || $19::jsonb, updated_at = now(), score_details = (
-        SELECT json_object_agg(key, value) FROM (
-          SELECT key, value FROM json_each(results.score_details) WHERE key NOT IN (SELECT json_object_keys($20::json))
-          UNION ALL SELECT key, value FROM json_each($20::json)) merged)
-      FROM experiment
-      WHERE results.experiment_id = experiment.experiment_id AND results.result_id = $18
+      UPDATE results SET scores = results.scores || jsonb_build_object($19::text, $20::float8), updated_at = now(),
+        score_details = (
+          SELECT json_object_agg(key, value) FROM (
+            SELECT key, value FROM json_each(results.score_details) WHERE key <> $19
+            UNION ALL SELECT $19, $21::json) merged)
+      FROM locked
+      WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
+        AND (NOT results.scores ? $19
+             OR results.score_details -> $19 ->> 'scorer_id' = $21::json ->> 'scorer_id'
+                AND results.score_details -> $19 #>> '{metadata,score_run_id}' IS NOT NULL)
       RETURNING 1
     )
     SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM landed) AS landed`,
@@ -100,13 +117,16 @@ const FINISH = {
     RETURNING r.run_status`,
 };
 
-/** What of a score lands in the result of a running experiment. */
+/** What of a score lands in the results of a running experiment. */
 export interface Landing {
   experimentId: string;
   resultId: string;
-  /** By the scorer's name. */
-  scores: Record<string, number | null>;
-  details: Record<string, object>;
+  /** The scorer's: what the score is called there. */
+  name: string;
+  /** Null where the scorer abstained. */
+  score: number | null;
+  /** Says whose score it is: `scorer_id`, and `metadata` with `score_run_id`. */
+  detail: object;
 }
 
 /** What workers do to runs. Each move is one conditional statement, so that two workers never both make it. */
@@ -168,8 +188,9 @@ export class RunWorkRepository {
       item.cost_usd ?? null,
       landing?.experimentId ?? null,
       landing?.resultId ?? null,
-      landing ? toJsonText(landing.scores) : null,
-      landing ? toJsonText(landing.details) : null,
+      landing?.name ?? null,
+      landing?.score ?? null,
+      jsonOrNull(landing?.detail),
     ]);
     return outcome!.stored > 0;
   }
