@@ -383,6 +383,82 @@ describe('a request to score', () => {
       expect(await selected({ trace_ids: [result.trace_id] })).toEqual([result.trace_id]);
     });
 
+    describe('of traces and sessions that only results know, what any of their results says, not the newest alone:', () => {
+      const HOUR = 3_600_000;
+      const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
+      let experiment_id: string;
+      let traces: string[];
+
+      beforeEach(async () => {
+        const experiment = await on.experiment();
+        experiment_id = experiment.experiment_id;
+        traces = [];
+        for (let n = 0; n < 2; n++) {
+          traces.push((await on.result(experiment, { session_id: 'said' })).trace_id as string);
+        }
+      });
+      const madeBefore = (traceId: string, ms: number) =>
+        app.database.query(
+          `UPDATE results SET created_at = created_at - $2 * interval '1 ms' WHERE trace_id = $1`,
+          [traceId, ms],
+        );
+
+      it('a session by each of its traces', async () => {
+        const body = { grain: 'session', session_ids: ['said'] };
+        for (const id of traces) {
+          expect(await selected({ ...body, trace_ids: [id] })).toEqual(['said']);
+          expect(await selected({ ...body, trace_ids: [id], experiment_id })).toEqual(['said']);
+        }
+        const elsewhere = await on.trace();
+        for (const more of [{}, { experiment_id }]) {
+          const answer = await on.score(await on.scorer(), { ...body, ...more, trace_ids: [elsewhere] });
+          expect(answer.status).toBe(400);
+        }
+      });
+
+      it('a session that the store knows by another trace', async () => {
+        await on.trace({ sessionId: 'said' });
+        const body = { grain: 'session', session_ids: ['said'] };
+        expect(await selected({ ...body, trace_ids: [traces[0]] })).toEqual(['said']);
+        expect(await selected({ ...body, trace_ids: [traces[0]], experiment_id })).toEqual(['said']);
+      });
+
+      it('a session by when each of its results was made', async () => {
+        await madeBefore(traces[0]!, 5 * HOUR);
+        const body = { grain: 'session', session_ids: ['said'] };
+        for (const more of [{}, { experiment_id }, { trace_ids: traces }]) {
+          expect(await selected({ ...body, ...more, until: from(-4 * HOUR) })).toEqual(['said']);
+          expect(await selected({ ...body, ...more, since: from(-4 * HOUR) })).toEqual(['said']);
+          const between = { since: from(-4 * HOUR), until: from(-3 * HOUR) };
+          expect((await on.score(await on.scorer(), { ...body, ...more, ...between })).status).toBe(400);
+        }
+        const both = { ...body, trace_ids: [traces[0]], since: from(-4 * HOUR) };
+        expect((await on.score(await on.scorer(), both)).status).toBe(400);
+      });
+
+      it('a session by when its trace happened, where the store knows that', async () => {
+        await on.trace({ traceId: traces[0]!, startedAt: Date.now() - 5 * HOUR });
+        const body = { grain: 'session', session_ids: ['said'], trace_ids: [traces[0]] };
+        expect(await selected({ ...body, until: from(-4 * HOUR) })).toEqual(['said']);
+        expect((await on.score(await on.scorer(), { ...body, since: from(-4 * HOUR) })).status).toBe(400);
+      });
+
+      it('a trace by each session that a result names with it', async () => {
+        const trace_id = traces[0]!;
+        await on.result({ experiment_id }, { trace_id, session_id: 'other' });
+        const expectBoth = async () => {
+          for (const session_id of ['said', 'other']) {
+            const body = { grain: 'trace', trace_ids: [trace_id], session_ids: [session_id] };
+            expect(await selected(body)).toEqual([trace_id]);
+            expect(await selected({ ...body, experiment_id })).toEqual([trace_id]);
+          }
+        };
+        await expectBoth();
+        await on.trace({ traceId: trace_id });
+        await expectBoth();
+      });
+    });
+
     it('each trace once, however many results name it', async () => {
       const experiment = await on.experiment();
       const trace_id = await on.trace();
