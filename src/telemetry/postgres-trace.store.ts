@@ -7,7 +7,6 @@ import type { ListQueryDto, RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { ModelPrices } from './model-prices';
 import {
-  type SelectionPage,
   type SessionRef,
   type SpanRow,
   type TraceRef,
@@ -92,12 +91,12 @@ export class PostgresTraceStore extends TraceStore {
     return this.read(() => this.traces.ofSession(scope, sessionId, limit));
   }
 
-  override traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
-    return this.read(() => this.traces.refs(scope, selection, page));
+  override traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
+    return this.read(() => this.traces.refs(scope, selection, limit));
   }
 
-  override sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
-    return this.read(() => this.traces.sessionRefs(scope, selection, page));
+  override sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]> {
+    return this.read(() => this.traces.sessionRefs(scope, selection, limit));
   }
 
   override countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number> {

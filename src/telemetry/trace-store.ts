@@ -62,7 +62,23 @@ export interface SpanRow {
   scope: RawJson;
 }
 
-export interface TraceSelection {
+/**
+ * Ids that another area keeps in the service's own database: a SELECT of one column of texts, in which each `?` stands
+ * for the next of `values`. A store in that database joins with it; one outside of it would read the ids first.
+ */
+export interface KeptIds {
+  select: string;
+  values: readonly unknown[];
+}
+
+/** Conditions on the id that is asked for: that of the trace, or that of the session. */
+export interface IdConditions {
+  among?: KeptIds;
+  /** In none of these. */
+  except?: readonly KeptIds[];
+}
+
+export interface TraceSelection extends IdConditions {
   trace_ids?: string[];
   session_ids?: string[];
   /** Inclusive, by the trace's start. */
@@ -83,12 +99,6 @@ export interface SessionRef {
   session_id: string;
   /** Start of its last trace that meets the selection. */
   last_started_at: Date;
-}
-
-/** A part of what a selection comes to. */
-export interface SelectionPage {
-  offset: number;
-  limit: number;
 }
 
 /**
@@ -119,11 +129,11 @@ export abstract class TraceStore {
   /** The traces of a session by start, at most `limit` of them. */
   abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
 
-  /** A part of the traces that meet all of a selection, newest first. */
-  abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;
+  /** The newest traces that meet all of a selection, at most `limit` of them. */
+  abstract traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]>;
 
-  /** A part of the sessions with a trace that meets all of a selection, newest first by the last such trace. */
-  abstract sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]>;
+  /** The sessions with a trace that meets all of a selection, newest first by the last such trace. */
+  abstract sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]>;
 
   /** How many traces meet all of a selection. */
   abstract countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number>;

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { type TraceRef, TraceStore } from '../../telemetry';
+import { type TraceRef, type TraceSelection, TraceStore } from '../../telemetry';
 import { AgentSessions } from './agent-sessions';
 import { type Candidate, type Candidates, ListedCandidates } from './candidates';
+import type { PinnedScorer } from './earlier-scores.repository';
 import type { Selection } from './selection';
 import { type NamedPair, type NamingResult, SelectionRepository, type Times } from './selection.repository';
+import { StoredCandidates, UnscoredTargets } from './unscored-targets';
 
 /** Results of one experiment that a selection is made from. */
 export const EXPERIMENT_RESULTS_MAX = 100_000;
@@ -27,6 +29,7 @@ export class CandidateSource {
     private readonly traces: TraceStore,
     private readonly agents: AgentSessions,
     private readonly results: SelectionRepository,
+    private readonly unscored: UnscoredTargets,
   ) {}
 
   /** The results of the selection's experiment, newest first. 422 where there are too many to select from. */
@@ -42,12 +45,35 @@ export class CandidateSource {
     ]);
   }
 
-  /** @param named the results of the experiment, where one is selected. */
+  /**
+   * What a selection holds, newest first. Where only those are wanted that this version of the scorer has neither
+   * scored nor is about to score, what it failed at comes after what it has not tried, so that calling again goes on
+   * also where some targets fail every time.
+   *
+   * @param named the results of the experiment, where one is selected.
+   */
   async candidates(
     scope: Scope,
+    scorer: PinnedScorer,
     selection: Selection,
     named: NamingResult[] | undefined,
   ): Promise<Candidates> {
+    const { grain, unscoredOnly } = selection;
+    const found = await this.find(scope, selection, named);
+    if (found instanceof ListedCandidates) {
+      return unscoredOnly ? this.unscored.ofListed(scope, scorer, grain, found) : found;
+    }
+    return unscoredOnly
+      ? this.unscored.ofStored(scope, scorer, grain, found)
+      : new StoredCandidates(this.traces, scope, grain, found);
+  }
+
+  /** The candidates where the selectors tell their ids, else what the trace store is to be asked for. */
+  private async find(
+    scope: Scope,
+    selection: Selection,
+    named: NamingResult[] | undefined,
+  ): Promise<ListedCandidates | TraceSelection> {
     const sessions = await this.namedSessions(scope, selection);
     const bounds = { since: selection.since, until: selection.until };
     if (selection.grain === 'trace') {
@@ -56,21 +82,12 @@ export class CandidateSource {
         named?.flatMap(({ trace_id }) => trace_id ?? []),
       );
       if (ids) return this.listedTraces(scope, ids, { ...bounds, sessionIds: sessions, named });
-      const where = { ...bounds, session_ids: sessions };
-      return {
-        page: async (offset, limit) => this.traces.traceRefs(scope, where, { offset, limit }),
-        count: () => this.traces.countSelectedTraces(scope, where),
-      };
+      return { ...bounds, session_ids: sessions };
     }
     const ofExperiment = named && (await this.sessionsOfResults(scope, named));
     const ids = intersection(sessions, ofExperiment);
     if (ids) return this.listedSessions(scope, ids, { ...bounds, traceIds: selection.traceIds, named });
-    const where = { ...bounds, trace_ids: selection.traceIds };
-    return {
-      page: async (offset, limit) =>
-        (await this.traces.sessionRefs(scope, where, { offset, limit })).map(asSession),
-      count: () => this.traces.countSelectedSessions(scope, where),
-    };
+    return { ...bounds, trace_ids: selection.traceIds };
   }
 
   /** The session that each of these traces belongs to, where it has one. */
@@ -95,7 +112,7 @@ export class CandidateSource {
     scope: Scope,
     ids: string[],
     { sessionIds, named, ...times }: TraceBounds,
-  ): Promise<Candidates> {
+  ): Promise<ListedCandidates> {
     const sessions = sessionIds && new Set(sessionIds);
     const stored = await this.storedTraces(scope, ids);
     const found: Dated[] = [];
@@ -124,19 +141,19 @@ export class CandidateSource {
     scope: Scope,
     ids: string[],
     { traceIds, named, ...times }: SessionBounds,
-  ): Promise<Candidates> {
+  ): Promise<ListedCandidates> {
     const newest = new Map<string, Date>();
     const fits = (session: string, at: Date): void => {
       if (!((newest.get(session) ?? 0) >= at)) newest.set(session, at);
     };
     const unknown = new Set(ids);
     for (const session_ids of chunks(ids)) {
-      const page = { offset: 0, limit: session_ids.length };
-      const known = await this.traces.sessionRefs(scope, { session_ids }, page);
+      const limit = session_ids.length;
+      const known = await this.traces.sessionRefs(scope, { session_ids }, limit);
       for (const { session_id } of known) unknown.delete(session_id);
       const isNarrowed = times.since ?? times.until ?? traceIds;
       const fitting = isNarrowed
-        ? await this.traces.sessionRefs(scope, { session_ids, trace_ids: traceIds, ...times }, page)
+        ? await this.traces.sessionRefs(scope, { session_ids, trace_ids: traceIds, ...times }, limit)
         : known;
       for (const { session_id, last_started_at } of fitting) fits(session_id, last_started_at);
     }
@@ -163,8 +180,7 @@ export class CandidateSource {
   private async storedTraces(scope: Scope, ids: readonly string[]): Promise<Map<string, TraceRef>> {
     const stored = new Map<string, TraceRef>();
     for (const trace_ids of chunks(ids)) {
-      const page = { offset: 0, limit: trace_ids.length };
-      for (const ref of await this.traces.traceRefs(scope, { trace_ids }, page))
+      for (const ref of await this.traces.traceRefs(scope, { trace_ids }, trace_ids.length))
         stored.set(ref.trace_id, ref);
     }
     return stored;
@@ -195,8 +211,6 @@ interface SessionBounds extends Times {
 
 const isWithin = (at: Date, { since, until }: Times): boolean =>
   (!since || at >= since) && (!until || at < until);
-
-const asSession = ({ session_id }: { session_id: string }): Candidate => ({ trace_id: null, session_id });
 
 /** Of each of these traces or sessions the newest result that fits, of results that are sorted, newest first. */
 function newestFitting(
@@ -230,7 +244,7 @@ function pairsFitting(
   );
 }
 
-const listed = (found: Dated[]): Candidates =>
+const listed = (found: Dated[]): ListedCandidates =>
   new ListedCandidates(found.sort((a, b) => b.at.getTime() - a.at.getTime()));
 
 /** What is in both; the one that is given where only one is. */

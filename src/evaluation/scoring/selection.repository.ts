@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, Where } from '#platform/db';
-import type { Grain } from '../scorers/scorer.entity';
 
 /** Where a result says that it belongs to a trace or a session. */
 export interface NamingResult {
@@ -27,29 +26,9 @@ export interface Times {
   until?: Date | undefined;
 }
 
-/** What became of a target at the hands of one version of a scorer. */
-export interface EarlierScoring {
-  target_id: string;
-  /** Scored, or to be scored by a run that is under way. */
-  is_taken: boolean;
-}
-
 const NAMING = 'experiment_id, result_id, trace_id, session_id, created_at';
 
-const FIND_EARLIER = {
-  name: 'score-target.find-earlier',
-  text: `SELECT target_id, bool_or(is_taken) AS is_taken FROM (
-      SELECT target_id, error IS NULL AS is_taken FROM score_results
-      WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND grain = $4 AND target_id = ANY($5)
-      UNION ALL
-      SELECT t.target_id, true FROM score_runs r JOIN score_targets t USING (score_run_id)
-      WHERE r.workspace_id = $1 AND r.scorer_id = $2 AND r.scorer_version = $3 AND r.grain = $4
-        AND r.run_status IN ('queued', 'running') AND t.target_id = ANY($5)
-        AND NOT EXISTS (SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
-    ) known GROUP BY target_id`,
-};
-
-/** What choosing targets asks of results and of earlier scores. */
+/** What choosing targets asks of results. */
 @Injectable()
 export class SelectionRepository {
   constructor(private readonly database: Database) {}
@@ -96,22 +75,6 @@ export class SelectionRepository {
        GROUP BY session_id, trace_id`,
       [scope.workspaceId, sessionIds, traceIds, since ?? null, until ?? null],
     );
-  }
-
-  /** Which of these targets this version of a scorer has met before. */
-  findEarlier(
-    scope: Scope,
-    scorer: { scorer_id: string; scorer_version: number },
-    grain: Grain,
-    targetIds: readonly string[],
-  ): Promise<EarlierScoring[]> {
-    return this.database.query<EarlierScoring>(FIND_EARLIER, [
-      scope.workspaceId,
-      scorer.scorer_id,
-      scorer.scorer_version,
-      grain,
-      targetIds,
-    ]);
   }
 
   private newestOf(

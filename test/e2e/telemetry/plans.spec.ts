@@ -12,7 +12,6 @@ interface Plan {
 }
 
 const BIG_TRACE = newTraceId();
-const page = { offset: 0, limit: 100 };
 
 describe('reading traces where there are many', () => {
   let app: TestApp;
@@ -112,7 +111,7 @@ describe('reading traces where there are many', () => {
     await expectIndexes((on) => traces(on).findMany(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).summarize(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).count(scope, ids), 'traces_pkey');
-    await expectIndexes((on) => traces(on).refs(scope, { trace_ids: ids }, page), 'traces_pkey');
+    await expectIndexes((on) => traces(on).refs(scope, { trace_ids: ids }, 100), 'traces_pkey');
     await expectIndexes(
       (on) => traces(on).countSelected(scope, { trace_ids: ids }, 'trace_id'),
       'traces_pkey',
@@ -123,16 +122,16 @@ describe('reading traces where there are many', () => {
     const since = new Date('2026-11-20T01:00:00Z');
     await expectIndexes((on) => traces(on).ofSession(scope, 'ses_7', 100), 'traces_by_session');
     const ofSession = { session_ids: ['ses_7'] };
-    await expectIndexes((on) => traces(on).refs(scope, ofSession, page), 'traces_by_session');
-    await expectIndexes((on) => traces(on).sessionRefs(scope, ofSession, page), 'traces_by_session');
+    await expectIndexes((on) => traces(on).refs(scope, ofSession, 100), 'traces_by_session');
+    await expectIndexes((on) => traces(on).sessionRefs(scope, ofSession, 100), 'traces_by_session');
     await expectIndexes(
       (on) => traces(on).countSelected(scope, ofSession, 'session_id'),
       'traces_by_session',
     );
-    const nodes = await expectIndexes((on) => traces(on).refs(scope, { since }, page), 'traces_by_start');
+    const nodes = await expectIndexes((on) => traces(on).refs(scope, { since }, 100), 'traces_by_start');
     expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
     const times = { since, until: new Date('2026-11-20T01:10:00Z') };
-    await expectIndexes((on) => traces(on).sessionRefs(scope, times, page), 'traces_by_start');
+    await expectIndexes((on) => traces(on).sessionRefs(scope, times, 100), 'traces_by_start');
     await expectIndexes((on) => traces(on).countSelected(scope, times, 'trace_id'), 'traces_by_start');
     await expectIndexes((on) => traces(on).countSelected(scope, times, 'session_id'), 'traces_by_start');
   });

@@ -41,9 +41,9 @@ describe('the trace store, as scoring reads it', () => {
   const at = (minute: number): Date => new Date(Number(SPAN_START / 1_000_000n) + minute * 60_000);
   const names = (rows: { root_name: string | null }[]): (string | null)[] => rows.map((row) => row.root_name);
   const traces = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
-    (await store.traceRefs(scope, selection, { offset: 0, limit })).map((one) => one.trace_id);
+    (await store.traceRefs(scope, selection, limit)).map((one) => one.trace_id);
   const sessions = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
-    (await store.sessionRefs(scope, selection, { offset: 0, limit })).map((one) => one.session_id);
+    (await store.sessionRefs(scope, selection, limit)).map((one) => one.session_id);
 
   it('has what the root was given and answered, as JSON or as text', async () => {
     const scope = newScope();
