@@ -68,6 +68,33 @@ describe('a request to score', () => {
       expect(answer.body.concurrency).toBe(effective);
     });
 
+    it('with unscored_only, when many ask at once, never twice for one target', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      const made = await on.results(
+        experiment,
+        Array.from({ length: 10 }, () => ({ output: 1 })),
+      );
+      const body = { experiment_id: experiment.experiment_id, unscored_only: true, limit: 3 };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const statuses = answers.map((answer) => answer.status).sort();
+      expect(statuses).toEqual([202, 202, 202, 202, ...Array<number>(8).fill(400)]);
+      const taken = await app.database.query<{ trace_id: string }>(
+        'SELECT trace_id FROM score_targets JOIN score_runs USING (score_run_id) WHERE scorer_id = $1',
+        [scorer.scorer_id],
+      );
+      expect(taken.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
+    });
+
+    it('with unscored_only and without a limit, when many ask at once, by one run', async () => {
+      const scorer = await on.scorer();
+      for (let n = 0; n < 3; n++) await on.trace();
+      const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const totals = answers.flatMap((answer) => (answer.status === 202 ? [answer.body.total] : []));
+      expect(totals).toEqual([3]);
+    });
+
     it('once under one Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
