@@ -1,4 +1,5 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
@@ -27,6 +28,7 @@ describeOnBothQueues('a scoring run', (env) => {
   beforeEach(async () => {
     gate.release();
     gate.asked.length = 0;
+    gate.prompts.length = 0;
     gate.peak = 0;
     on = await ScoringFixture.create(app);
   });
@@ -255,13 +257,21 @@ describeOnBothQueues('a scoring run', (env) => {
 
   it('uses the version of the scorer that was present when it was accepted', async () => {
     const { scorer, run } = await runOver(indexes(5), JUDGE);
+    await gate.holds(4);
     const changed = { definition: { ...JUDGE.definition, prompt: 'other' } };
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
-    await gate.holds(4);
+    // taken over, the run is scored by what is read of its scorer now
+    const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
+    await app.database.query(sql, [run.score_run_id]);
+    const taken = worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    while (gate.asked.length < 6) await gate.holds(gate.heldCount + 1);
     gate.release({ open: true });
+    await taken;
     await on.finished(run.score_run_id);
     gate.release();
+    expect(gate.asked.length).toBeGreaterThan(5);
+    expect(new Set(gate.prompts)).toEqual(new Set([JUDGE.definition.prompt]));
     for (const one of await on.resultsOf(run.score_run_id)) expect(one.scorer_version).toBe(1);
   });
 
@@ -357,6 +367,24 @@ describeOnBothQueues('a scoring run', (env) => {
     await executor.execute(run.score_run_id);
     expect(gate.asked).toHaveLength(4);
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
+  });
+
+  it('is worked on only as what it is: a run of its workspace', async () => {
+    const { run } = await runOver(indexes(1), JUDGE);
+    await gate.holds(1);
+    const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
+    const [{ workspace_id, lease_token }] = await app.database.query<any>(sql, [run.score_run_id]);
+    const work = worker.get(RunWorkRepository);
+    const own = { score_run_id: run.score_run_id, workspace_id };
+    const foreign = { ...own, workspace_id: 'wsp_other' };
+    const [target] = await work.targetsLeft(own);
+    expect(await work.targetsLeft(foreign)).toEqual([]);
+    expect(await work.renew(foreign, lease_token, 10_000)).toBe(false);
+    expect(await work.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, null)).toBe(false);
+    await work.release(foreign, lease_token);
+    expect(await work.renew(own, lease_token, 10_000)).toBe(true);
+    gate.release();
+    expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
   });
 
   it('can be cancelled in flight: what is scored stays, the rest ends with an error, nothing comes after', async () => {

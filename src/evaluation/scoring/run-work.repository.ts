@@ -22,6 +22,11 @@ export interface ClaimedRun {
   created_by: string;
 }
 
+/** Which run it is, and whose. A job tells only the run; claiming it tells the workspace, which all else then names. */
+export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
+
+const keyOf = ({ score_run_id, workspace_id }: RunKey): string[] => [score_run_id, workspace_id];
+
 const CLAIM = {
   name: 'score-run.claim',
   text: `UPDATE score_runs
@@ -38,14 +43,15 @@ const CLAIM = {
 const TARGETS_LEFT = {
   name: 'score-run.targets-left',
   text: `SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id
-    FROM score_targets t LEFT JOIN score_results s USING (score_run_id, ordinal)
-    WHERE t.score_run_id = $1 AND s.score_run_id IS NULL ORDER BY t.ordinal`,
+    FROM score_runs r JOIN score_targets t USING (score_run_id)
+    LEFT JOIN score_results s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
+    WHERE r.score_run_id = $1 AND r.workspace_id = $2 AND s.score_run_id IS NULL ORDER BY t.ordinal`,
 };
 
 const RENEW = {
   name: 'score-run.renew',
-  text: `UPDATE score_runs SET lease_expires_at = now() + $3 * interval '1 millisecond'
-    WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running' RETURNING 1`,
+  text: `UPDATE score_runs SET lease_expires_at = now() + $4 * interval '1 millisecond'
+    WHERE score_run_id = $1 AND workspace_id = $2 AND lease_token = $3 AND run_status = 'running' RETURNING 1`,
 };
 
 /**
@@ -65,7 +71,7 @@ const STORE = {
                                  backend, model, error, elapsed_ms, cost_usd)
       SELECT r.score_run_id, $2, $3, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, $4, $5, $6, $7, $8, $9,
              $10, $11, $12, $13, $14, $15, $16
-      FROM score_runs r WHERE r.score_run_id = $1 AND r.run_status = 'running'
+      FROM score_runs r WHERE r.score_run_id = $1 AND r.workspace_id = $22 AND r.run_status = 'running'
       ON CONFLICT (score_run_id, ordinal) DO NOTHING
       RETURNING workspace_id
     ), experiment AS MATERIALIZED (
@@ -90,6 +96,7 @@ const STORE = {
             UNION ALL SELECT $19, $21::json) merged)
       FROM locked
       WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
+        AND results.workspace_id = $22
         AND (NOT results.scores ? $19
              OR results.score_details -> $19 ->> 'scorer_id' = $21::json ->> 'scorer_id'
                 AND results.score_details -> $19 #>> '{metadata,score_run_id}' IS NOT NULL)
@@ -112,8 +119,8 @@ const FINISH = {
         updated_at = now(), lease_token = NULL, lease_expires_at = NULL
     FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
                  sum(cost_usd) AS cost, left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1], 500) AS first_error
-          FROM score_results WHERE score_run_id = $1) c
-    WHERE r.score_run_id = $1 AND r.lease_token = $2 AND r.run_status = 'running' AND c.completed + c.failed = r.total
+          FROM score_results WHERE score_run_id = $1 AND workspace_id = $2) c
+    WHERE r.score_run_id = $1 AND r.workspace_id = $2 AND r.lease_token = $3 AND r.run_status = 'running' AND c.completed + c.failed = r.total
     RETURNING r.run_status`,
 };
 
@@ -143,34 +150,34 @@ export class RunWorkRepository {
     return run ?? null;
   }
 
-  targetsLeft(runId: string): Promise<ScoringTarget[]> {
-    return this.database.query<ScoringTarget>(TARGETS_LEFT, [runId]);
+  targetsLeft(run: RunKey): Promise<ScoringTarget[]> {
+    return this.database.query<ScoringTarget>(TARGETS_LEFT, keyOf(run));
   }
 
   /** @returns whether the run is still the holder's: not when it was cancelled, ended, or taken over. */
-  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
-    return (await this.database.query(RENEW, [runId, token, leaseMs])).length > 0;
+  async renew(run: RunKey, token: string, leaseMs: number): Promise<boolean> {
+    return (await this.database.query(RENEW, [...keyOf(run), token, leaseMs])).length > 0;
   }
 
   /** Gives a run back, for any worker to go on with. */
-  async release(runId: string, token: string): Promise<void> {
+  async release(run: RunKey, token: string): Promise<void> {
     await this.database.query(
       `UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL
-       WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running'`,
-      [runId, token],
+       WHERE score_run_id = $1 AND workspace_id = $2 AND lease_token = $3 AND run_status = 'running'`,
+      [...keyOf(run), token],
     );
   }
 
   /** Keeps what came of a target. @returns false where it has a result already, or its run has ended. */
   async store(
-    runId: string,
+    run: RunKey,
     target: ScoringTarget,
     scoreId: string,
     item: ScoredItem,
     landing: Landing | null,
   ): Promise<boolean> {
     const [outcome] = await this.database.query<{ stored: number }>(STORE, [
-      runId,
+      run.score_run_id,
       target.ordinal,
       scoreId,
       target.trace_id,
@@ -191,13 +198,14 @@ export class RunWorkRepository {
       landing?.name ?? null,
       landing?.score ?? null,
       jsonOrNull(landing?.detail),
+      run.workspace_id,
     ]);
     return outcome!.stored > 0;
   }
 
   /** Ends a run whose targets all have results. @returns null where it is not the holder's to end. */
-  async finish(runId: string, token: string): Promise<RunStatus | null> {
-    const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [runId, token]);
+  async finish(run: RunKey, token: string): Promise<RunStatus | null> {
+    const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [...keyOf(run), token]);
     return row?.run_status ?? null;
   }
 
