@@ -74,6 +74,7 @@ async function storeDirectly(bench: Bench): Promise<number> {
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
   const work = new RunWorkRepository(bench.direct.database);
   const shared = { trace_id: null, result_experiment_id: null, result_id: null };
+  const run = { score_run_id: runId, workspace_id: workspaceId };
   const startedAt = performance.now();
   await bench.direct.query(
     `INSERT INTO score_targets (score_run_id, ordinal, session_id)
@@ -82,7 +83,7 @@ async function storeDirectly(bench: Bench): Promise<number> {
   );
   await timeCalls(SESSIONS, 8, (ordinal) => {
     const target = { ...shared, ordinal, session_id: sessionIds[ordinal]! };
-    return work.store(runId, target, newId('score'), { score: 1, elapsed_ms: 0 }, null);
+    return work.store(run, target, newId('score'), { score: 1, elapsed_ms: 0 }, null);
   });
   return performance.now() - startedAt;
 }

@@ -28,6 +28,7 @@ import { ScorerRepository } from './scorers/scorer.repository';
 import { ScorerService } from './scorers/scorer.service';
 import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
+import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { JudgeBackends } from './scoring/judge-backends';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
@@ -37,6 +38,7 @@ import { ScoringRunner } from './scoring/scoring-runner';
 import { ScoringService } from './scoring/scoring.service';
 import { ScoringWork } from './scoring/scoring-work';
 import { SelectionRepository } from './scoring/selection.repository';
+import { UnscoredTargets } from './scoring/unscored-targets';
 import { SubjectBuilder } from './scoring/subject-builder';
 import { SubjectRepository } from './scoring/subject.repository';
 import { TargetScorer } from './scoring/target-scorer';
@@ -72,6 +74,7 @@ const SCORING = [
   SubjectBuilder,
   TargetScorer,
   TargetSelector,
+  UnscoredTargets,
   WorkerSlots,
 ];
 
@@ -86,6 +89,7 @@ const REPOSITORIES = [
   ScorerRepository,
   ScoreRunRepository,
   RunWorkRepository,
+  EarlierScoresRepository,
   SelectionRepository,
   SubjectRepository,
 ];

@@ -1,7 +1,7 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export {
-  type SelectionPage,
+  type KeptIds,
   type SessionRef,
   type SpanRow,
   type TraceRef,

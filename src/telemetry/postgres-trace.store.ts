@@ -7,7 +7,6 @@ import type { ListQueryDto, RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { ModelPrices } from './model-prices';
 import {
-  type SelectionPage,
   type SessionRef,
   type SpanRow,
   type TraceRef,
@@ -65,10 +64,6 @@ export class PostgresTraceStore extends TraceStore {
     }
   }
 
-  override findTrace(scope: Scope, traceId: string): Promise<TraceRow | null> {
-    return this.read(() => this.traces.find(scope, traceId));
-  }
-
   override findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
     return this.read(() => this.traces.findMany(scope, traceIds));
   }
@@ -92,24 +87,16 @@ export class PostgresTraceStore extends TraceStore {
     return this.read(() => this.spans.first(scope, traceId, limit));
   }
 
-  override selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]> {
-    return this.read(() => this.traces.select(scope, selection, limit));
-  }
-
-  override selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]> {
-    return this.read(() => this.traces.selectSessions(scope, selection, limit));
-  }
-
   override sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
     return this.read(() => this.traces.ofSession(scope, sessionId, limit));
   }
 
-  override traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
-    return this.read(() => this.traces.refs(scope, selection, page));
+  override traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
+    return this.read(() => this.traces.refs(scope, selection, limit));
   }
 
-  override sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
-    return this.read(() => this.traces.sessionRefs(scope, selection, page));
+  override sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]> {
+    return this.read(() => this.traces.sessionRefs(scope, selection, limit));
   }
 
   override countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number> {

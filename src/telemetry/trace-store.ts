@@ -62,7 +62,23 @@ export interface SpanRow {
   scope: RawJson;
 }
 
-export interface TraceSelection {
+/**
+ * Ids that another area keeps in the service's own database: a SELECT of one column of texts, in which each `?` stands
+ * for the next of `values`. A store in that database joins with it; one outside of it would read the ids first.
+ */
+export interface KeptIds {
+  select: string;
+  values: readonly unknown[];
+}
+
+/** Conditions on the id that is asked for: that of the trace, or that of the session. */
+export interface IdConditions {
+  among?: KeptIds;
+  /** In none of these. */
+  except?: readonly KeptIds[];
+}
+
+export interface TraceSelection extends IdConditions {
   trace_ids?: string[];
   session_ids?: string[];
   /** Inclusive, by the trace's start. */
@@ -85,12 +101,6 @@ export interface SessionRef {
   last_started_at: Date;
 }
 
-/** A part of what a selection comes to. */
-export interface SelectionPage {
-  offset: number;
-  limit: number;
-}
-
 /**
  * Where traces are kept, and what evaluation reads them through; a columnar store could take the place of
  * PostgreSQL behind it. Everything is within the scope's workspace.
@@ -100,8 +110,6 @@ export interface SelectionPage {
 export abstract class TraceStore {
   /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
   abstract append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void>;
-
-  abstract findTrace(scope: Scope, traceId: string): Promise<TraceRow | null>;
 
   /** Those of these traces that exist, in no particular order. */
   abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
@@ -118,20 +126,14 @@ export abstract class TraceStore {
   /** The spans of a trace by start, at most `limit` of them. */
   abstract readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]>;
 
-  /** Traces that meet all of a selection, newest first, at most `limit` of them. */
-  abstract selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]>;
-
-  /** Sessions with a trace that meets all of a selection, newest first by their last trace. */
-  abstract selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]>;
-
   /** The traces of a session by start, at most `limit` of them. */
   abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
 
-  /** The same traces in the same order, without what they contain. */
-  abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;
+  /** The newest traces that meet all of a selection, at most `limit` of them. */
+  abstract traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]>;
 
-  /** The same sessions in the same order, each with its time. */
-  abstract sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]>;
+  /** The sessions with a trace that meets all of a selection, newest first by the last such trace. */
+  abstract sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]>;
 
   /** How many traces meet all of a selection. */
   abstract countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number>;

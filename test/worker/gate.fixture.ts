@@ -12,6 +12,8 @@ export class Gate {
   private isOpen = false;
   /** What it was asked, in order. */
   readonly asked: unknown[] = [];
+  /** By which prompts, in the same order. */
+  readonly prompts: unknown[] = [];
   /** Most requests that were ever held at once. */
   peak = 0;
 
@@ -55,8 +57,9 @@ export class Gate {
   private async take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const input = JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+    const { prompt, input } = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
     this.asked.push(input);
+    this.prompts.push(prompt);
     if (this.isOpen) return answer(response);
     const entry = { input, response };
     this.held.push(entry);
@@ -71,7 +74,7 @@ export class Gate {
 
 const answer = (response: http.ServerResponse): void => void response.end('1');
 
-/** Asks the gate about the input of a target. */
+/** Asks the gate about the input of a target, by the prompt of the definition. */
 class GateJudge implements JudgeBackend {
   constructor(private readonly url: string) {}
 
@@ -79,8 +82,10 @@ class GateJudge implements JudgeBackend {
     return { url: this.url };
   }
 
-  async judge(_definition: unknown, subject: ScoringSubject, signal: AbortSignal): Promise<ScoredItem> {
-    const answered = await fetch(this.url, { method: 'POST', body: JSON.stringify(subject.input), signal });
+  async judge(definition: unknown, subject: ScoringSubject, signal: AbortSignal): Promise<ScoredItem> {
+    const { prompt } = definition as { prompt: string };
+    const body = JSON.stringify({ prompt, input: subject.input });
+    const answered = await fetch(this.url, { method: 'POST', body, signal });
     return { score: Number(await answered.text()), elapsed_ms: 1 };
   }
 }

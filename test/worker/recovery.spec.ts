@@ -1,6 +1,10 @@
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { JobQueue } from '#platform/jobs';
+import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
+import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.repository';
 import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
@@ -55,6 +59,14 @@ describeOnBothQueues('a scoring run', (env) => {
       `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
       runId,
     );
+  /** Jobs that the queue holds for a run. */
+  const jobsOf = async (runId: string): Promise<number> => {
+    // what was committed last may still be on its way to Redis
+    if (env.REDIS_URL) await app.get(JobOutbox).flush();
+    const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
+    const jobs = await queue.getJobs();
+    return jobs.filter((job) => (job.data as { score_run_id: string }).score_run_id === runId).length;
+  };
   /** Every target of a run was scored once, and its score landed. */
   const expectScoredOnce = async (run: any, count: number): Promise<void> => {
     const results = await on.resultsOf(run.score_run_id);
@@ -193,8 +205,23 @@ describeOnBothQueues('a scoring run', (env) => {
     await app.database.transaction((tx) =>
       app.get(JobQueue).enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]),
     );
-    const worker = await newWorker();
-    await worker.get(ScoreRunSweeper).sweep();
+    // no worker is there to take it
+    const { database } = app;
+    const sweeper = new ScoreRunSweeper(
+      database,
+      app.get(RunWorkRepository),
+      app.get(JobQueue),
+      null as never,
+    );
+    await sweeper.sweep();
+    const swept = await inDatabase(
+      'SELECT swept_at FROM score_runs WHERE score_run_id = $1',
+      run.score_run_id,
+    );
+    expect(swept).toEqual([{ swept_at: expect.any(Date) }]);
+    expect(await jobsOf(run.score_run_id)).toBe(1);
+
+    await newWorker();
     await gate.holds(2);
     gate.release({ open: true });
     await on.finished(run.score_run_id);
@@ -218,10 +245,22 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(results.filter((one) => /time of the run was over/.test(one.error ?? ''))).toHaveLength(2);
   });
 
-  it('that brings down worker after worker is given up', async () => {
+  it('that brought down fewer workers than that goes on', async () => {
     const run = await runOver(2);
     await inDatabase(
-      `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 5,
+      `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 3,
+              lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
+      run.score_run_id,
+    );
+    gate.release({ open: true });
+    await newWorker();
+    expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
+  });
+
+  it('that brought down five workers is given up by the next', async () => {
+    const run = await runOver(2);
+    await inDatabase(
+      `UPDATE score_runs SET run_status = 'running', lease_token = 'gone', started_at = now(), takeovers = 4,
               lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
       run.score_run_id,
     );
@@ -229,6 +268,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(await on.finished(run.score_run_id)).toMatchObject({
       run_status: 'failed',
       failure_code: 'worker_lost',
+      failure_detail: '5 workers were lost while they held this run.',
       failed_count: 2,
     });
     expect(gate.asked).toEqual([]);

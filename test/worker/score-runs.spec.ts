@@ -1,4 +1,5 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
@@ -27,6 +28,7 @@ describeOnBothQueues('a scoring run', (env) => {
   beforeEach(async () => {
     gate.release();
     gate.asked.length = 0;
+    gate.prompts.length = 0;
     gate.peak = 0;
     on = await ScoringFixture.create(app);
   });
@@ -100,6 +102,62 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
+  it('lands each score in every result of the experiment that names the trace, and in no other', async () => {
+    const [experiment, other] = [await on.experiment(), await on.experiment()];
+    const [trace_id] = (await on.results(experiment, [{ input: 'older' }])).map((one) => one.trace_id);
+    await on.results(experiment, [{ trace_id, input: 'newer' }, { trace_id: null }]);
+    await on.results(other, [{ trace_id }]);
+    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.5; }') });
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    await on.finished(run.score_run_id);
+    const scores = (await resultsOf(experiment)).map((result) => result.scores);
+    expect(scores).toEqual([{ judgement: 0.5 }, { judgement: 0.5 }, {}]);
+    expect((await resultsOf(other))[0].scores).toEqual({});
+  });
+
+  it('leaves alone what a client wrote under the scorer’s name, also where the scorer abstains', async () => {
+    const scorer = await on.scorer({
+      name: 'judgement',
+      ...script('function score({ input }) { return input === "abstain" ? null : 0.5; }'),
+    });
+    const ran = { score: 0.9, scorer_id: scorer.scorer_id, scorer_version: 1 };
+    const experiment = await on.experiment();
+    const items = [
+      { input: 'abstain', scores: { judgement: { score: 0.9, comment: 'mine' } } },
+      { input: 'score', scores: { judgement: 0.9 } },
+      { input: 'score', scores: { judgement: null } },
+      { input: 'abstain', scores: { judgement: ran } },
+      { input: 'score', scores: { other: 0.9 } },
+    ];
+    await on.results(experiment, items);
+    const before = await resultsOf(experiment);
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    await on.finished(run.score_run_id);
+    const after = await resultsOf(experiment);
+    expect(after.slice(0, 4)).toEqual(before.slice(0, 4));
+    expect(after[4].scores).toEqual({ other: 0.9, judgement: 0.5 });
+    const kept = (await on.resultsOf(run.score_run_id)).map((one) => one.score);
+    expect(kept.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
+  });
+
+  it('replaces in a result what an earlier run of the same scorer left there', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, indexes(1));
+    const scorer = await on.scorer({ name: 'judgement' });
+    for (const answer of ['0.25', '0.75', 'null', '1']) {
+      const changed = script(`function score() { return ${answer}; }`);
+      await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
+      const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+      await on.finished(run.score_run_id);
+      const [{ scores, score_details }] = await resultsOf(experiment);
+      expect(scores).toEqual({ judgement: JSON.parse(answer) });
+      expect(score_details.judgement).toMatchObject({
+        scorer_version: run.scorer_version,
+        metadata: { score_run_id: run.score_run_id },
+      });
+    }
+  });
+
   it('only selects from a frozen experiment, whose results and summary stay as they are', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(2));
@@ -142,7 +200,11 @@ describeOnBothQueues('a scoring run', (env) => {
 
   it('loses no score when two runs score the same results at once', async () => {
     const experiment = await on.experiment();
-    await on.results(experiment, indexes(20));
+    const made = await on.results(experiment, indexes(20));
+    await on.results(
+      experiment,
+      made.map(({ trace_id }) => ({ trace_id })),
+    );
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(async (name) =>
@@ -195,13 +257,21 @@ describeOnBothQueues('a scoring run', (env) => {
 
   it('uses the version of the scorer that was present when it was accepted', async () => {
     const { scorer, run } = await runOver(indexes(5), JUDGE);
+    await gate.holds(4);
     const changed = { definition: { ...JUDGE.definition, prompt: 'other' } };
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
-    await gate.holds(4);
+    // taken over, the run is scored by what is read of its scorer now
+    const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
+    await app.database.query(sql, [run.score_run_id]);
+    const taken = worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    while (gate.asked.length < 6) await gate.holds(gate.heldCount + 1);
     gate.release({ open: true });
+    await taken;
     await on.finished(run.score_run_id);
     gate.release();
+    expect(gate.asked.length).toBeGreaterThan(5);
+    expect(new Set(gate.prompts)).toEqual(new Set([JUDGE.definition.prompt]));
     for (const one of await on.resultsOf(run.score_run_id)) expect(one.scorer_version).toBe(1);
   });
 
@@ -297,6 +367,24 @@ describeOnBothQueues('a scoring run', (env) => {
     await executor.execute(run.score_run_id);
     expect(gate.asked).toHaveLength(4);
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
+  });
+
+  it('is worked on only as what it is: a run of its workspace', async () => {
+    const { run } = await runOver(indexes(1), JUDGE);
+    await gate.holds(1);
+    const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
+    const [{ workspace_id, lease_token }] = await app.database.query<any>(sql, [run.score_run_id]);
+    const work = worker.get(RunWorkRepository);
+    const own = { score_run_id: run.score_run_id, workspace_id };
+    const foreign = { ...own, workspace_id: 'wsp_other' };
+    const [target] = await work.targetsLeft(own);
+    expect(await work.targetsLeft(foreign)).toEqual([]);
+    expect(await work.renew(foreign, lease_token, 10_000)).toBe(false);
+    expect(await work.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, null)).toBe(false);
+    await work.release(foreign, lease_token);
+    expect(await work.renew(own, lease_token, 10_000)).toBe(true);
+    gate.release();
+    expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
   });
 
   it('can be cancelled in flight: what is scored stays, the rest ends with an error, nothing comes after', async () => {

@@ -9,11 +9,15 @@ import { Reflector } from '@nestjs/core';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem } from '#platform/problem';
+import type { ServiceRequest } from './request-context';
 
 export const LONG_RUNNING = 'http:long-running';
 
-/** On a route that calls a scorer while its client waits: `TEST_SCORING_TIMEOUT_MS` applies to it. */
-export const LongRunning = () => SetMetadata(LONG_RUNNING, true);
+/** Which requests of a route may take longer; their bodies are read and parsed, but not yet checked. */
+export type IsLongRunning = (request: ServiceRequest) => boolean;
+
+/** On a route that calls a scorer while its client waits: `TEST_SCORING_TIMEOUT_MS` applies to these requests of it. */
+export const LongRunning = (which: IsLongRunning) => SetMetadata(LONG_RUNNING, which);
 
 /** Answers 504 when a handler takes longer than a request may, counted from the end of the request's body. */
 @Injectable()
@@ -24,8 +28,10 @@ export class DeadlineInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const long = this.reflector.get<boolean | undefined>(LONG_RUNNING, context.getHandler());
-    const limit = long ? this.environment.TEST_SCORING_TIMEOUT_MS : this.environment.REQUEST_TIMEOUT_MS;
+    const isLong = this.reflector.get<IsLongRunning | undefined>(LONG_RUNNING, context.getHandler());
+    const limit = isLong?.(context.switchToHttp().getRequest())
+      ? this.environment.TEST_SCORING_TIMEOUT_MS
+      : this.environment.REQUEST_TIMEOUT_MS;
     return next.handle().pipe(
       timeout(limit),
       catchError((error: unknown) =>

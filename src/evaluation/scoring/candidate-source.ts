@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { TraceStore } from '../../telemetry';
+import { type TraceRef, type TraceSelection, TraceStore } from '../../telemetry';
 import { AgentSessions } from './agent-sessions';
 import { type Candidate, type Candidates, ListedCandidates } from './candidates';
+import type { PinnedScorer } from './earlier-scores.repository';
 import type { Selection } from './selection';
-import { type NamingResult, SelectionRepository } from './selection.repository';
+import { type NamedPair, type NamingResult, SelectionRepository, type Times } from './selection.repository';
+import { StoredCandidates, UnscoredTargets } from './unscored-targets';
 
 /** Results of one experiment that a selection is made from. */
 export const EXPERIMENT_RESULTS_MAX = 100_000;
@@ -27,6 +29,7 @@ export class CandidateSource {
     private readonly traces: TraceStore,
     private readonly agents: AgentSessions,
     private readonly results: SelectionRepository,
+    private readonly unscored: UnscoredTargets,
   ) {}
 
   /** The results of the selection's experiment, newest first. 422 where there are too many to select from. */
@@ -42,12 +45,35 @@ export class CandidateSource {
     ]);
   }
 
-  /** @param named the results of the experiment, where one is selected. */
+  /**
+   * What a selection holds, newest first. Where only those are wanted that this version of the scorer has neither
+   * scored nor is about to score, what it failed at comes after what it has not tried, so that calling again goes on
+   * also where some targets fail every time.
+   *
+   * @param named the results of the experiment, where one is selected.
+   */
   async candidates(
     scope: Scope,
+    scorer: PinnedScorer,
     selection: Selection,
     named: NamingResult[] | undefined,
   ): Promise<Candidates> {
+    const { grain, unscoredOnly } = selection;
+    const found = await this.find(scope, selection, named);
+    if (found instanceof ListedCandidates) {
+      return unscoredOnly ? this.unscored.ofListed(scope, scorer, grain, found) : found;
+    }
+    return unscoredOnly
+      ? this.unscored.ofStored(scope, scorer, grain, found)
+      : new StoredCandidates(this.traces, scope, grain, found);
+  }
+
+  /** The candidates where the selectors tell their ids, else what the trace store is to be asked for. */
+  private async find(
+    scope: Scope,
+    selection: Selection,
+    named: NamingResult[] | undefined,
+  ): Promise<ListedCandidates | TraceSelection> {
     const sessions = await this.namedSessions(scope, selection);
     const bounds = { since: selection.since, until: selection.until };
     if (selection.grain === 'trace') {
@@ -55,32 +81,20 @@ export class CandidateSource {
         selection.traceIds,
         named?.flatMap(({ trace_id }) => trace_id ?? []),
       );
-      if (ids) return this.listedTraces(scope, ids, { ...bounds, sessions, named });
-      const where = { ...bounds, session_ids: sessions };
-      return {
-        page: async (offset, limit) => this.traces.traceRefs(scope, where, { offset, limit }),
-        count: () => this.traces.countSelectedTraces(scope, where),
-      };
+      if (ids) return this.listedTraces(scope, ids, { ...bounds, sessionIds: sessions, named });
+      return { ...bounds, session_ids: sessions };
     }
     const ofExperiment = named && (await this.sessionsOfResults(scope, named));
     const ids = intersection(sessions, ofExperiment);
     if (ids) return this.listedSessions(scope, ids, { ...bounds, traceIds: selection.traceIds, named });
-    const where = { ...bounds, trace_ids: selection.traceIds };
-    return {
-      page: async (offset, limit) =>
-        (await this.traces.sessionRefs(scope, where, { offset, limit })).map(asSession),
-      count: () => this.traces.countSelectedSessions(scope, where),
-    };
+    return { ...bounds, trace_ids: selection.traceIds };
   }
 
   /** The session that each of these traces belongs to, where it has one. */
   async sessionsOfTraces(scope: Scope, traceIds: readonly string[]): Promise<Map<string, string>> {
     const sessions = new Map<string, string>();
-    for (const ids of chunks(traceIds)) {
-      const refs = await this.traces.traceRefs(scope, { trace_ids: ids }, { offset: 0, limit: ids.length });
-      for (const { trace_id, session_id } of refs)
-        if (session_id !== null) sessions.set(trace_id, session_id);
-    }
+    for (const { trace_id, session_id } of (await this.storedTraces(scope, traceIds)).values())
+      if (session_id !== null) sessions.set(trace_id, session_id);
     return sessions;
   }
 
@@ -93,62 +107,83 @@ export class CandidateSource {
     return intersection(sessionIds, ofAgents);
   }
 
-  private async listedTraces(scope: Scope, ids: string[], bounds: TraceBounds): Promise<Candidates> {
+  /** A trace fits by what the store knows of it, else by any of the results that name it. */
+  private async listedTraces(
+    scope: Scope,
+    ids: string[],
+    { sessionIds, named, ...times }: TraceBounds,
+  ): Promise<ListedCandidates> {
+    const sessions = sessionIds && new Set(sessionIds);
+    const stored = await this.storedTraces(scope, ids);
     const found: Dated[] = [];
-    const stored = new Set<string>();
-    for (const chunk of chunks(ids)) {
-      const page = { offset: 0, limit: chunk.length };
-      for (const { trace_id, session_id, started_at } of await this.traces.traceRefs(
-        scope,
-        { trace_ids: chunk },
-        page,
-      )) {
-        stored.add(trace_id);
-        found.push({ trace_id, session_id, at: started_at });
-      }
+    const homeless: string[] = [];
+    for (const { trace_id, session_id, started_at } of stored.values()) {
+      if (!isWithin(started_at, times)) continue;
+      if (sessions && session_id === null) homeless.push(trace_id);
+      else if (!sessions || sessions.has(session_id!)) found.push({ trace_id, session_id, at: started_at });
     }
-    const rest = ids.filter((id) => !stored.has(id));
-    const naming = bounds.named ?? (await this.results.newestOfTraces(scope, rest));
-    found.push(...newestBy('trace_id', naming, new Set(rest)));
-    const sessions = bounds.sessions && new Set(bounds.sessions);
-    return listed(
-      found.filter(
-        (one) => isWithin(one.at, bounds) && (!sessions || sessions.has(one.session_id as string)),
-      ),
-    );
+    const unknown = ids.filter((id) => !stored.has(id));
+    const naming = named
+      ? newestFitting('trace_id', named, unknown, { sessionIds: sessions, ...times })
+      : await this.results.newestOfTraces(scope, unknown, { sessionIds, ...times });
+    for (const { trace_id, session_id, created_at } of naming)
+      found.push({ trace_id, session_id, at: created_at });
+    const placing = named
+      ? newestFitting('trace_id', named, homeless, { sessionIds: sessions })
+      : await this.results.newestOfTraces(scope, homeless, { sessionIds });
+    for (const { trace_id, session_id } of placing)
+      found.push({ trace_id, session_id, at: stored.get(trace_id!)!.started_at });
+    return listed(found);
   }
 
-  private async listedSessions(scope: Scope, ids: string[], bounds: SessionBounds): Promise<Candidates> {
-    const { since, until, traceIds } = bounds;
-    const found: Dated[] = [];
-    const stored = new Set<string>();
-    for (const chunk of chunks(ids)) {
-      const page = { offset: 0, limit: chunk.length };
-      const known = await this.traces.sessionRefs(scope, { session_ids: chunk }, page);
-      for (const { session_id } of known) stored.add(session_id);
-      const fitting =
-        since || until || traceIds
-          ? await this.traces.sessionRefs(
-              scope,
-              { session_ids: chunk, since, until, trace_ids: traceIds },
-              page,
-            )
-          : known;
-      found.push(
-        ...fitting.map(({ session_id, last_started_at }) => ({
-          trace_id: null,
-          session_id,
-          at: last_started_at,
-        })),
-      );
+  /** A session fits by any of its traces in the store, and by any of the results that name it. */
+  private async listedSessions(
+    scope: Scope,
+    ids: string[],
+    { traceIds, named, ...times }: SessionBounds,
+  ): Promise<ListedCandidates> {
+    const newest = new Map<string, Date>();
+    const fits = (session: string, at: Date): void => {
+      if (!((newest.get(session) ?? 0) >= at)) newest.set(session, at);
+    };
+    const unknown = new Set(ids);
+    for (const session_ids of chunks(ids)) {
+      const limit = session_ids.length;
+      const known = await this.traces.sessionRefs(scope, { session_ids }, limit);
+      for (const { session_id } of known) unknown.delete(session_id);
+      const isNarrowed = times.since ?? times.until ?? traceIds;
+      const fitting = isNarrowed
+        ? await this.traces.sessionRefs(scope, { session_ids, trace_ids: traceIds, ...times }, limit)
+        : known;
+      for (const { session_id, last_started_at } of fitting) fits(session_id, last_started_at);
     }
-    const rest = ids.filter((id) => !stored.has(id));
-    const naming = bounds.named ?? (await this.results.newestOfSessions(scope, rest));
-    const byResult = newestBy('session_id', naming, new Set(rest)).filter(
-      (one) => isWithin(one.at, bounds) && (!traceIds || traceIds.includes(one.trace_id as string)),
-    );
-    found.push(...byResult.map((one) => ({ ...one, trace_id: null })));
-    return listed(found);
+    if (traceIds) {
+      // when a trace happened, the store knows better than the result, which may have been written much later
+      const stored = await this.storedTraces(scope, traceIds);
+      const naming = named
+        ? pairsFitting(named, new Set(ids), new Set(traceIds), times)
+        : await this.results.pairsOf(scope, ids, traceIds, times);
+      for (const { session_id, trace_id, last_at } of naming) {
+        const at = stored.get(trace_id)?.started_at ?? last_at;
+        if (at && isWithin(at, times)) fits(session_id, at);
+      }
+    } else {
+      const naming = named
+        ? newestFitting('session_id', named, [...unknown], times)
+        : await this.results.newestOfSessions(scope, [...unknown], times);
+      for (const { session_id, created_at } of naming) fits(session_id!, created_at);
+    }
+    return listed([...newest].map(([session_id, at]) => ({ trace_id: null, session_id, at })));
+  }
+
+  /** Those of these traces that the store has, by their ids. */
+  private async storedTraces(scope: Scope, ids: readonly string[]): Promise<Map<string, TraceRef>> {
+    const stored = new Map<string, TraceRef>();
+    for (const trace_ids of chunks(ids)) {
+      for (const ref of await this.traces.traceRefs(scope, { trace_ids }, trace_ids.length))
+        stored.set(ref.trace_id, ref);
+    }
+    return stored;
   }
 
   /** Sessions that results name, themselves or by their traces. */
@@ -165,39 +200,51 @@ export class CandidateSource {
   }
 }
 
-interface TimeBounds {
-  since: Date | undefined;
-  until: Date | undefined;
+interface TraceBounds extends Times {
+  sessionIds: string[] | undefined;
   named: NamingResult[] | undefined;
 }
-interface TraceBounds extends TimeBounds {
-  sessions: string[] | undefined;
-}
-interface SessionBounds extends TimeBounds {
+interface SessionBounds extends Times {
   traceIds: string[] | undefined;
+  named: NamingResult[] | undefined;
 }
 
-const isWithin = (at: Date, { since, until }: TimeBounds): boolean =>
+const isWithin = (at: Date, { since, until }: Times): boolean =>
   (!since || at >= since) && (!until || at < until);
 
-const asSession = ({ session_id }: { session_id: string }): Candidate => ({ trace_id: null, session_id });
-
-/** What the newest result says of each of these traces or sessions. */
-function newestBy(
+/** Of each of these traces or sessions the newest result that fits, of results that are sorted, newest first. */
+function newestFitting(
   member: 'trace_id' | 'session_id',
   results: readonly NamingResult[],
-  ids: ReadonlySet<string>,
-): Dated[] {
-  const newest = new Map<string, Dated>();
+  ids: readonly string[],
+  { sessionIds, ...times }: Times & { sessionIds?: ReadonlySet<string> | undefined },
+): NamingResult[] {
+  const wanted = new Set(ids);
+  const newest: NamingResult[] = [];
   for (const result of results) {
-    const { [member]: id, trace_id, session_id, created_at } = result;
-    if (id !== null && ids.has(id) && !newest.has(id))
-      newest.set(id, { trace_id, session_id, at: created_at });
+    if (!wanted.has(result[member]!) || !isWithin(result.created_at, times)) continue;
+    if (sessionIds && !sessionIds.has(result.session_id!)) continue;
+    wanted.delete(result[member]!);
+    newest.push(result);
   }
-  return [...newest.values()];
+  return newest;
 }
 
-const listed = (found: Dated[]): Candidates =>
+/** The same as `SelectionRepository.pairsOf`, of results that are known; not grouped. */
+function pairsFitting(
+  results: readonly NamingResult[],
+  sessionIds: ReadonlySet<string>,
+  traceIds: ReadonlySet<string>,
+  times: Times,
+): NamedPair[] {
+  return results.flatMap(({ session_id, trace_id, created_at }) =>
+    session_id !== null && trace_id !== null && sessionIds.has(session_id) && traceIds.has(trace_id)
+      ? { session_id, trace_id, last_at: isWithin(created_at, times) ? created_at : null }
+      : [],
+  );
+}
+
+const listed = (found: Dated[]): ListedCandidates =>
   new ListedCandidates(found.sort((a, b) => b.at.getTime() - a.at.getTime()));
 
 /** What is in both; the one that is given where only one is. */

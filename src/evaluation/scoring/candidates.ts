@@ -6,18 +6,19 @@ export interface Candidate {
 
 export const targetIdOf = ({ trace_id, session_id }: Candidate): string => (trace_id ?? session_id)!;
 
-/** A selection's candidates, newest first, read a page at a time. */
+/** A selection's candidates, in the order in which they are to be taken. Each is there once. */
 export interface Candidates {
-  page(offset: number, limit: number): Promise<Candidate[]>;
+  /** The first, at most `limit` of them. */
+  first(limit: number): Promise<Candidate[]>;
   count(): Promise<number>;
 }
 
 /** Candidates that are all known. */
 export class ListedCandidates implements Candidates {
-  constructor(private readonly all: readonly Candidate[]) {}
+  constructor(readonly all: readonly Candidate[]) {}
 
-  page(offset: number, limit: number): Promise<Candidate[]> {
-    return Promise.resolve(this.all.slice(offset, offset + limit));
+  first(limit: number): Promise<Candidate[]> {
+    return Promise.resolve(this.all.slice(0, limit));
   }
 
   count(): Promise<number> {

@@ -5,8 +5,8 @@ import type { ScoredItem } from './scored-item';
 import type { RunnableScorer } from './target-scorer';
 
 /**
- * What of a score is to land in the result of the run's experiment: nothing of a failure, and nothing where the run has
- * no experiment or the target no result in it.
+ * What of a score is to land in the results of the run's experiment: nothing of a failure, and nothing where the run
+ * has no experiment or the target no result in it.
  */
 export function landingOf(
   run: Pick<ClaimedRun, 'experiment_id' | 'score_run_id'>,
@@ -26,8 +26,8 @@ export function landingOf(
   return {
     experimentId: run.experiment_id,
     resultId: target.result_id,
-    // computed keys define members, so that a scorer named __proto__ is one like any other
-    scores: { [scorer.name]: item.score ?? null },
-    details: { [scorer.name]: detail },
+    name: scorer.name,
+    score: item.score ?? null,
+    detail,
   };
 }

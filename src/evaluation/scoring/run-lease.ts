@@ -1,5 +1,5 @@
 import { rootLogger } from '#platform/logging';
-import type { RunWorkRepository } from './run-work.repository';
+import type { RunKey, RunWorkRepository } from './run-work.repository';
 
 /** A run is taken from a worker that has given no sign of life for this long. */
 export const LEASE_MS = 10_000;
@@ -16,7 +16,7 @@ export class RunLease {
 
   constructor(
     private readonly runs: RunWorkRepository,
-    private readonly runId: string,
+    private readonly run: RunKey,
     readonly token: string,
   ) {
     this.schedule();
@@ -30,7 +30,7 @@ export class RunLease {
 
   /** Looks at once whether the run is still held. */
   async verify(): Promise<void> {
-    if (!(await this.runs.renew(this.runId, this.token, LEASE_MS))) this.lose();
+    if (!(await this.runs.renew(this.run, this.token, LEASE_MS))) this.lose();
   }
 
   private lose(cause?: unknown): void {
@@ -44,10 +44,13 @@ export class RunLease {
   private async beat(): Promise<void> {
     const begun = performance.now();
     try {
-      if (await this.runs.renew(this.runId, this.token, LEASE_MS)) this.renewedAt = begun;
+      if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = begun;
       else this.lose();
     } catch (error) {
-      rootLogger.warn({ err: error, score_run_id: this.runId }, 'the hold on a scoring run was not renewed');
+      rootLogger.warn(
+        { err: error, score_run_id: this.run.score_run_id },
+        'the hold on a scoring run was not renewed',
+      );
       if (performance.now() - this.renewedAt > LEASE_MS) this.lose(error);
     }
     this.schedule();

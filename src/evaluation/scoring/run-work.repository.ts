@@ -22,6 +22,11 @@ export interface ClaimedRun {
   created_by: string;
 }
 
+/** Which run it is, and whose. A job tells only the run; claiming it tells the workspace, which all else then names. */
+export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
+
+const keyOf = ({ score_run_id, workspace_id }: RunKey): string[] => [score_run_id, workspace_id];
+
 const CLAIM = {
   name: 'score-run.claim',
   text: `UPDATE score_runs
@@ -38,20 +43,25 @@ const CLAIM = {
 const TARGETS_LEFT = {
   name: 'score-run.targets-left',
   text: `SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id
-    FROM score_targets t LEFT JOIN score_results s USING (score_run_id, ordinal)
-    WHERE t.score_run_id = $1 AND s.score_run_id IS NULL ORDER BY t.ordinal`,
+    FROM score_runs r JOIN score_targets t USING (score_run_id)
+    LEFT JOIN score_results s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
+    WHERE r.score_run_id = $1 AND r.workspace_id = $2 AND s.score_run_id IS NULL ORDER BY t.ordinal`,
 };
 
 const RENEW = {
   name: 'score-run.renew',
-  text: `UPDATE score_runs SET lease_expires_at = now() + $3 * interval '1 millisecond'
-    WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running' RETURNING 1`,
+  text: `UPDATE score_runs SET lease_expires_at = now() + $4 * interval '1 millisecond'
+    WHERE score_run_id = $1 AND workspace_id = $2 AND lease_token = $3 AND run_status = 'running' RETURNING 1`,
 };
 
 /**
- * Keeps what came of one target, and in the same statement, which is one transaction, what its experiment's result is
- * to have of it. The experiment is locked shared meanwhile: one that is being finalized is waited for, and one that is
- * final takes nothing. A target that has a result already keeps it, and nothing lands a second time.
+ * Keeps what came of one target, and in the same statement, which is one transaction, what its experiment's results are
+ * to have of it: all that name a trace, the one that was frozen with a session. The experiment is locked shared
+ * meanwhile: one that is being finalized is waited for, and one that is final takes nothing. The results are locked in
+ * the order of their ids, so that runs never wait for each other crosswise. A target that has a result already keeps
+ * it, and nothing lands a second time.
+ *
+ * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer wrote it.
  */
 const STORE = {
   name: 'score-run.store',
@@ -61,7 +71,7 @@ const STORE = {
                                  backend, model, error, elapsed_ms, cost_usd)
       SELECT r.score_run_id, $2, $3, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, $4, $5, $6, $7, $8, $9,
              $10, $11, $12, $13, $14, $15, $16
-      FROM score_runs r WHERE r.score_run_id = $1 AND r.run_status = 'running'
+      FROM score_runs r WHERE r.score_run_id = $1 AND r.workspace_id = $22 AND r.run_status = 'running'
       ON CONFLICT (score_run_id, ordinal) DO NOTHING
       RETURNING workspace_id
     ), experiment AS MATERIALIZED (
@@ -69,13 +79,27 @@ const STORE = {
       WHERE experiment_id = $17 AND workspace_id = (SELECT workspace_id FROM stored)
         AND experiment_status = 'running' AND archived_at IS NULL
       FOR SHARE
+    ), named AS (
+      SELECT r.experiment_id, r.result_id FROM experiment
+      JOIN results r ON r.workspace_id = (SELECT workspace_id FROM stored) AND r.experiment_id = experiment.experiment_id
+      WHERE r.trace_id = $4
+      UNION SELECT experiment_id, $18 FROM experiment
+    ), locked AS MATERIALIZED (
+      SELECT r.experiment_id, r.result_id FROM named JOIN results r USING (experiment_id, result_id)
+      WHERE r.workspace_id = (SELECT workspace_id FROM stored)
+      ORDER BY r.result_id FOR UPDATE OF r
     ), landed AS (
-      UPDATE results SET scores = results.scores || $19::jsonb, updated_at = now(), score_details = (
-        SELECT json_object_agg(key, value) FROM (
-          SELECT key, value FROM json_each(results.score_details) WHERE key NOT IN (SELECT json_object_keys($20::json))
-          UNION ALL SELECT key, value FROM json_each($20::json)) merged)
-      FROM experiment
-      WHERE results.experiment_id = experiment.experiment_id AND results.result_id = $18
+      UPDATE results SET scores = results.scores || jsonb_build_object($19::text, $20::float8), updated_at = now(),
+        score_details = (
+          SELECT json_object_agg(key, value) FROM (
+            SELECT key, value FROM json_each(results.score_details) WHERE key <> $19
+            UNION ALL SELECT $19, $21::json) merged)
+      FROM locked
+      WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
+        AND results.workspace_id = $22
+        AND (NOT results.scores ? $19
+             OR results.score_details -> $19 ->> 'scorer_id' = $21::json ->> 'scorer_id'
+                AND results.score_details -> $19 #>> '{metadata,score_run_id}' IS NOT NULL)
       RETURNING 1
     )
     SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM landed) AS landed`,
@@ -95,18 +119,21 @@ const FINISH = {
         updated_at = now(), lease_token = NULL, lease_expires_at = NULL
     FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
                  sum(cost_usd) AS cost, left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1], 500) AS first_error
-          FROM score_results WHERE score_run_id = $1) c
-    WHERE r.score_run_id = $1 AND r.lease_token = $2 AND r.run_status = 'running' AND c.completed + c.failed = r.total
+          FROM score_results WHERE score_run_id = $1 AND workspace_id = $2) c
+    WHERE r.score_run_id = $1 AND r.workspace_id = $2 AND r.lease_token = $3 AND r.run_status = 'running' AND c.completed + c.failed = r.total
     RETURNING r.run_status`,
 };
 
-/** What of a score lands in the result of a running experiment. */
+/** What of a score lands in the results of a running experiment. */
 export interface Landing {
   experimentId: string;
   resultId: string;
-  /** By the scorer's name. */
-  scores: Record<string, number | null>;
-  details: Record<string, object>;
+  /** The scorer's: what the score is called there. */
+  name: string;
+  /** Null where the scorer abstained. */
+  score: number | null;
+  /** Says whose score it is: `scorer_id`, and `metadata` with `score_run_id`. */
+  detail: object;
 }
 
 /** What workers do to runs. Each move is one conditional statement, so that two workers never both make it. */
@@ -123,34 +150,34 @@ export class RunWorkRepository {
     return run ?? null;
   }
 
-  targetsLeft(runId: string): Promise<ScoringTarget[]> {
-    return this.database.query<ScoringTarget>(TARGETS_LEFT, [runId]);
+  targetsLeft(run: RunKey): Promise<ScoringTarget[]> {
+    return this.database.query<ScoringTarget>(TARGETS_LEFT, keyOf(run));
   }
 
   /** @returns whether the run is still the holder's: not when it was cancelled, ended, or taken over. */
-  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
-    return (await this.database.query(RENEW, [runId, token, leaseMs])).length > 0;
+  async renew(run: RunKey, token: string, leaseMs: number): Promise<boolean> {
+    return (await this.database.query(RENEW, [...keyOf(run), token, leaseMs])).length > 0;
   }
 
   /** Gives a run back, for any worker to go on with. */
-  async release(runId: string, token: string): Promise<void> {
+  async release(run: RunKey, token: string): Promise<void> {
     await this.database.query(
       `UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL
-       WHERE score_run_id = $1 AND lease_token = $2 AND run_status = 'running'`,
-      [runId, token],
+       WHERE score_run_id = $1 AND workspace_id = $2 AND lease_token = $3 AND run_status = 'running'`,
+      [...keyOf(run), token],
     );
   }
 
   /** Keeps what came of a target. @returns false where it has a result already, or its run has ended. */
   async store(
-    runId: string,
+    run: RunKey,
     target: ScoringTarget,
     scoreId: string,
     item: ScoredItem,
     landing: Landing | null,
   ): Promise<boolean> {
     const [outcome] = await this.database.query<{ stored: number }>(STORE, [
-      runId,
+      run.score_run_id,
       target.ordinal,
       scoreId,
       target.trace_id,
@@ -168,15 +195,17 @@ export class RunWorkRepository {
       item.cost_usd ?? null,
       landing?.experimentId ?? null,
       landing?.resultId ?? null,
-      landing ? toJsonText(landing.scores) : null,
-      landing ? toJsonText(landing.details) : null,
+      landing?.name ?? null,
+      landing?.score ?? null,
+      jsonOrNull(landing?.detail),
+      run.workspace_id,
     ]);
     return outcome!.stored > 0;
   }
 
   /** Ends a run whose targets all have results. @returns null where it is not the holder's to end. */
-  async finish(runId: string, token: string): Promise<RunStatus | null> {
-    const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [runId, token]);
+  async finish(run: RunKey, token: string): Promise<RunStatus | null> {
+    const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [...keyOf(run), token]);
     return row?.run_status ?? null;
   }
 

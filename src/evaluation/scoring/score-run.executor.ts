@@ -15,8 +15,8 @@ import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 import { ScoringRunner } from './scoring-runner';
 import { runnable } from './target-scorer';
 
-/** A run that this many workers died of is given up. */
-const TAKEOVERS_MAX = 5;
+/** A run that this many workers were lost with is given up by the next, before it scores anything. */
+const WORKERS_LOST_MAX = 5;
 
 /** Does the work of a scoring run, in the worker that got its job. */
 @Injectable()
@@ -39,11 +39,11 @@ export class ScoreRunExecutor {
     const token = randomUUID();
     const run = await this.work.claim(runId, token, LEASE_MS, this.environment.SCORE_RUN_SECONDS);
     if (!run) return;
-    const lease = new RunLease(this.work, runId, token);
+    const lease = new RunLease(this.work, run, token);
     try {
       await this.hold(run, lease);
     } catch (error) {
-      await this.work.release(runId, token).catch(() => undefined);
+      await this.work.release(run, token).catch(() => undefined);
       throw error;
     } finally {
       lease.end();
@@ -52,7 +52,7 @@ export class ScoreRunExecutor {
 
   private async hold(run: ClaimedRun, lease: RunLease): Promise<void> {
     const scope = workspaceScope(run.org_id, run.workspace_id, run.created_by, expandRoles(['evaluator']));
-    if (run.takeovers > TAKEOVERS_MAX) {
+    if (run.takeovers >= WORKERS_LOST_MAX) {
       return this.endEarly(scope, run, {
         code: 'worker_lost',
         detail: `${run.takeovers} workers were lost while they held this run.`,
@@ -74,7 +74,7 @@ export class ScoreRunExecutor {
         error: 'The time of the run was over before this was scored.',
       });
     }
-    const status = await this.work.finish(run.score_run_id, lease.token);
+    const status = await this.work.finish(run, lease.token);
     if (status) log(run, status);
     else if (this.shutdown.stopping.aborted) throw new JobHandedBack();
   }
@@ -88,7 +88,7 @@ export class ScoreRunExecutor {
     const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
     if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} is gone.`);
     const scorer = runnable(version);
-    const targets = await this.work.targetsLeft(run.score_run_id);
+    const targets = await this.work.targetsLeft(run);
     const giveUp = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
     const job = {
       scorer,
@@ -100,7 +100,7 @@ export class ScoreRunExecutor {
     try {
       await this.runner.run(scope, job, async (target, item) => {
         const landing = landingOf(run, scorer, target, item);
-        const isKept = await this.work.store(run.score_run_id, target, newId('score'), item, landing);
+        const isKept = await this.work.store(run, target, newId('score'), item, landing);
         // somebody else scored it, or the run has ended: the next heartbeat would tell, later
         if (!isKept) await lease.verify();
       });

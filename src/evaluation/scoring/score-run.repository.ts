@@ -9,7 +9,8 @@ import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './
 /** Counts of a run that goes on are those of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
   `CASE WHEN r.run_status = 'running'
-        THEN (SELECT ${aggregate} FROM score_results s WHERE s.score_run_id = r.score_run_id)
+        THEN (SELECT ${aggregate} FROM score_results s
+              WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
         ELSE r.${column} END AS ${column}`;
 
 const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.grain, r.run_status,
@@ -99,17 +100,17 @@ export class ScoreRunRepository {
               t.trace_id, t.session_id, $3, 0
        FROM score_runs r JOIN score_targets t USING (score_run_id)
        JOIN unnest($2::text[]) WITH ORDINALITY AS given(score_id, position) ON given.position = t.ordinal + 1
-       WHERE r.score_run_id = $1
+       WHERE r.score_run_id = $1 AND r.workspace_id = $4
        ON CONFLICT (score_run_id, ordinal) DO NOTHING`,
-      [id, end.scoreIds, end.error],
+      [id, end.scoreIds, end.error, scope.workspaceId],
     );
     await tx.query(
       `UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed, cost_usd = c.cost
        FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
                     sum(cost_usd) AS cost
-             FROM score_results WHERE score_run_id = $1) c
-       WHERE r.score_run_id = $1`,
-      [id],
+             FROM score_results WHERE score_run_id = $1 AND workspace_id = $2) c
+       WHERE r.score_run_id = $1 AND r.workspace_id = $2`,
+      [id, scope.workspaceId],
     );
     return true;
   }

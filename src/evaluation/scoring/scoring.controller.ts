@@ -18,7 +18,7 @@ export class ScoringController {
   @Post()
   @HttpCode(202)
   @RequireRole('evaluator')
-  @LongRunning()
+  @LongRunning(({ body }) => (body as Partial<ScoreDto> | null | undefined)?.mode === 'test')
   @RequestBody({ kind: 'json', limit: BODY_MAX })
   @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: a run is queued.' })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`.' })

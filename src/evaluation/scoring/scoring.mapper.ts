@@ -1,7 +1,7 @@
 import type { ScoreResultDto, ScoreRunDto } from './score-run.dto';
 import type { ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
 import type { ScoredItem } from './scored-item';
-import type { ScoringResultDto } from './scoring.dto';
+import type { QueuedRunDto, ScoringResultDto } from './scoring.dto';
 
 export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   score_run_id: row.score_run_id,
@@ -24,6 +24,16 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   updated_at: row.updated_at,
   created_by: row.created_by,
   archived_at: null,
+});
+
+export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
+  concurrency: run.concurrency,
+  grain: run.grain,
+  run_status: run.run_status,
+  score_run_id: run.score_run_id,
+  scorer_id: run.scorer_id,
+  scorer_version: run.scorer_version,
+  total: run.total,
 });
 
 /** What came of a target that is answered at once. */

@@ -9,9 +9,12 @@ import { ScorerService } from '../scorers/scorer.service';
 import { SCORE_RUN } from './score-run.job';
 import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import { ScoreRunRepository } from './score-run.repository';
+import { targetIdOf } from './candidates';
+import { EarlierScoresRepository } from './earlier-scores.repository';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
+import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
-import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
+import { checkSelectors, concurrencyOf, namedIdsOf, type Selection, selectionOf } from './selection';
 import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
@@ -26,6 +29,7 @@ export class ScoringService {
     private readonly scorers: ScorerService,
     private readonly selector: TargetSelector,
     private readonly runs: ScoreRunRepository,
+    private readonly earlier: EarlierScoresRepository,
     private readonly jobs: JobQueue,
     private readonly work: ScoringWork,
   ) {}
@@ -42,13 +46,14 @@ export class ScoringService {
       throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
     }
     if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+    await this.selector.checkIds(scope, namedIdsOf(dto));
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
     const scorer = runnable(row);
     this.work.checkBackend(scorer);
-    const targets = await this.selector.select(scope, scorer, selection);
     const mode = dto.mode ?? 'score';
-    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, targets, dto) };
+    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, concurrencyOf(dto)) };
+    const targets = await this.selector.select(scope, scorer, selection);
     const results =
       mode === 'preview'
         ? await this.work.preview(scope, scorer, targets)
@@ -57,28 +62,43 @@ export class ScoringService {
     return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
   }
 
-  /** The run, its targets and the order to run it are committed together: an accepted run is never lost. */
+  /**
+   * Where only unscored targets are wanted, no two runs take the same: those that another request took since they were
+   * selected are selected anew. They are not selected under the lock, because whoever holds it while it waits for
+   * another connection could wait for one that waits for the lock. Each round that is lost is a run that was accepted,
+   * and targets fewer, so it ends.
+   */
   private async enqueue(
     scope: Scope,
     scorer: RunnableScorer,
     selection: Selection,
-    targets: ScoringTarget[],
-    dto: ScoreDto,
+    concurrency: number,
   ): Promise<QueuedRunDto> {
-    const run = newRun(scope, scorer, selection, targets.length, concurrencyOf(dto));
-    await this.database.transaction(async (tx) => {
+    for (;;) {
+      const targets = await this.selector.select(scope, scorer, selection);
+      const run = newRun(scope, scorer, selection, targets.length, concurrency);
+      if (await this.accept(scope, selection, run, targets)) return toQueuedRunDto(run);
+    }
+  }
+
+  /**
+   * The run, its targets and the order to run it are committed together: an accepted run is never lost.
+   * @returns false where the targets were to be unscored, and some are so no more.
+   */
+  private accept(
+    scope: Scope,
+    { grain, unscoredOnly }: Selection,
+    run: ScoreRunRow,
+    targets: ScoringTarget[],
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      if (unscoredOnly && !(await this.earlier.claim(tx, scope, run, grain, targets.map(targetIdOf)))) {
+        return false;
+      }
       await this.runs.insert(tx, scope, run, targets);
       await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
+      return true;
     });
-    return {
-      concurrency: run.concurrency,
-      grain: run.grain,
-      run_status: run.run_status,
-      score_run_id: run.score_run_id,
-      scorer_id: run.scorer_id,
-      scorer_version: run.scorer_version,
-      total: run.total,
-    };
   }
 }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database } from '#platform/db';
-import type { Grain } from '../scorers/scorer.entity';
+import { Database, Where } from '#platform/db';
 
 /** Where a result says that it belongs to a trace or a session. */
 export interface NamingResult {
@@ -12,29 +11,24 @@ export interface NamingResult {
   created_at: Date;
 }
 
-/** What became of a target at the hands of one version of a scorer. */
-export interface EarlierScoring {
-  target_id: string;
-  /** Scored, or to be scored by a run that is under way. */
-  is_taken: boolean;
+/** That results name a session together with a trace. */
+export interface NamedPair {
+  session_id: string;
+  trace_id: string;
+  /** When the newest of them was made within the times that were asked for; null where none was. */
+  last_at: Date | null;
+}
+
+/** A span of time, by when results were made. */
+export interface Times {
+  since?: Date | undefined;
+  /** Exclusive. */
+  until?: Date | undefined;
 }
 
 const NAMING = 'experiment_id, result_id, trace_id, session_id, created_at';
 
-const FIND_EARLIER = {
-  name: 'score-target.find-earlier',
-  text: `SELECT target_id, bool_or(is_taken) AS is_taken FROM (
-      SELECT target_id, error IS NULL AS is_taken FROM score_results
-      WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND grain = $4 AND target_id = ANY($5)
-      UNION ALL
-      SELECT t.target_id, true FROM score_runs r JOIN score_targets t USING (score_run_id)
-      WHERE r.workspace_id = $1 AND r.scorer_id = $2 AND r.scorer_version = $3 AND r.grain = $4
-        AND r.run_status IN ('queued', 'running') AND t.target_id = ANY($5)
-        AND NOT EXISTS (SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
-    ) known GROUP BY target_id`,
-};
-
-/** What choosing targets asks of results and of earlier scores. */
+/** What choosing targets asks of results. */
 @Injectable()
 export class SelectionRepository {
   constructor(private readonly database: Database) {}
@@ -49,45 +43,58 @@ export class SelectionRepository {
     );
   }
 
-  /** The newest result that names each of these traces, in any experiment. */
-  newestOfTraces(scope: Scope, traceIds: readonly string[]): Promise<NamingResult[]> {
-    return this.newestOf(scope, 'trace_id', traceIds);
-  }
-
-  /** The newest result that names each of these sessions, in any experiment. */
-  newestOfSessions(scope: Scope, sessionIds: readonly string[]): Promise<NamingResult[]> {
-    return this.newestOf(scope, 'session_id', sessionIds);
-  }
-
-  /** Which of these targets this version of a scorer has met before. */
-  findEarlier(
+  /** Of each of these traces the newest result that names it, and fits, in any experiment. */
+  newestOfTraces(
     scope: Scope,
-    scorer: { scorer_id: string; scorer_version: number },
-    grain: Grain,
-    targetIds: readonly string[],
-  ): Promise<EarlierScoring[]> {
-    return this.database.query<EarlierScoring>(FIND_EARLIER, [
-      scope.workspaceId,
-      scorer.scorer_id,
-      scorer.scorer_version,
-      grain,
-      targetIds,
-    ]);
+    traceIds: readonly string[],
+    fitting: Times & { sessionIds?: readonly string[] | undefined } = {},
+  ): Promise<NamingResult[]> {
+    return this.newestOf(scope, 'trace_id', traceIds, fitting);
+  }
+
+  /** Of each of these sessions the newest result that names it, and fits, in any experiment. */
+  newestOfSessions(
+    scope: Scope,
+    sessionIds: readonly string[],
+    fitting: Times = {},
+  ): Promise<NamingResult[]> {
+    return this.newestOf(scope, 'session_id', sessionIds, fitting);
+  }
+
+  /** Which of these sessions results, of any experiment, name together with which of these traces. */
+  pairsOf(
+    scope: Scope,
+    sessionIds: readonly string[],
+    traceIds: readonly string[],
+    { since, until }: Times,
+  ): Promise<NamedPair[]> {
+    return this.database.query<NamedPair>(
+      `SELECT session_id, trace_id, max(created_at) FILTER (
+         WHERE created_at >= coalesce($4::timestamptz, '-infinity') AND created_at < coalesce($5::timestamptz, 'infinity')) AS last_at
+       FROM results WHERE workspace_id = $1 AND session_id = ANY ($2::text[]) AND trace_id = ANY ($3::text[])
+       GROUP BY session_id, trace_id`,
+      [scope.workspaceId, sessionIds, traceIds, since ?? null, until ?? null],
+    );
   }
 
   private newestOf(
     scope: Scope,
     column: 'trace_id' | 'session_id',
     ids: readonly string[],
+    { since, until, sessionIds }: Times & { sessionIds?: readonly string[] | undefined },
   ): Promise<NamingResult[]> {
     if (ids.length === 0) return Promise.resolve([]);
+    const where = new Where(scope.key)
+      .add(`${column} = given.id`)
+      .addIf(since, 'created_at >= ?')
+      .addIf(until, 'created_at < ?')
+      .addIf(sessionIds, 'session_id = ANY (?::text[])');
     return this.database.query<NamingResult>(
-      `SELECT named.* FROM unnest($2::text[]) AS given(id)
+      `SELECT named.* FROM unnest(${where.parameter(ids)}::text[]) AS given(id)
        CROSS JOIN LATERAL (
-         SELECT ${NAMING} FROM results WHERE workspace_id = $1 AND ${column} = given.id
-         ORDER BY result_id DESC LIMIT 1
+         SELECT ${NAMING} FROM results WHERE ${where.toString()} ORDER BY result_id DESC LIMIT 1
        ) named`,
-      [scope.workspaceId, ids],
+      where.values,
     );
   }
 }

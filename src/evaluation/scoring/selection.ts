@@ -47,7 +47,17 @@ export function checkSelectors(dto: ScoreDto): void {
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-/** What a checked request selects. 422 for a limit over the cap of its mode. */
+/** What a request names by ids. */
+export type NamedIds = Pick<Selection, 'traceIds' | 'sessionIds' | 'agentIds' | 'experimentId'>;
+
+export const namedIdsOf = (dto: ScoreDto): NamedIds => ({
+  traceIds: distinct(dto.trace_ids),
+  sessionIds: distinct(dto.session_ids),
+  agentIds: distinct(dto.agent_ids),
+  experimentId: given(dto.experiment_id),
+});
+
+/** What a checked request selects. 422 for a limit over the cap of its mode, 400 for one of 0. */
 export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
   const mode = dto.mode ?? 'score';
   const cap = TARGETS_MAX[mode];
@@ -55,12 +65,11 @@ export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
   if (limit !== undefined && limit > cap) {
     throw problem.validationFailed([{ pointer: '/limit', detail: `may be at most ${cap} in mode ${mode}` }]);
   }
+  if (limit === 0)
+    throw problem.invalidFields([{ pointer: '/limit', detail: 'selects nothing where it is 0' }]);
   return {
+    ...namedIdsOf(dto),
     grain: given(dto.grain) ?? grainsOfIds(dto)[0] ?? scorerGrain,
-    traceIds: distinct(dto.trace_ids),
-    sessionIds: distinct(dto.session_ids),
-    agentIds: distinct(dto.agent_ids),
-    experimentId: given(dto.experiment_id),
     since: timeOf(dto.since),
     until: timeOf(dto.until),
     limit,

@@ -6,17 +6,10 @@ import { ExperimentRepository } from '../experiments/experiment.repository';
 import { AgentSessions } from './agent-sessions';
 import { CandidateSource } from './candidate-source';
 import { type Candidate, type Candidates, targetIdOf } from './candidates';
+import type { PinnedScorer } from './earlier-scores.repository';
 import type { ScoringTarget } from './score-run.entity';
-import type { Selection } from './selection';
+import type { NamedIds, Selection } from './selection';
 import { type NamingResult, SelectionRepository } from './selection.repository';
-
-/** Candidates that are looked through at a time for those that were not scored. */
-const SCAN = 500;
-
-export interface PinnedScorer {
-  scorer_id: string;
-  scorer_version: number;
-}
 
 /** Decides what a run is to score, and freezes it. */
 @Injectable()
@@ -29,17 +22,11 @@ export class TargetSelector {
     private readonly source: CandidateSource,
   ) {}
 
-  /**
-   * The targets of a selection, newest first. Errors: 404 naming the ids that are not known, 422 with the count for
-   * more than the cap, 400 for none at all.
-   */
+  /** The targets of a selection, newest first. Errors: 422 with the count for more than the cap, 400 for none at all. */
   async select(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<ScoringTarget[]> {
-    await this.checkIds(scope, selection);
     const named = await this.source.resultsOf(scope, selection);
-    const candidates = await this.source.candidates(scope, selection, named);
-    const chosen = selection.unscoredOnly
-      ? await this.chooseUnscored(scope, scorer, selection, candidates)
-      : await choose(selection, candidates);
+    const candidates = await this.source.candidates(scope, scorer, selection, named);
+    const chosen = await choose(selection, candidates);
     if (chosen.length === 0) {
       const why = selection.unscoredOnly ? ' that this version of the scorer has not scored' : '';
       throw problem.invalidRequest(`The selection holds no ${selection.grain}${why}.`);
@@ -47,8 +34,9 @@ export class TargetSelector {
     return this.withResults(scope, selection, chosen, named);
   }
 
-  private async checkIds(scope: Scope, selection: Selection): Promise<void> {
-    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = selection;
+  /** 404 naming the ids that are not known. */
+  async checkIds(scope: Scope, named: NamedIds): Promise<void> {
+    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = named;
     const errors: FieldError[] = [];
     if (experimentId !== undefined && !(await this.experiments.exists(scope, experimentId))) {
       errors.push({ pointer: '/experiment_id', detail: unknown('experiment', experimentId) });
@@ -69,8 +57,7 @@ export class TargetSelector {
 
   private async knownTraces(scope: Scope, ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
-    const page = { offset: 0, limit: ids.length };
-    const stored = await this.traces.traceRefs(scope, { trace_ids: ids }, page);
+    const stored = await this.traces.traceRefs(scope, { trace_ids: ids }, ids.length);
     const known = new Set(stored.map((trace) => trace.trace_id));
     const rest = ids.filter((id) => !known.has(id));
     for (const { trace_id } of await this.results.newestOfTraces(scope, rest)) known.add(trace_id!);
@@ -79,45 +66,12 @@ export class TargetSelector {
 
   private async knownSessions(scope: Scope, ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
-    const page = { offset: 0, limit: ids.length };
-    const stored = await this.traces.sessionRefs(scope, { session_ids: ids }, page);
+    const stored = await this.traces.sessionRefs(scope, { session_ids: ids }, ids.length);
     const ofAgents = await this.agents.knownSessions(scope, ids);
     const known = new Set([...stored.map((session) => session.session_id), ...ofAgents]);
     const rest = ids.filter((id) => !known.has(id));
     for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
     return known;
-  }
-
-  /**
-   * Those that this version of the scorer has neither scored nor is about to score. What it failed at comes after
-   * what it has not tried, so that calling again goes on also where some targets fail every time.
-   */
-  private async chooseUnscored(
-    scope: Scope,
-    scorer: PinnedScorer,
-    { grain, limit, cap }: Selection,
-    candidates: Candidates,
-  ): Promise<Candidate[]> {
-    const untried: Candidate[] = [];
-    const failed: Candidate[] = [];
-    const seen = new Set<string>();
-    for (let offset = 0; limit === undefined || untried.length < limit; offset += SCAN) {
-      const page = await candidates.page(offset, SCAN);
-      const ids = page.map(targetIdOf);
-      const earlier = new Map(
-        (await this.results.findEarlier(scope, scorer, grain, ids)).map((one) => [one.target_id, one]),
-      );
-      for (const candidate of page) {
-        const id = targetIdOf(candidate);
-        const known = earlier.get(id);
-        if (!seen.has(id) && !known?.is_taken) (known ? failed : untried).push(candidate);
-        seen.add(id);
-      }
-      if (page.length < SCAN) break;
-    }
-    const all = [...untried, ...failed];
-    if (limit === undefined && all.length > cap) throw tooMany(all.length, cap);
-    return all.slice(0, limit);
   }
 
   /** Adds to each target the result that names it: the experiment's own, else the newest. */
@@ -159,7 +113,7 @@ export class TargetSelector {
 }
 
 async function choose({ limit, cap }: Selection, candidates: Candidates): Promise<Candidate[]> {
-  const chosen = await candidates.page(0, limit ?? cap + 1);
+  const chosen = await candidates.first(limit ?? cap + 1);
   if (limit === undefined && chosen.length > cap) throw tooMany(await candidates.count(), cap);
   return chosen;
 }

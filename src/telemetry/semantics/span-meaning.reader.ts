@@ -11,15 +11,11 @@ export type SpanFigures = Omit<SpanMeaning, 'input' | 'output'>;
 export type SpanContent = Pick<SpanMeaning, 'input' | 'output'>;
 
 /**
- * What a span means, by the first name of the {@link MEANING_TABLE} that holds a valid value. Numbers may be strings;
- * negative, broken and absurd ones are passed over. It looks at this span only: where an agent's span repeats the
- * tokens of the model calls below it, adding both counts them twice.
+ * The part of a span's meaning that is cheap to read, for every span that comes in: of each field, the first name of
+ * the {@link MEANING_TABLE} that holds a valid value. Numbers may be strings; negative, broken and absurd ones are
+ * passed over. It looks at this span only: where an agent's span repeats the tokens of the model calls below it,
+ * adding both counts them twice.
  */
-export function readSpanMeaning(span: MeaningfulSpan): SpanMeaning {
-  return { ...readSpanFigures(span), ...readSpanContent(span) };
-}
-
-/** The part of the meaning that is cheap to read, for every span that comes in. */
 export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
   return {
     model: read(MEANING_TABLE.model, span),

@@ -1,14 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { arrayParameter, BulkColumns, Database, type Tx, Where } from '#platform/db';
-import type {
-  SelectionPage,
-  SessionRef,
-  TraceRef,
-  TraceRow,
-  TraceSelection,
-  TraceSummary,
-} from '../trace-store';
+import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import type { SpanSource } from './span-record';
 import { MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 
@@ -101,11 +94,6 @@ const SUMMARY = `trace_id, root_name, started_at, ended_at,
 
 const COLUMNS = `${SUMMARY}, input, output`;
 
-const FIND = {
-  name: 'trace.find',
-  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = $2`,
-};
-
 const FIND_MANY = {
   name: 'trace.find-many',
   text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
@@ -147,11 +135,6 @@ export class TraceRepository {
     }
   }
 
-  async find(scope: Scope, traceId: string): Promise<TraceRow | null> {
-    const [row] = await this.database.query<TraceRow>(FIND, [scope.workspaceId, traceId]);
-    return row ?? null;
-  }
-
   findMany(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds]);
   }
@@ -166,39 +149,20 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  select(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]> {
-    const where = selected(scope, selection);
-    return this.database.query<TraceRow>(
-      `SELECT ${COLUMNS} FROM traces WHERE ${where.toString()}
+  refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
+    const where = selected(scope, selection, 'trace_id');
+    return this.database.query<TraceRef>(
+      `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
        ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,
       where.values,
     );
   }
 
-  async selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]> {
-    const where = selected(scope, selection).add('session_id IS NOT NULL');
-    const rows = await this.database.query<{ session_id: string }>(
-      `SELECT session_id FROM traces WHERE ${where.toString()}
-       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC LIMIT ${where.parameter(limit)}`,
-      where.values,
-    );
-    return rows.map((row) => row.session_id);
-  }
-
-  refs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]> {
-    const where = selected(scope, selection);
-    return this.database.query<TraceRef>(
-      `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
-       ORDER BY started_at DESC, trace_id DESC ${limited(where, page)}`,
-      where.values,
-    );
-  }
-
-  sessionRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<SessionRef[]> {
-    const where = selected(scope, selection).add('session_id IS NOT NULL');
+  sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]> {
+    const where = selected(scope, selection, 'session_id').add('session_id IS NOT NULL');
     return this.database.query<SessionRef>(
       `SELECT session_id, max(started_at) AS last_started_at FROM traces WHERE ${where.toString()}
-       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC ${limited(where, page)}`,
+       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC LIMIT ${where.parameter(limit)}`,
       where.values,
     );
   }
@@ -208,9 +172,10 @@ export class TraceRepository {
     selection: TraceSelection,
     of: 'trace_id' | 'session_id',
   ): Promise<number> {
-    const where = selected(scope, selection);
+    const where = selected(scope, selection, of);
+    const counted = of === 'trace_id' ? '*' : 'DISTINCT session_id';
     const [row] = await this.database.query<{ found: number }>(
-      `SELECT count(DISTINCT ${of}) AS found FROM traces WHERE ${where.toString()}`,
+      `SELECT count(${counted}) AS found FROM traces WHERE ${where.toString()}`,
       where.values,
     );
     return row?.found ?? 0;
@@ -221,12 +186,17 @@ export class TraceRepository {
   }
 }
 
-const limited = (where: Where, { limit, offset }: SelectionPage): string =>
-  `LIMIT ${where.parameter(limit)} OFFSET ${where.parameter(offset)}`;
-
-const selected = (scope: Scope, { trace_ids, session_ids, since, until }: TraceSelection): Where =>
-  new Where(scope.key)
+function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'session_id'): Where {
+  const { trace_ids, session_ids, since, until, among, except = [] } = selection;
+  const where = new Where(scope.key)
     .addIf(trace_ids, 'trace_id = ANY(?::text[])')
     .addIf(session_ids, 'session_id = ANY(?::text[])')
     .addIf(since, 'started_at >= ?')
     .addIf(until, 'started_at < ?');
+  const isIn = ({ select }: KeptIds) =>
+    `EXISTS (SELECT 1 FROM (${select}) kept(id) WHERE kept.id = traces.${id})`;
+  if (among) where.add(isIn(among), ...among.values);
+  // anti-joins, which stop with the last row that is asked for
+  for (const ids of except) where.add(`NOT ${isIn(ids)}`, ...ids.values);
+  return where;
+}

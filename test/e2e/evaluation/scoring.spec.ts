@@ -68,6 +68,33 @@ describe('a request to score', () => {
       expect(answer.body.concurrency).toBe(effective);
     });
 
+    it('with unscored_only, when many ask at once, never twice for one target', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      const made = await on.results(
+        experiment,
+        Array.from({ length: 10 }, () => ({ output: 1 })),
+      );
+      const body = { experiment_id: experiment.experiment_id, unscored_only: true, limit: 3 };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const statuses = answers.map((answer) => answer.status).sort();
+      expect(statuses).toEqual([202, 202, 202, 202, ...Array<number>(8).fill(400)]);
+      const taken = await app.database.query<{ trace_id: string }>(
+        'SELECT trace_id FROM score_targets JOIN score_runs USING (score_run_id) WHERE scorer_id = $1',
+        [scorer.scorer_id],
+      );
+      expect(taken.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
+    });
+
+    it('with unscored_only and without a limit, when many ask at once, by one run', async () => {
+      const scorer = await on.scorer();
+      for (let n = 0; n < 3; n++) await on.trace();
+      const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const totals = answers.flatMap((answer) => (answer.status === 202 ? [answer.body.total] : []));
+      expect(totals).toEqual([3]);
+    });
+
     it('once under one Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
@@ -229,6 +256,24 @@ describe('a request to score', () => {
       expect(await runsOf()).toEqual([]);
     });
 
+    it.each([
+      ['a limit over the cap', { limit: 101 }],
+      ['a limit of 0', { limit: 0 }],
+      ['a mode that there is not', { mode: 'dry_run' }],
+    ])('for an experiment that does not exist, before %s', async (_, body) => {
+      const answer = await on.score(await on.scorer(), { experiment_id: 'exp_x', ...body });
+      expect(answer.status).toBe(404);
+      expect(errorPointers(answer)).toEqual(['/experiment_id']);
+    });
+
+    it('with a limit of 0, saying that this selects nothing', async () => {
+      const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
+      expect(answer.status).toBe(400);
+      expect(answer.body.errors).toEqual([
+        { pointer: '/limit', detail: expect.stringContaining('selects nothing') },
+      ]);
+    });
+
     it('where it selects no target', async () => {
       const scorer = await on.scorer();
       const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
@@ -237,7 +282,6 @@ describe('a request to score', () => {
         { since: '2030-01-01T00:00:00Z' },
         { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
         { trace_ids: [] },
-        { trace_ids: [traceId], limit: 0 },
       ]) {
         const answer = await on.score(scorer, body);
         expect(answer.status).toBe(400);
@@ -364,6 +408,82 @@ describe('a request to score', () => {
     it('traces that only results know, because their spans never came', async () => {
       const result = await on.result(await on.experiment(), { output: 1 });
       expect(await selected({ trace_ids: [result.trace_id] })).toEqual([result.trace_id]);
+    });
+
+    describe('of traces and sessions that only results know, what any of their results says, not the newest alone:', () => {
+      const HOUR = 3_600_000;
+      const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
+      let experiment_id: string;
+      let traces: string[];
+
+      beforeEach(async () => {
+        const experiment = await on.experiment();
+        experiment_id = experiment.experiment_id;
+        traces = [];
+        for (let n = 0; n < 2; n++) {
+          traces.push((await on.result(experiment, { session_id: 'said' })).trace_id as string);
+        }
+      });
+      const madeBefore = (traceId: string, ms: number) =>
+        app.database.query(
+          `UPDATE results SET created_at = created_at - $2 * interval '1 ms' WHERE trace_id = $1`,
+          [traceId, ms],
+        );
+
+      it('a session by each of its traces', async () => {
+        const body = { grain: 'session', session_ids: ['said'] };
+        for (const id of traces) {
+          expect(await selected({ ...body, trace_ids: [id] })).toEqual(['said']);
+          expect(await selected({ ...body, trace_ids: [id], experiment_id })).toEqual(['said']);
+        }
+        const elsewhere = await on.trace();
+        for (const more of [{}, { experiment_id }]) {
+          const answer = await on.score(await on.scorer(), { ...body, ...more, trace_ids: [elsewhere] });
+          expect(answer.status).toBe(400);
+        }
+      });
+
+      it('a session that the store knows by another trace', async () => {
+        await on.trace({ sessionId: 'said' });
+        const body = { grain: 'session', session_ids: ['said'] };
+        expect(await selected({ ...body, trace_ids: [traces[0]] })).toEqual(['said']);
+        expect(await selected({ ...body, trace_ids: [traces[0]], experiment_id })).toEqual(['said']);
+      });
+
+      it('a session by when each of its results was made', async () => {
+        await madeBefore(traces[0]!, 5 * HOUR);
+        const body = { grain: 'session', session_ids: ['said'] };
+        for (const more of [{}, { experiment_id }, { trace_ids: traces }]) {
+          expect(await selected({ ...body, ...more, until: from(-4 * HOUR) })).toEqual(['said']);
+          expect(await selected({ ...body, ...more, since: from(-4 * HOUR) })).toEqual(['said']);
+          const between = { since: from(-4 * HOUR), until: from(-3 * HOUR) };
+          expect((await on.score(await on.scorer(), { ...body, ...more, ...between })).status).toBe(400);
+        }
+        const both = { ...body, trace_ids: [traces[0]], since: from(-4 * HOUR) };
+        expect((await on.score(await on.scorer(), both)).status).toBe(400);
+      });
+
+      it('a session by when its trace happened, where the store knows that', async () => {
+        await on.trace({ traceId: traces[0]!, startedAt: Date.now() - 5 * HOUR });
+        const body = { grain: 'session', session_ids: ['said'], trace_ids: [traces[0]] };
+        expect(await selected({ ...body, until: from(-4 * HOUR) })).toEqual(['said']);
+        expect((await on.score(await on.scorer(), { ...body, since: from(-4 * HOUR) })).status).toBe(400);
+      });
+
+      it('a trace by each session that a result names with it', async () => {
+        const trace_id = traces[0]!;
+        await on.result({ experiment_id }, { trace_id, session_id: 'other' });
+        const expectBoth = async () => {
+          for (const session_id of ['said', 'other']) {
+            const body = { grain: 'trace', trace_ids: [trace_id], session_ids: [session_id] };
+            expect(await selected(body)).toEqual([trace_id]);
+            expect(await selected({ ...body, experiment_id })).toEqual([trace_id]);
+          }
+        };
+        await expectBoth();
+        await on.trace({ traceId: trace_id });
+        await expectBoth();
+      });
     });
 
     it('each trace once, however many results name it', async () => {
@@ -518,6 +638,29 @@ describe('a request to score', () => {
   });
 
   describe('in preview and test', () => {
+    it('has the time of a test for a test alone', async () => {
+      const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
+      try {
+        const there = await ScoringFixture.create(slow);
+        const experiment = await there.experiment();
+        await there.result(experiment, { output: 1, expected: 1 });
+        const scorer = await there.scorer();
+        const body = { experiment_id: experiment.experiment_id };
+        // no statement waits for as long as a request may take, but they do together
+        const answers = await lockedFor(slow, 'results', 2_800, () =>
+          lockedFor(slow, 'experiments', 1_400, () =>
+            Promise.resolve(
+              ['test', 'preview', 'score'].map((mode) => there.score(scorer, { ...body, mode })),
+            ),
+          ),
+        );
+        const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+        expect(statuses).toEqual([200, 504, 504]);
+      } finally {
+        await slow.close();
+      }
+    });
+
     it('previews exactly what would be run, and runs and keeps nothing', async () => {
       const definition = { ...EXACT, timeout_ms: 700 };
       const scorer = await on.scorer({ definition });
@@ -641,3 +784,17 @@ describe('a request to score', () => {
     ]);
   });
 });
+
+/** Holds a table for so many milliseconds from now, at the beginning of which some work is begun. */
+async function lockedFor<Result>(
+  { database }: TestApp,
+  table: string,
+  ms: number,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (tx) => {
+    await tx.query(`LOCK TABLE ${table}`);
+    const [result] = await Promise.all([begin(), new Promise((resolve) => setTimeout(resolve, ms))]);
+    return result;
+  });
+}

@@ -108,23 +108,31 @@ describe('reading traces where there are many', () => {
 
   it('finds traces by their ids', async () => {
     const ids = Array.from({ length: 100 }, (_, n) => n.toString(16).padStart(32, '0'));
-    await expectIndexes((on) => traces(on).find(scope, ids[0]!), 'traces_pkey');
     await expectIndexes((on) => traces(on).findMany(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).summarize(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).count(scope, ids), 'traces_pkey');
-    await expectIndexes((on) => traces(on).select(scope, { trace_ids: ids }, 100), 'traces_pkey');
+    await expectIndexes((on) => traces(on).refs(scope, { trace_ids: ids }, 100), 'traces_pkey');
+    await expectIndexes(
+      (on) => traces(on).countSelected(scope, { trace_ids: ids }, 'trace_id'),
+      'traces_pkey',
+    );
   });
 
   it('selects traces by session and by start', async () => {
     const since = new Date('2026-11-20T01:00:00Z');
     await expectIndexes((on) => traces(on).ofSession(scope, 'ses_7', 100), 'traces_by_session');
+    const ofSession = { session_ids: ['ses_7'] };
+    await expectIndexes((on) => traces(on).refs(scope, ofSession, 100), 'traces_by_session');
+    await expectIndexes((on) => traces(on).sessionRefs(scope, ofSession, 100), 'traces_by_session');
     await expectIndexes(
-      (on) => traces(on).select(scope, { session_ids: ['ses_7'] }, 100),
+      (on) => traces(on).countSelected(scope, ofSession, 'session_id'),
       'traces_by_session',
     );
-    const nodes = await expectIndexes((on) => traces(on).select(scope, { since }, 100), 'traces_by_start');
+    const nodes = await expectIndexes((on) => traces(on).refs(scope, { since }, 100), 'traces_by_start');
     expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
-    const until = new Date('2026-11-20T01:10:00Z');
-    await expectIndexes((on) => traces(on).selectSessions(scope, { since, until }, 100), 'traces_by_start');
+    const times = { since, until: new Date('2026-11-20T01:10:00Z') };
+    await expectIndexes((on) => traces(on).sessionRefs(scope, times, 100), 'traces_by_start');
+    await expectIndexes((on) => traces(on).countSelected(scope, times, 'trace_id'), 'traces_by_start');
+    await expectIndexes((on) => traces(on).countSelected(scope, times, 'session_id'), 'traces_by_start');
   });
 });

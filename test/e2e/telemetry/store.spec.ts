@@ -9,7 +9,7 @@ import {
   type TestApp,
   type TestSpan,
 } from '#testing';
-import { TraceStore } from '../../../src/telemetry';
+import { type TraceSelection, TraceStore } from '../../../src/telemetry';
 
 const MINUTE = 60_000_000_000n;
 
@@ -40,6 +40,10 @@ describe('the trace store, as scoring reads it', () => {
 
   const at = (minute: number): Date => new Date(Number(SPAN_START / 1_000_000n) + minute * 60_000);
   const names = (rows: { root_name: string | null }[]): (string | null)[] => rows.map((row) => row.root_name);
+  const traces = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
+    (await store.traceRefs(scope, selection, limit)).map((one) => one.trace_id);
+  const sessions = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
+    (await store.sessionRefs(scope, selection, limit)).map((one) => one.session_id);
 
   it('has what the root was given and answered, as JSON or as text', async () => {
     const scope = newScope();
@@ -50,11 +54,11 @@ describe('the trace store, as scoring reads it', () => {
       },
     });
     await append(scope, span);
-    const found = await store.findTrace(scope, span.traceId);
+    const [found] = await store.findTraces(scope, [span.traceId]);
     expect([found?.input?.text, found?.output?.text]).toEqual(['[{"role":"user","parts":[]}]', '"plain"']);
     const silent = newSpan();
     await append(scope, silent);
-    expect(await store.findTrace(scope, silent.traceId)).toMatchObject({ input: null, output: null });
+    expect(await store.findTraces(scope, [silent.traceId])).toMatchObject([{ input: null, output: null }]);
   });
 
   it('replaces what the root said when an earlier root arrives, as a whole', async () => {
@@ -62,7 +66,7 @@ describe('the trace store, as scoring reads it', () => {
     const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
     await append(scope, later);
     await append(scope, newSpan({ traceId: later.traceId, attributes: { 'output.value': 'earlier' } }));
-    const found = await store.findTrace(scope, later.traceId);
+    const [found] = await store.findTraces(scope, [later.traceId]);
     expect([found?.input, found?.output?.text]).toEqual([null, '"earlier"']);
   });
 
@@ -74,7 +78,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(names(await store.findTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
     expect(names(await store.summarizeTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
     expect(await store.countTraces(scope, ids)).toBe(2);
-    expect(await store.findTrace(scope, newTraceId())).toBeNull();
+    expect(await store.findTraces(scope, [newTraceId()])).toEqual([]);
     expect(await store.findTraces(scope, [])).toEqual([]);
   });
 
@@ -82,22 +86,27 @@ describe('the trace store, as scoring reads it', () => {
     const scope = newScope();
     const [first, second, third] = [trace(1, 'a'), trace(2, 'b'), trace(3, 'a')];
     await append(scope, first, second, third);
-    expect(names(await store.selectTraces(scope, {}, 10))).toEqual(['at 3', 'at 2', 'at 1']);
-    expect(names(await store.selectTraces(scope, {}, 2))).toEqual(['at 3', 'at 2']);
-    expect(names(await store.selectTraces(scope, { since: at(2) }, 10))).toEqual(['at 3', 'at 2']);
-    expect(names(await store.selectTraces(scope, { until: at(2) }, 10))).toEqual(['at 1']);
+    const ids = [third, second, first].map((one) => one.traceId);
+    expect(await traces(scope, {})).toEqual(ids);
+    expect(await traces(scope, {}, 2)).toEqual(ids.slice(0, 2));
+    expect(await traces(scope, { since: at(2) })).toEqual(ids.slice(0, 2));
+    expect(await traces(scope, { until: at(2) })).toEqual([first.traceId]);
     const both = { trace_ids: [first.traceId, second.traceId], session_ids: ['a'] };
-    expect(names(await store.selectTraces(scope, both, 10))).toEqual(['at 1']);
-    expect(await store.selectTraces(scope, { trace_ids: [] }, 10)).toEqual([]);
+    expect(await traces(scope, both)).toEqual([first.traceId]);
+    expect(await traces(scope, { trace_ids: [] })).toEqual([]);
+    expect(await store.countSelectedTraces(scope, {})).toBe(3);
+    expect(await store.countSelectedTraces(scope, both)).toBe(1);
   });
 
   it('selects sessions, those with the newest trace first', async () => {
     const scope = newScope();
     await append(scope, trace(1, 'a'), trace(2, 'b'), trace(3, 'a'), trace(4));
-    expect(await store.selectSessions(scope, {}, 10)).toEqual(['a', 'b']);
-    expect(await store.selectSessions(scope, { until: at(3) }, 10)).toEqual(['b', 'a']);
-    expect(await store.selectSessions(scope, { session_ids: ['b', 'c'] }, 10)).toEqual(['b']);
-    expect(await store.selectSessions(scope, {}, 1)).toEqual(['a']);
+    expect(await sessions(scope, {})).toEqual(['a', 'b']);
+    expect(await sessions(scope, { until: at(3) })).toEqual(['b', 'a']);
+    expect(await sessions(scope, { session_ids: ['b', 'c'] })).toEqual(['b']);
+    expect(await sessions(scope, {}, 1)).toEqual(['a']);
+    expect(await store.countSelectedSessions(scope, {})).toBe(2);
+    expect(await store.countSelectedSessions(scope, { until: at(2) })).toBe(1);
   });
 
   it('reads the traces of a session, and the spans of a trace, by start', async () => {
@@ -117,13 +126,14 @@ describe('the trace store, as scoring reads it', () => {
     const other = newScope();
     const page = await store.listSpans(other, span.traceId, {});
     expect([page.rows, page.page.total]).toEqual([[], 0]);
-    expect(await store.findTrace(other, span.traceId)).toBeNull();
     expect(await store.findTraces(other, [span.traceId])).toEqual([]);
     expect(await store.summarizeTraces(other, [span.traceId])).toEqual([]);
     expect(await store.countTraces(other, [span.traceId])).toBe(0);
     expect(await store.readSpans(other, span.traceId, 10)).toEqual([]);
-    expect(await store.selectTraces(other, { trace_ids: [span.traceId] }, 10)).toEqual([]);
-    expect(await store.selectSessions(other, { session_ids: ['a'] }, 10)).toEqual([]);
+    expect(await traces(other, { trace_ids: [span.traceId] })).toEqual([]);
+    expect(await sessions(other, { session_ids: ['a'] })).toEqual([]);
+    expect(await store.countSelectedTraces(other, {})).toBe(0);
+    expect(await store.countSelectedSessions(other, {})).toBe(0);
     expect(await store.sessionTraces(other, 'a', 10)).toEqual([]);
   });
 

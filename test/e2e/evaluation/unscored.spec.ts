@@ -1,0 +1,136 @@
+import type { RawJson } from '#platform/json';
+import { createTestApp, type TestApp } from '#testing';
+import { ScoringFixture } from './scoring.fixture';
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+const TRACES = 20_000;
+const SCORED_FROM = TRACES / 10;
+
+/** What a user would lose: to ask for what is not scored yet costs little more than to ask for all. */
+describe('of many traces those that are not scored', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+  let scorer: any;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await ScoringFixture.create(app);
+    scorer = await on.scorer();
+    const other = await on.scorer();
+    // The newest nine tenths were tried, a hundred by a run; of those every tenth failed. Another scorer did the same.
+    await app.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL synchronous_commit TO on');
+      await tx.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+         SELECT CASE m WHEN 0 THEN $1 ELSE 'wsp_' || m END, lpad(to_hex(n), 32, '0'),
+                timestamptz '2026-01-01' + n * interval '1 second',
+                timestamptz '2026-01-01' + n * interval '2 second', 1, 0, '{}', 'ses_' || n / 10
+         FROM generate_series(1, $2::int) n, generate_series(0, 2) m`,
+        [on.workspaceId, TRACES],
+      );
+      await tx.query(
+        `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                                 concurrency, total, created_at, updated_at, created_by)
+         SELECT 'run_' || scorer || n, 'org', $1, scorer, 1, 'trace', 'succeeded', 4, 100, now(), now(), 'test'
+         FROM unnest($2::text[]) scorer, generate_series($3::int / 100, $4::int / 100) n`,
+        [on.workspaceId, [scorer.scorer_id, other.scorer_id], SCORED_FROM, TRACES],
+      );
+      await tx.query(
+        `INSERT INTO score_targets (score_run_id, ordinal, trace_id)
+         SELECT 'run_' || scorer || n / 100, n % 100, lpad(to_hex(n), 32, '0')
+         FROM unnest($1::text[]) scorer, generate_series($2::int, $3::int) n`,
+        [[scorer.scorer_id, other.scorer_id], SCORED_FROM, TRACES],
+      );
+      await tx.query(
+        `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                    trace_id, score, error, elapsed_ms)
+         SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, r.scorer_id, 1, 'trace', trace_id,
+                CASE WHEN ordinal % 10 > 0 THEN 1 END, CASE WHEN ordinal % 10 = 0 THEN 'failed' END, 1
+         FROM score_targets JOIN score_runs r USING (score_run_id)`,
+        [on.workspaceId],
+      );
+    });
+    await app.database.query('VACUUM (ANALYZE) traces, score_runs, score_targets, score_results');
+  });
+  afterAll(() => app.close());
+
+  const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 1000).toISOString();
+  const ids = (...ns: number[]): string[] => ns.map((n) => n.toString(16).padStart(32, '0'));
+  const ask = (body: object) => on.score(scorer, { since: time(0), unscored_only: true, ...body });
+  const previewed = async (body: object): Promise<string[]> => {
+    const answer = await ask({ mode: 'preview', ...body });
+    return answer.body.results.map((one: any) => one.trace_id);
+  };
+
+  /** The plans of the statements by which traces are chosen or counted. */
+  async function plansOf(body: object, status: number): Promise<Plan[][]> {
+    const spy = jest.spyOn(app.database, 'query');
+    const answer = await ask(body);
+    const sent = spy.mock.calls.map(([statement, values]) => ({
+      text: typeof statement === 'string' ? statement : statement.text,
+      values,
+    }));
+    spy.mockRestore();
+    expect(answer.status).toBe(status);
+    const looking = sent.filter(({ text }) => /FROM traces WHERE workspace_id = \$1 AND started_at >=/.test(text));
+    return Promise.all(
+      looking.map(async ({ text, values }) => {
+        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
+          `EXPLAIN (FORMAT JSON) ${text}`,
+          values,
+        );
+        return nodesOf((row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan);
+      }),
+    );
+  }
+  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+  it('are refused without a limit, with their count, by one statement that finds and one that counts', async () => {
+    expect((await ask({})).body.detail).toContain('holds 3800 targets');
+    expect(await plansOf({}, 422)).toHaveLength(2);
+    expect((await ask({ grain: 'session' })).body.detail).toContain('holds 2001 targets');
+    expect(await plansOf({ grain: 'session' }, 422)).toHaveLength(2);
+  });
+
+  it.each([
+    ['never tried', { mode: 'preview', limit: 5 }, 1],
+    [
+      'not scored, where too few were never tried',
+      { mode: 'preview', since: time(SCORED_FROM), limit: 5 },
+      2,
+    ],
+  ])('are found along indexes, unsorted, no further than asked for: those %s', async (_, body, count) => {
+    const plans = await plansOf(body, 200);
+    expect(plans).toHaveLength(count);
+    for (const nodes of plans) {
+      const types = nodes.map((node) => node['Node Type']);
+      expect(types).not.toContain('Seq Scan');
+      expect(types).not.toContain('Sort');
+      const used = nodes.map((node) => node['Index Name']);
+      expect(used).toEqual(expect.arrayContaining(['traces_by_start', 'score_results_target']));
+    }
+  });
+
+  it('come newest first, those that were never tried before those that failed', async () => {
+    expect(await previewed({ limit: 3 })).toEqual(ids(1999, 1998, 1997));
+    const some = { since: time(1998), until: time(2011) };
+    expect(await previewed(some)).toEqual(ids(1999, 1998, 2010, 2000));
+    expect(await previewed({ ...some, limit: 3 })).toEqual(ids(1999, 1998, 2010));
+  });
+
+  it('are not those that a run is about to score', async () => {
+    const body = { since: time(1998), until: time(2021) };
+    const queued = await ask({ ...body, limit: 3 });
+    expect(queued.body.total).toBe(3);
+    expect(await previewed(body)).toEqual(ids(2010, 2000));
+    await on.evaluator.post(`/eval/v1/score-runs/${queued.body.score_run_id}/cancel`);
+    // cancelled, they count as tried and failed
+    expect(await previewed(body)).toEqual(ids(2020, 2010, 2000, 1999, 1998));
+  });
+});
