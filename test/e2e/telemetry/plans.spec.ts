@@ -92,6 +92,7 @@ describe('reading traces where there are many', () => {
         },
         'span_sources_pkey',
         'spans_by_start',
+        'spans_pkey',
       );
       expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
     }
