@@ -35,6 +35,8 @@ export interface TraceRow extends TraceSummary {
   /** What the root span was given and answered, by `gen_ai.*` or OpenInference; null where it says neither. */
   input: RawJson | null;
   output: RawJson | null;
+  /** Bytes of both as JSON. Where a reader has no room for them, both are null, and this tells it. */
+  content_size: number;
 }
 
 /** A span as it is answered. Attributes are verbatim. */
@@ -60,6 +62,16 @@ export interface SpanRow {
   resource: RawJson;
   /** `{name, version, attributes, dropped_attributes_count, schema_url}` */
   scope: RawJson;
+}
+
+/** A span as scoring reads it. */
+export interface TraceSpan extends Omit<SpanRow, 'attributes' | 'events' | 'links' | 'resource' | 'scope'> {
+  /** Null, all three, where the reader has no room for them. */
+  attributes: RawJson | null;
+  events: RawJson | null;
+  links: RawJson | null;
+  /** Bytes of the three as JSON. */
+  content_size: number;
 }
 
 export interface TraceSelection {
@@ -103,8 +115,8 @@ export abstract class TraceStore {
 
   abstract findTrace(scope: Scope, traceId: string): Promise<TraceRow | null>;
 
-  /** Those of these traces that exist, in no particular order. */
-  abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
+  /** Those of these traces that exist, in no particular order, without content of more than `maxBytes`. */
+  abstract findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]>;
 
   /** The same, without what the roots were given and answered, which may be large. */
   abstract summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]>;
@@ -112,11 +124,14 @@ export abstract class TraceStore {
   /** How many of these traces exist; each id is given once. */
   abstract countTraces(scope: Scope, traceIds: readonly string[]): Promise<number>;
 
-  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`). */
+  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`), of a bounded size. */
   abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;
 
-  /** The spans of a trace by start, at most `limit` of them. */
-  abstract readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]>;
+  /**
+   * The spans of a trace by start, at most `limit` of them and as many as have names that come to `maxBytes`; those
+   * among them whose content comes to no more, from the first on, with that content.
+   */
+  abstract readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]>;
 
   /** Traces that meet all of a selection, newest first, at most `limit` of them. */
   abstract selectTraces(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRow[]>;
@@ -124,8 +139,13 @@ export abstract class TraceStore {
   /** Sessions with a trace that meets all of a selection, newest first by their last trace. */
   abstract selectSessions(scope: Scope, selection: TraceSelection, limit: number): Promise<string[]>;
 
-  /** The traces of a session by start, at most `limit` of them. */
-  abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
+  /** The traces of a session by start, at most `limit` of them; the first with content, up to `maxBytes` together. */
+  abstract sessionTraces(
+    scope: Scope,
+    sessionId: string,
+    limit: number,
+    maxBytes: number,
+  ): Promise<TraceRow[]>;
 
   /** The same traces in the same order, without what they contain. */
   abstract traceRefs(scope: Scope, selection: TraceSelection, page: SelectionPage): Promise<TraceRef[]>;

@@ -69,6 +69,8 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         root_name text,
         input json,
         output json,
+        -- bytes of both; not generated, because each change of a row would unpack them to reckon it anew
+        content_size integer NOT NULL DEFAULT 0,
         session_key text COLLATE "C",
         session_id text COLLATE "C",
         service_key text COLLATE "C",

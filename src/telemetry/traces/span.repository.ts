@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { BulkColumns, Database, type Tx, Where } from '#platform/db';
 import { RawJson } from '#platform/json';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
-import type { SpanRow } from '../trace-store';
+import type { SpanRow, TraceSpan } from '../trace-store';
 import { eventsJson, linksJson, spanKey, type SpanRecord } from './span-record';
 
 /** Spans per statement: bounds what one takes in memory, and how long building it holds up other requests. */
@@ -45,8 +45,6 @@ const HEAD = `s.trace_id, s.span_id, s.parent_span_id, s.name, s.kind, s.started
   json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms`;
 
-const CONTENT = `s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links`;
-
 /**
  * What the spans of a page may come to as they are answered, in bytes. A client may send as much as it likes under one
  * trace, and a resource once for many spans with which it is answered each time.
@@ -63,7 +61,8 @@ const DEFAULT_SORT = 'started_at';
 
 const BY_IDS = {
   name: 'span.by-ids',
-  text: `SELECT ${HEAD}, ${CONTENT}, s.source_id FROM spans s
+  text: `SELECT ${HEAD}, s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links, s.source_id
+    FROM spans s
     WHERE s.workspace_id = $1 AND s.trace_id = $2 AND s.span_id = ANY($3::text[])`,
 };
 
@@ -85,11 +84,24 @@ const NO_SOURCE = new RawJson('null');
 type StoredSpan = Omit<SpanRow, 'resource' | 'scope'> & { source_id: string };
 type StoredSource = Pick<SpanRow, 'resource' | 'scope'> & { source_id: string };
 
+/** Names and content of spans up to each, in their order. */
+const UP_TO_EACH = 'OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)';
+
+const FITS = 's.content_size <= $4 AND s.contents <= $4';
+
+/** Which spans have room is decided by their sizes, before what the database keeps compressed is looked at. */
 const FIRST_OF_TRACE = {
   name: 'span.first-of-trace',
-  text: `SELECT ${HEAD}, ${CONTENT}, o.resource, o.scope FROM spans s LEFT JOIN span_sources o USING (workspace_id, source_id)
-    WHERE s.workspace_id = $1 AND s.trace_id = $2
-    ORDER BY s.started_at, s.span_id LIMIT $3`,
+  text: `SELECT ${HEAD}, s.content_size, CASE WHEN ${FITS} THEN s.attributes END AS attributes,
+      CASE WHEN ${FITS} THEN coalesce(s.events, '[]') END AS events,
+      CASE WHEN ${FITS} THEN coalesce(s.links, '[]') END AS links
+    FROM (
+      SELECT *, sum(octet_length(name) + coalesce(octet_length(status_message), 0)) ${UP_TO_EACH} AS names,
+        sum(CASE WHEN content_size <= $4 THEN content_size ELSE 0 END) ${UP_TO_EACH} AS contents
+      FROM (
+        SELECT * FROM spans WHERE workspace_id = $1 AND trace_id = $2 ORDER BY started_at, span_id LIMIT $3
+      ) first
+    ) s WHERE s.names <= $4 ORDER BY s.started_at, s.span_id`,
 };
 
 @Injectable()
@@ -158,9 +170,9 @@ export class SpanRepository {
     });
   }
 
-  /** The first spans of a trace, by start. */
-  first(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]> {
-    return this.database.query<SpanRow>(FIRST_OF_TRACE, [scope.workspaceId, traceId, limit]);
+  /** The first spans of a trace, by start, with as much of their content as comes to `maxBytes`. */
+  first(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
+    return this.database.query<TraceSpan>(FIRST_OF_TRACE, [scope.workspaceId, traceId, limit, maxBytes]);
   }
 }
 

@@ -1,3 +1,4 @@
+import { RawJson } from '#platform/json';
 import {
   type ApiClient,
   createTestApp,
@@ -95,9 +96,88 @@ describe('a trace that is larger than memory should hold', () => {
     });
 
     it('and never without a span, however large one is', async () => {
-      // JSON writes each of these characters as six
-      const traceId = await send(spansOf(2, { blob: '\u0001'.repeat(6 * MIB) }));
-      expect((await pages(traceId)).map(({ names }) => names)).toEqual([['step 0'], ['step 1']]);
+      // JSON may write each character of a name as six
+      const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
+      const found = await pages(await send(spans));
+      expect(found.map(({ names }) => names.map((name) => name.slice(0, 6)))).toEqual([
+        ['step 0'],
+        ['step 1'],
+      ]);
+    });
+  });
+
+  describe('is read only as far as a scorer is shown it', () => {
+    /** Previews what a scorer sees. @returns it, and the JSON that was read from the database for it, in bytes. */
+    async function preview(selection: object): Promise<{ subject: any; read: number }> {
+      const scorer = await client.post('/eval/v1/scorers', {
+        workspace_id: organization.workspaceId,
+        name: newTraceId(),
+        scorer_kind: 'code',
+        definition: { language: 'javascript', source: 'function score() { return 1; }' },
+      });
+      let read = 0;
+      const query = app.database.query.bind(app.database);
+      const spy = jest.spyOn(app.database, 'query').mockImplementation(async (statement, values) => {
+        const rows = await query<Record<string, unknown>>(statement, values);
+        for (const value of rows.flatMap((row) => Object.values(row))) {
+          if (value instanceof RawJson) read += value.text.length;
+        }
+        return rows as never;
+      });
+      const evaluator = await organization.as('evaluator');
+      const path = `/eval/v1/scorers/${scorer.body.scorer_id}/score`;
+      const answer = await evaluator.post(path, { mode: 'preview', ...selection });
+      spy.mockRestore();
+      expect(answer.status).toBe(200);
+      return { subject: answer.body.results[0].preview_request.subject, read };
+    }
+
+    it('its spans, all of which are named, and never their resource', async () => {
+      const spans = spansOf(24, { blob: 'x'.repeat(MIB) });
+      const resource = { 'service.name': 'shop', blob: 'y'.repeat(2 * MIB) };
+      for (let start = 0; start < spans.length; start += 12) {
+        await send(spans.slice(start, start + 12), resource);
+      }
+      const { subject, read } = await preview({ trace_ids: [spans[0]!.traceId] });
+      expect(read).toBeLessThan(9 * MIB);
+      const { trace } = subject;
+      expect(trace).toMatchObject({ span_count: 24, is_truncated: true });
+      expect(trace.spans.map((span: any) => span.name)).toEqual(spans.map(({ name }) => name));
+      const cut = trace.spans.map((span: any) => span.is_truncated);
+      expect(cut.indexOf(true)).toBe(7);
+      expect(cut.slice(7)).not.toContain(false);
+      expect(trace.spans[7]).toMatchObject({ attributes: {}, events: [], links: [] });
+    });
+
+    it('and of its names as many as there is room for', async () => {
+      const traceId = newTraceId();
+      const named = Array.from({ length: 12 }, (_, index) =>
+        newSpan({ traceId, name: `${index} ${'n'.repeat(MIB)}`, start: SPAN_START + BigInt(index) }),
+      );
+      await send(named);
+      const { subject } = await preview({ trace_ids: [traceId] });
+      expect(subject.trace.spans).toHaveLength(7);
+      expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
+    });
+
+    it('the traces of its session', async () => {
+      const session = newTraceId();
+      for (let start = 0; start < 4; start++) {
+        await send(
+          Array.from({ length: 5 }, (_, index) =>
+            newSpan({
+              name: `turn ${start * 5 + index}`,
+              start: SPAN_START + BigInt(start * 5 + index) * 1_000_000n,
+              attributes: { 'session.id': session, 'output.value': 'x'.repeat(MIB) },
+            }),
+          ),
+        );
+      }
+      const { subject, read } = await preview({ session_ids: [session] });
+      expect(read).toBeLessThan(9 * MIB);
+      expect(subject.session).toMatchObject({ trace_count: 20, is_truncated: true });
+      expect(subject.session.traces).toHaveLength(20);
+      expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
     });
   });
 });

@@ -456,26 +456,127 @@ describe('a request to score', () => {
       });
     });
 
-    it('of a session that is larger than a scorer is shown as many traces as have room, and is told', async () => {
-      const sessionId = 'large';
-      const output = 'x'.repeat(1_000_000);
-      for (let i = 0; i < 3; i++) await on.trace({ sessionId, output });
-      const source = `function score({ session }) {
-        return { score: session.traces.length, answers: { cut: session.is_truncated } };
+    describe('of what is large', () => {
+      const MIB = 1024 * 1024;
+      const SHAPE = `function score({ input, output, trace, session }) {
+        const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
+        const told = (one) => [size(one.input), size(one.output), one.is_truncated];
+        return { score: 1, answers: {
+          given: [size(input), size(output)],
+          trace: trace && [...told(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
+          session: session && {
+            messages: session.messages.map(({ content }) => size(content)),
+            count: session.trace_count,
+            traces: session.traces.map(told),
+            cut: session.is_truncated,
+          },
+        } };
       }`;
-      const definition = { language: 'javascript', source, memory_mb: 128 };
-      const answer = await on.score(await on.scorer({ definition }), {
-        mode: 'test',
-        session_ids: [sessionId],
-      });
-      expect(answer.body.results).toMatchObject([{ score: 2, answers: { cut: true } }]);
-    });
 
-    it('no trace whose root span alone is larger than a scorer is shown', async () => {
-      const trace_id = await on.trace({ output: 'x'.repeat(5_000_000) });
-      const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
-      expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
-      expect(answer.body.results[0]).not.toHaveProperty('score');
+      /** How much of a target a script is shown; what it is shown is held to the engine's limit. */
+      async function shapeOf(selection: object): Promise<any> {
+        const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
+        const scorer = await on.scorer({ definition });
+        const preview = await on.score(scorer, { mode: 'preview', ...selection });
+        const [{ preview_request, error: refusal }] = preview.body.results;
+        expect(refusal).toBeUndefined();
+        const members = Object.values(preview_request.subject).map((one) => JSON.stringify(one).length);
+        expect(members.reduce((sum, length) => sum + length)).toBeLessThanOrEqual(8 * MIB);
+        const answer = await on.score(scorer, { mode: 'test', ...selection });
+        expect(answer.body.results).toMatchObject([{ score: 1 }]);
+        return answer.body.results[0].answers;
+      }
+
+      it('a root span of 3 MiB as it is given and with its span, the trace without a copy of its own', async () => {
+        const size = 3 * MIB;
+        const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 3 });
+        expect(await shapeOf({ trace_ids: [trace_id] })).toEqual({
+          given: [0, size],
+          trace: [
+            0,
+            0,
+            true,
+            [
+              [true, false],
+              [false, false],
+              [false, false],
+            ],
+          ],
+          session: null,
+        });
+      });
+
+      it('a root span of 5 MiB as it is given, and the other spans of the trace', async () => {
+        const size = 5 * MIB;
+        const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 2 });
+        expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
+          given: [0, size],
+          trace: [
+            0,
+            0,
+            true,
+            [
+              [false, true],
+              [false, false],
+            ],
+          ],
+        });
+      });
+
+      it('what a result gives, though its root span alone is larger than a scorer is shown', async () => {
+        const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
+        await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
+        expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
+          given: [3, 3],
+          trace: [
+            0,
+            0,
+            true,
+            [
+              [false, true],
+              [false, false],
+            ],
+          ],
+        });
+      });
+
+      it('nothing where the root span alone is larger than a scorer is shown', async () => {
+        const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
+        const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
+        expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
+        expect(answer.body.results[0]).not.toHaveProperty('score');
+      });
+
+      it('of a session its messages before what its traces repeat of them, and is told', async () => {
+        const sessionId = 'large';
+        for (let i = 0; i < 3; i++) {
+          await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
+        }
+        const shown = await shapeOf({ session_ids: [sessionId] });
+        expect(shown).toMatchObject({ given: [0, MIB], trace: null });
+        expect(shown.session).toEqual({
+          messages: [MIB, MIB, MIB],
+          count: 3,
+          traces: [
+            [0, 0, true],
+            [0, 0, true],
+            [0, 0, true],
+          ],
+          cut: false,
+        });
+      });
+
+      it('of a session as many messages as there is room for, and is told', async () => {
+        const sessionId = 'larger';
+        for (let i = 0; i < 4; i++) {
+          await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(3 * MIB - 2) });
+        }
+        const { session } = await shapeOf({ session_ids: [sessionId] });
+        expect(session).toMatchObject({ count: 4, cut: true });
+        expect(session.messages.length).toBeGreaterThan(0);
+        expect(session.messages.length).toBeLessThan(4);
+        expect(session.traces).toHaveLength(4);
+      });
     });
 
     it('of a session its first user message, its last answer, and its traces with their spans', async () => {
