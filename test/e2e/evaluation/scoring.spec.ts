@@ -437,6 +437,27 @@ describe('a request to score', () => {
       });
     });
 
+    it('checks nothing but what is certain of a trace that is cut', async () => {
+      const trace_ids = [await on.trace({ spans: 1_100 })];
+      const checked = async (check: object): Promise<any> => {
+        const scorer = await on.scorer({ definition: { checks: [check] } });
+        return (await on.score(scorer, { mode: 'test', trace_ids })).body.results[0];
+      };
+      for (const check of [
+        { type: 'tool_called', tool: 'rm', max: 0 },
+        { type: 'max_steps', max: 1_050 },
+        { type: 'contains', path: 'trace.spans', value: { name: 'step 1099' } },
+      ]) {
+        const item = await checked(check);
+        expect(item.error).toContain('larger than a scorer is shown');
+        expect(item).not.toHaveProperty('score');
+      }
+      expect(await checked({ type: 'max_duration_ms', max: 5_000 })).toMatchObject({ score: 1 });
+      expect(await checked({ type: 'equals', path: 'trace.span_count', value: 1_100 })).toMatchObject({
+        score: 1,
+      });
+    });
+
     it('the session of a trace', async () => {
       const sessionId = 'chat';
       const at = Date.now();
