@@ -35,7 +35,8 @@ interface Session {
   messages: SessionMessage[];
   traces: TraceRow[];
   traceCount: number;
-  hasMoreMessages: boolean;
+  /** There are messages beyond these, in traces that were not read. */
+  goesOn: boolean;
 }
 
 /**
@@ -131,8 +132,13 @@ export class SubjectBuilder {
     room.take(jsonSize(expected) + jsonSize(metadata));
     const session = await this.readSession(scope, target.session_id!, room);
     const { messages } = session;
+    const isBeginningUnread = messages.length === 0 && session.traces.some(isUnread);
+    if (isBeginningUnread && !result) return tooLarge('What was said first in it');
     const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
-    const output = messages.length > 0 ? lastAssistantContent(messages) : result?.output;
+    const last = session.goesOn ? await this.lastTrace(scope, session, room) : null;
+    if (last && isUnread(last)) return tooLarge('What was said last in it');
+    const said = last ? messagesOfTraces([last]) : messages;
+    const output = messages.length > 0 ? lastAssistantContent(said) : result?.output;
     if (!room.take(jsonSize(input ?? null) + jsonSize(output ?? null))) {
       return tooLarge('What was said first and last in it');
     }
@@ -158,7 +164,7 @@ export class SubjectBuilder {
     const hasMore = traces.length < found.length;
     const unread = traces.findIndex(isUnread);
     const told = unread < 0 ? traces : traces.slice(0, unread);
-    const messages = (kept.length > 0 ? kept : messagesOfTraces(told)).slice(0, MESSAGES_MAX);
+    const messages = kept.length > 0 ? kept : messagesOfTraces(told);
     return {
       sessionId,
       messages: messages.map(asWritten),
@@ -166,8 +172,17 @@ export class SubjectBuilder {
       traceCount: hasMore
         ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
         : traces.length,
-      hasMoreMessages: kept.length > 0 ? kept.length > MESSAGES_MAX : told.length < traces.length,
+      goesOn: kept.length === 0 && told.length < found.length,
     };
+  }
+
+  /** The trace in which a session that goes on beyond what was read of it ends. */
+  private async lastTrace(scope: Scope, { sessionId }: Session, room: Room): Promise<TraceRow | null> {
+    const page = { offset: 0, limit: 1 };
+    const refs = await this.traces.traceRefs(scope, { session_ids: [sessionId] }, page);
+    const ids = refs.map(({ trace_id }) => trace_id);
+    const [trace] = await this.traces.findTraces(scope, ids, room.bytes);
+    return trace ?? null;
   }
 
   private async showSession(
@@ -176,11 +191,11 @@ export class SubjectBuilder {
     room: Room,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
-    const messages = room.first(session.messages, jsonSize);
+    const messages = room.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
     const traces = room.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
     const spans: (ShownSpans | undefined)[] = [];
     for (const trace of traces) spans.push(withSpans ? await this.readSpans(scope, trace, room) : undefined);
-    const isCut = session.hasMoreMessages || messages.length < session.messages.length;
+    const isCut = session.goesOn || messages.length < session.messages.length;
     return {
       session_id: session.sessionId,
       messages,

@@ -477,6 +477,29 @@ describe('a request to score', () => {
       });
     });
 
+    it('of a session with more traces than it is shown what was said first and last of all', async () => {
+      const sessionId = 'long';
+      const at = Date.now();
+      for (let i = 0; i < 102; i++) {
+        await on.trace({ sessionId, startedAt: at + i, input: `ask ${i}`, output: `tell ${i}` });
+      }
+      const source = `function score({ input, output, session }) {
+        const { traces, messages, trace_count, is_truncated } = session;
+        return { score: 1, answers: { input, output, shown: [traces.length, messages.length], trace_count, is_truncated } };
+      }`;
+      const answer = await on.score(await on.scorer(script(source)), {
+        mode: 'test',
+        session_ids: [sessionId],
+      });
+      expect(answer.body.results[0].answers).toEqual({
+        input: 'ask 0',
+        output: 'tell 101',
+        shown: [100, 200],
+        trace_count: 102,
+        is_truncated: true,
+      });
+    });
+
     describe('of what is large', () => {
       const MIB = 1024 * 1024;
       const SHAPE = `function score({ input, output, trace, session }) {
@@ -566,6 +589,21 @@ describe('a request to score', () => {
         const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
         expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
         expect(answer.body.results[0]).not.toHaveProperty('score');
+      });
+
+      it('nothing of a session that begins or ends with more than a scorer is shown', async () => {
+        const at = Date.now();
+        const refusal = async (sessionId: string): Promise<string> => {
+          const answer = await on.score(await on.scorer(), { mode: 'test', session_ids: [sessionId] });
+          return answer.body.results[0].error;
+        };
+        const output = 'x'.repeat(9 * MIB);
+        await on.trace({ sessionId: 'begins', startedAt: at, output });
+        await on.trace({ sessionId: 'begins', startedAt: at + 1, output: 'small' });
+        expect(await refusal('begins')).toContain('What was said first in it');
+        await on.trace({ sessionId: 'ends', startedAt: at, output: 'small' });
+        await on.trace({ sessionId: 'ends', startedAt: at + 1, output });
+        expect(await refusal('ends')).toContain('What was said last in it');
       });
 
       it('of a session its messages before what its traces repeat of them, and is told', async () => {
