@@ -7,6 +7,7 @@ export {
   type TraceRef,
   type TraceRow,
   type TraceSelection,
+  type TraceSpan,
   TraceStore,
   type TraceSummary,
 } from './trace-store';

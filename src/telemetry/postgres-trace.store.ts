@@ -12,6 +12,7 @@ import {
   type TraceRef,
   type TraceRow,
   type TraceSelection,
+  type TraceSpan,
   TraceStore,
   type TraceSummary,
 } from './trace-store';
@@ -64,8 +65,8 @@ export class PostgresTraceStore extends TraceStore {
     }
   }
 
-  override findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
-    return this.read(() => this.traces.findMany(scope, traceIds));
+  override findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
+    return this.read(() => this.traces.findMany(scope, traceIds, maxBytes));
   }
 
   override summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
@@ -83,12 +84,17 @@ export class PostgresTraceStore extends TraceStore {
     });
   }
 
-  override readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]> {
-    return this.read(() => this.spans.first(scope, traceId, limit));
+  override readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
+    return this.read(() => this.spans.first(scope, traceId, limit, maxBytes));
   }
 
-  override sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
-    return this.read(() => this.traces.ofSession(scope, sessionId, limit));
+  override sessionTraces(
+    scope: Scope,
+    sessionId: string,
+    limit: number,
+    maxBytes: number,
+  ): Promise<TraceRow[]> {
+    return this.read(() => this.traces.ofSession(scope, sessionId, limit, maxBytes));
   }
 
   override traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {

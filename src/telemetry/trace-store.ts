@@ -35,6 +35,8 @@ export interface TraceRow extends TraceSummary {
   /** What the root span was given and answered, by `gen_ai.*` or OpenInference; null where it says neither. */
   input: RawJson | null;
   output: RawJson | null;
+  /** Bytes of both as JSON. Where a reader has no room for them, both are null, and this tells it. */
+  content_size: number;
 }
 
 /** A span as it is answered. Attributes are verbatim. */
@@ -60,6 +62,16 @@ export interface SpanRow {
   resource: RawJson;
   /** `{name, version, attributes, dropped_attributes_count, schema_url}` */
   scope: RawJson;
+}
+
+/** A span as scoring reads it. */
+export interface TraceSpan extends Omit<SpanRow, 'attributes' | 'events' | 'links' | 'resource' | 'scope'> {
+  /** Null, all three, where the reader has no room for them. */
+  attributes: RawJson | null;
+  events: RawJson | null;
+  links: RawJson | null;
+  /** Bytes of the three as JSON. */
+  content_size: number;
 }
 
 /**
@@ -111,8 +123,8 @@ export abstract class TraceStore {
   /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
   abstract append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void>;
 
-  /** Those of these traces that exist, in no particular order. */
-  abstract findTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]>;
+  /** Those of these traces that exist, in no particular order, without content of more than `maxBytes`. */
+  abstract findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]>;
 
   /** The same, without what the roots were given and answered, which may be large. */
   abstract summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]>;
@@ -120,14 +132,22 @@ export abstract class TraceStore {
   /** How many of these traces exist; each id is given once. */
   abstract countTraces(scope: Scope, traceIds: readonly string[]): Promise<number>;
 
-  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`). */
+  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`), of a bounded size. */
   abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;
 
-  /** The spans of a trace by start, at most `limit` of them. */
-  abstract readSpans(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]>;
+  /**
+   * The spans of a trace by start, at most `limit` of them and as many as have names that come to `maxBytes`; those
+   * among them whose content comes to no more, from the first on, with that content.
+   */
+  abstract readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]>;
 
-  /** The traces of a session by start, at most `limit` of them. */
-  abstract sessionTraces(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]>;
+  /** The traces of a session by start, at most `limit` of them; the first with content, up to `maxBytes` together. */
+  abstract sessionTraces(
+    scope: Scope,
+    sessionId: string,
+    limit: number,
+    maxBytes: number,
+  ): Promise<TraceRow[]>;
 
   /** The newest traces that meet all of a selection, at most `limit` of them. */
   abstract traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]>;

@@ -1,20 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import type { RawJson } from '#platform/json';
-import { type SpanRow, type TraceRow, TraceStore } from '../../telemetry';
+import { RawJson, toJsonText } from '#platform/json';
+import { type TraceRow, TraceStore } from '../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import { AgentSessions, type SessionMessage } from './agent-sessions';
 import type { ScoringTarget } from './score-run.entity';
 import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
+import { jsonSize, Room, SUBJECT_MAX } from './subject-room';
+import { isUnread, type ShownSpans, spanViews, totalsOf, traceView } from './subject-views';
 import { type NamingResultContent, SubjectRepository } from './subject.repository';
 
-/** Spans a scorer sees of one target, traces of a session, and messages of a session, at most. */
-export const SPANS_MAX = 1_000;
+/** Traces of a session that a scorer sees, and messages of one, at most. */
 export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
-/** What a scorer sees of one target, in characters of JSON, at most. Spans beyond it are left out. */
-export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024; // for the names of members and the like
 
 /** What a scorer sees of a target, or why it cannot be shown. */
 export type Shown = { subject: ScoringSubject } | { error: string };
@@ -30,20 +29,23 @@ interface Shared {
   results: Map<string, NamingResultContent>;
 }
 
-/** Counts what of a subject's room is used. */
-class Room {
-  spans = SPANS_MAX;
-  constructor(public chars: number) {}
-
-  take(chars: number): boolean {
-    this.chars -= chars;
-    return this.chars >= 0;
-  }
+/** What is known of a session, before any of it is shown. */
+interface Session {
+  sessionId: string;
+  messages: SessionMessage[];
+  traces: TraceRow[];
+  traceCount: number;
+  /** There are messages beyond these, in traces that were not read. */
+  goesOn: boolean;
 }
 
 /**
  * Shows a target to a scorer: input, output, expected and metadata of the result that names it, else what the root
  * span was given and answered; the trace with its spans; the session with its messages and traces.
+ *
+ * Nothing is read that there is no room for. What has to be shown takes its room first; then what more there is to know
+ * (spans, messages), and last a trace's copies of what the subject has already. What finds none is left out, and the
+ * object that lacks it says `is_truncated`.
  */
 @Injectable()
 export class SubjectBuilder {
@@ -74,7 +76,7 @@ export class SubjectBuilder {
         : [],
     );
     const [traces, results] = await Promise.all([
-      ids.length > 0 ? this.traces.findTraces(scope, ids) : [],
+      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
       this.results.readResults(scope, keys, SUBJECT_MAX),
     ]);
     return {
@@ -86,10 +88,9 @@ export class SubjectBuilder {
   private async build(scope: Scope, target: ScoringTarget, { traces, results }: Shared): Promise<Shown> {
     const result = target.result_id === null ? undefined : results.get(target.result_id);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result that names it');
-    const room = new Room(SUBJECT_MAX - (result?.size ?? 0));
     return target.trace_id === null
-      ? this.ofSession(scope, target, result, room)
-      : this.ofTrace(scope, target, traces.get(target.trace_id), result, room);
+      ? this.ofSession(scope, target, result)
+      : this.ofTrace(scope, target, traces.get(target.trace_id), result);
   }
 
   private async ofTrace(
@@ -97,12 +98,16 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: NamingResultContent | undefined,
-    room: Room,
   ): Promise<Shown> {
-    if (trace && !room.take(contentSize(trace))) return tooLarge('Its root span');
-    const shown = trace && (await this.withSpans(scope, trace, room));
+    const room = new Room();
+    const content = result?.size ?? trace?.content_size ?? 0;
+    if (!room.take(content + (trace ? jsonSize(totalsOf(trace)) : 0))) {
+      return tooLarge(result ? 'The result that names it' : 'Its root span');
+    }
+    const spans = trace && (await this.readSpans(scope, trace, room));
     const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
     const session = sessionId === null ? null : await this.readSession(scope, sessionId, room);
+    const sessionView = session && (await this.showSession(scope, session, room, { withSpans: false }));
     const seen = result ?? trace;
     return {
       subject: {
@@ -110,8 +115,8 @@ export class SubjectBuilder {
         output: seen?.output ?? null,
         expected: result?.expected ?? null,
         metadata: result?.metadata ?? null,
-        trace: shown ?? null,
-        session: session?.view(session.traces.map(summaryOf)) ?? null,
+        trace: trace ? traceView(trace, spans, room) : null,
+        session: sessionView,
       },
     };
   }
@@ -120,113 +125,103 @@ export class SubjectBuilder {
     scope: Scope,
     target: ScoringTarget,
     result: NamingResultContent | undefined,
-    room: Room,
-  ): Promise<{ subject: ScoringSubject }> {
+  ): Promise<Shown> {
+    const room = new Room();
+    const expected = result?.expected ?? null;
+    const metadata = result?.metadata ?? null;
+    room.take(jsonSize(expected) + jsonSize(metadata));
     const session = await this.readSession(scope, target.session_id!, room);
-    const traces: object[] = [];
-    for (const trace of session.traces) traces.push(await this.withSpans(scope, trace, room));
     const { messages } = session;
+    const isBeginningUnread = messages.length === 0 && session.traces.some(isUnread);
+    if (isBeginningUnread && !result) return tooLarge('What was said first in it');
+    const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
+    const last = session.goesOn ? await this.lastTrace(scope, session, room) : null;
+    if (last && isUnread(last)) return tooLarge('What was said last in it');
+    const said = last ? messagesOfTraces([last]) : messages;
+    const output = messages.length > 0 ? lastAssistantContent(said) : result?.output;
+    if (!room.take(jsonSize(input ?? null) + jsonSize(output ?? null))) {
+      return tooLarge('What was said first and last in it');
+    }
     return {
       subject: {
-        input: messages.length > 0 ? (firstUserContent(messages) ?? null) : (result?.input ?? null),
-        output: messages.length > 0 ? (lastAssistantContent(messages) ?? null) : (result?.output ?? null),
-        expected: result?.expected ?? null,
-        metadata: result?.metadata ?? null,
+        input: input ?? null,
+        output: output ?? null,
+        expected,
+        metadata,
         trace: null,
-        session: session.view(traces),
+        session: await this.showSession(scope, session, room, { withSpans: true }),
       },
     };
   }
 
-  /** A session as its agent keeps it, else as its traces tell it. Traces without room are left out. */
-  private async readSession(
-    scope: Scope,
-    sessionId: string,
-    room: Room,
-  ): Promise<{
-    messages: SessionMessage[];
-    traces: TraceRow[];
-    view: (traces: object[]) => object;
-  }> {
+  /** A session as its agent keeps it, else as its first traces tell it, up to one that there is no room to read. */
+  private async readSession(scope: Scope, sessionId: string, room: Room): Promise<Session> {
     const [found, kept] = await Promise.all([
-      this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1),
+      this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, room.bytes),
       this.sessions.messages(scope, sessionId, MESSAGES_MAX + 1),
     ]);
-    const traces = found.slice(0, SESSION_TRACES_MAX).filter((trace) => room.take(contentSize(trace)));
-    const messages = (kept.length > 0 ? kept : messagesOfTraces(traces)).slice(0, MESSAGES_MAX);
-    const isTruncated = traces.length < found.length || kept.length > MESSAGES_MAX;
+    const traces = found.slice(0, SESSION_TRACES_MAX);
+    const hasMore = traces.length < found.length;
+    const unread = traces.findIndex(isUnread);
+    const told = unread < 0 ? traces : traces.slice(0, unread);
+    const messages = kept.length > 0 ? kept : messagesOfTraces(told);
     return {
-      messages,
+      sessionId,
+      messages: messages.map(asWritten),
       traces,
-      view: (shown) => ({
-        session_id: sessionId,
-        messages,
-        traces: shown,
-        is_truncated: isTruncated,
-      }),
+      traceCount: hasMore
+        ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
+        : traces.length,
+      goesOn: kept.length === 0 && told.length < found.length,
     };
   }
 
-  private async withSpans(scope: Scope, trace: TraceRow, room: Room): Promise<object> {
-    const found =
-      room.spans > 0 && room.chars > 0
-        ? await this.traces.readSpans(scope, trace.trace_id, room.spans + 1)
-        : [];
-    const spans = found.slice(0, room.spans).filter((span) => room.take(spanSize(span)));
-    room.spans -= spans.length;
+  /** The trace in which a session that goes on beyond what was read of it ends. */
+  private async lastTrace(scope: Scope, { sessionId }: Session, room: Room): Promise<TraceRow | null> {
+    const refs = await this.traces.traceRefs(scope, { session_ids: [sessionId] }, 1);
+    const ids = refs.map(({ trace_id }) => trace_id);
+    const [trace] = await this.traces.findTraces(scope, ids, room.bytes);
+    return trace ?? null;
+  }
+
+  private async showSession(
+    scope: Scope,
+    session: Session,
+    room: Room,
+    { withSpans }: { withSpans: boolean },
+  ): Promise<object> {
+    const messages = room.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
+    const traces = room.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
+    const spans: (ShownSpans | undefined)[] = [];
+    for (const trace of traces) spans.push(withSpans ? await this.readSpans(scope, trace, room) : undefined);
+    const isCut = session.goesOn || messages.length < session.messages.length;
     return {
-      ...summaryOf(trace),
-      spans: spans.map(spanView),
-      is_truncated: spans.length < Math.max(found.length, trace.span_count),
+      session_id: session.sessionId,
+      messages,
+      trace_count: session.traceCount,
+      traces: traces.map((trace, index) => traceView(trace, spans[index], room)),
+      is_truncated: isCut || traces.length < session.traceCount,
     };
+  }
+
+  private async readSpans(scope: Scope, trace: TraceRow, room: Room): Promise<ShownSpans> {
+    const found =
+      room.spans > 0 && room.bytes > 0
+        ? await this.traces.readSpans(scope, trace.trace_id, room.spans + 1, room.bytes)
+        : [];
+    const views = spanViews(found.slice(0, room.spans), room);
+    room.spans -= views.length;
+    const isCut = views.length < Math.max(found.length, trace.span_count);
+    return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
   }
 }
 
+/** What is kept of a message is its text, which takes less memory than its value, and is what goes out. */
+const asWritten = (message: SessionMessage): SessionMessage => ({
+  ...message,
+  content: new RawJson(toJsonText(message.content ?? null)),
+});
+
 const tooLarge = (what: string): { error: string } => ({
   error: `${what} makes more than ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, which is more than a scorer is shown.`,
-});
-
-const sizeOf = (json: RawJson | null): number => json?.text.length ?? 0;
-
-/** What a summary and a span have besides what clients wrote, in characters. */
-const SUMMARY_SIZE = 600;
-const SPAN_SIZE = 300;
-
-/** A trace's content is shown up to three times: as the subject's, as messages, and in its summary. */
-const contentSize = ({ input, output }: TraceRow): number =>
-  SUMMARY_SIZE + 3 * (sizeOf(input) + sizeOf(output));
-
-const spanSize = (span: SpanRow): number =>
-  SPAN_SIZE + span.name.length + sizeOf(span.attributes) + sizeOf(span.events) + sizeOf(span.links);
-
-const summaryOf = (trace: TraceRow) => ({
-  trace_id: trace.trace_id,
-  root_name: trace.root_name,
-  started_at: trace.started_at,
-  ended_at: trace.ended_at,
-  duration_ms: trace.duration_ms,
-  span_count: trace.span_count,
-  error_count: trace.error_count,
-  input_tokens: trace.input_tokens,
-  output_tokens: trace.output_tokens,
-  cost_usd: trace.cost_usd,
-  models: trace.models,
-  session_id: trace.session_id,
-  service_name: trace.service_name,
-  input: trace.input,
-  output: trace.output,
-});
-
-const spanView = (span: SpanRow) => ({
-  span_id: span.span_id,
-  parent_span_id: span.parent_span_id,
-  name: span.name,
-  kind: span.kind,
-  status: span.status,
-  started_at: span.started_at,
-  ended_at: span.ended_at,
-  duration_ms: span.duration_ms,
-  attributes: span.attributes,
-  events: span.events,
-  links: span.links,
 });

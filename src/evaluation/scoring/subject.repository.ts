@@ -12,7 +12,7 @@ export interface NamingResultContent {
   output: RawJson | null;
   expected: RawJson | null;
   metadata: RawJson | null;
-  /** Characters of the four as JSON. Where they are too many, the four are null. */
+  /** Bytes of the four as JSON. Where they are too many, the four are null. */
   size: number;
 }
 
@@ -24,8 +24,8 @@ const READ = {
     FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
     JOIN results r ON r.experiment_id = given.experiment_id AND r.result_id = given.result_id
     CROSS JOIN LATERAL (
-      SELECT coalesce(length(r.input::text), 0) + coalesce(length(r.output::text), 0)
-             + coalesce(length(r.expected::text), 0) + coalesce(length(r.metadata::text), 0) AS size
+      SELECT coalesce(octet_length(r.input::text), 0) + coalesce(octet_length(r.output::text), 0)
+             + coalesce(octet_length(r.expected::text), 0) + coalesce(octet_length(r.metadata::text), 0) AS size
     ) sized
     WHERE r.workspace_id = $1`,
 };
@@ -34,7 +34,7 @@ const READ = {
 export class SubjectRepository {
   constructor(private readonly database: Database) {}
 
-  /** The results with these keys, without the content of those that are larger than `maxSize` characters of JSON. */
+  /** The results with these keys, without the content of those that are larger than `maxSize` bytes of JSON. */
   readResults(
     scope: Scope,
     keys: readonly { experimentId: string; resultId: string }[],

@@ -44,7 +44,11 @@ export class ExperimentTraceController {
   /** List a trace's spans, by start */
   @Get(':trace_id/spans')
   @RequireRole('viewer')
-  @ApiOkResponse({ type: SpanPageDto })
+  @ApiOkResponse({
+    type: SpanPageDto,
+    description:
+      'At most `limit` spans; fewer where they come to more than 32 MiB. `next_cursor` goes on after them.',
+  })
   listSpans(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,

@@ -5,7 +5,7 @@ import { readSpanFigures } from '../semantics/span-meaning.reader';
 import { repeatsUsage } from './usage-level';
 
 /** Names that traces are found and shown by; a longer text is no name. It stays among the attributes. */
-const NAME_MAX = 255;
+export const NAME_MAX = 255;
 
 /** What many spans share: who sent them, and the library that made them. Stored once. */
 export interface SpanSource {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { BulkColumns, Database, type Tx, Where } from '#platform/db';
-import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
-import type { SpanRow } from '../trace-store';
+import { RawJson } from '#platform/json';
+import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import type { SpanRow, TraceSpan } from '../trace-store';
 import { eventsJson, linksJson, spanKey, type SpanRecord } from './span-record';
 
 /** Spans per statement: bounds what one takes in memory, and how long building it holds up other requests. */
@@ -40,19 +41,67 @@ export const INSERT_SPANS = {
     RETURNING trace_id, span_id`,
 };
 
-const READ = `s.trace_id, s.span_id, s.parent_span_id, s.name, s.kind, s.started_at, s.ended_at,
+const HEAD = `s.trace_id, s.span_id, s.parent_span_id, s.name, s.kind, s.started_at, s.ended_at,
   json_build_object('code', s.status_code, 'message', s.status_message) AS status,
-  greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms,
-  s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links, o.resource, o.scope`;
+  greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms`;
 
-const FROM = 'spans s LEFT JOIN span_sources o USING (workspace_id, source_id)';
+/**
+ * What the spans of a page may come to as they are answered, in bytes. A client may send as much as it likes under one
+ * trace, and a resource once for many spans with which it is answered each time.
+ */
+export const PAGE_BYTES = 32 * 1024 * 1024;
+
+/** Members of a fixed size, their names, and texts, of which JSON may write every character as six. */
+const ANSWERED_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s.status_message), 0))
+  + s.content_size + coalesce(o.size, 0)`;
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at', type: 'timestamptz' } };
 
+const DEFAULT_SORT = 'started_at';
+
+const BY_IDS = {
+  name: 'span.by-ids',
+  text: `SELECT ${HEAD}, s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links, s.source_id
+    FROM spans s
+    WHERE s.workspace_id = $1 AND s.trace_id = $2 AND s.span_id = ANY($3::text[])`,
+};
+
+const SOURCES = {
+  name: 'span-source.by-ids',
+  text: `SELECT source_id, resource, scope FROM span_sources
+    WHERE workspace_id = $1 AND source_id = ANY($2::uuid[])`,
+};
+
+/** A span of a page before it is read, with its place in the list. */
+interface SizedSpan {
+  span_id: string;
+  answered_size: number;
+  page_key: unknown;
+}
+
+const NO_SOURCE = new RawJson('null');
+
+type StoredSpan = Omit<SpanRow, 'resource' | 'scope'> & { source_id: string };
+type StoredSource = Pick<SpanRow, 'resource' | 'scope'> & { source_id: string };
+
+/** Names and content of spans up to each, in their order. */
+const UP_TO_EACH = 'OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)';
+
+const FITS = 's.content_size <= $4 AND s.contents <= $4';
+
+/** Which spans have room is decided by their sizes, before what the database keeps compressed is looked at. */
 const FIRST_OF_TRACE = {
   name: 'span.first-of-trace',
-  text: `SELECT ${READ} FROM ${FROM} WHERE s.workspace_id = $1 AND s.trace_id = $2
-    ORDER BY s.started_at, s.span_id LIMIT $3`,
+  text: `SELECT ${HEAD}, s.content_size, CASE WHEN ${FITS} THEN s.attributes END AS attributes,
+      CASE WHEN ${FITS} THEN coalesce(s.events, '[]') END AS events,
+      CASE WHEN ${FITS} THEN coalesce(s.links, '[]') END AS links
+    FROM (
+      SELECT *, sum(octet_length(name) + coalesce(octet_length(status_message), 0)) ${UP_TO_EACH} AS names,
+        sum(CASE WHEN content_size <= $4 THEN content_size ELSE 0 END) ${UP_TO_EACH} AS contents
+      FROM (
+        SELECT * FROM spans WHERE workspace_id = $1 AND trace_id = $2 ORDER BY started_at, span_id LIMIT $3
+      ) first
+    ) s WHERE s.names <= $4 ORDER BY s.started_at, s.span_id`,
 };
 
 @Injectable()
@@ -74,25 +123,62 @@ export class SpanRepository {
     return records.filter(({ span }) => inserted.has(spanKey(span.traceId, span.spanId)));
   }
 
-  /** A page of a trace's spans, by start. @param total of them, which the trace's row knows without counting. */
-  list(scope: Scope, traceId: string, query: ListQueryDto, total: number): Promise<RowPage<SpanRow>> {
-    return listPage<SpanRow>(
+  /**
+   * A page of a trace's spans, by start: at most as many as asked for, and fewer, but one, where they come to more than
+   * PAGE_BYTES. Spans are chosen by their sizes, and only those that are answered are read.
+   *
+   * @param total of them, which the trace's row knows without counting.
+   */
+  async list(scope: Scope, traceId: string, query: ListQueryDto, total: number): Promise<RowPage<SpanRow>> {
+    const { rows, page } = await listPage<SizedSpan>(
       this.database,
       {
-        columns: READ,
-        from: FROM,
+        columns: `s.span_id, ${ANSWERED_SIZE} AS answered_size`,
+        from: 'spans s LEFT JOIN span_sources o USING (workspace_id, source_id)',
         where: new Where(scope.key, 's').add('s.trace_id = ?', traceId),
         id: 's.span_id',
         sorts: SORTS,
-        defaultSort: 'started_at',
+        defaultSort: DEFAULT_SORT,
         count: () => Promise.resolve(total),
       },
       query,
     );
+    const fitting = withinBudget(rows);
+    const last = fitting.length < rows.length ? fitting.at(-1) : undefined;
+    const cut = last && { sort: query.sort ?? DEFAULT_SORT, key: String(last.page_key), id: last.span_id };
+    return {
+      rows: await this.read(scope, traceId, fitting),
+      page: cut ? { ...page, next_cursor: encodeCursor(cut) } : page,
+    };
   }
 
-  /** The first spans of a trace, by start. */
-  first(scope: Scope, traceId: string, limit: number): Promise<SpanRow[]> {
-    return this.database.query<SpanRow>(FIRST_OF_TRACE, [scope.workspaceId, traceId, limit]);
+  /** Spans in the order they are given. What they share is read once, and the rows share it, too. */
+  private async read(scope: Scope, traceId: string, spans: readonly SizedSpan[]): Promise<SpanRow[]> {
+    if (spans.length === 0) return [];
+    const ids = spans.map(({ span_id }) => span_id);
+    const stored = await this.database.query<StoredSpan>(BY_IDS, [scope.workspaceId, traceId, ids]);
+    const sourceIds = [...new Set(stored.map(({ source_id }) => source_id))];
+    const found = await this.database.query<StoredSource>(SOURCES, [scope.workspaceId, sourceIds]);
+    const sources = new Map(found.map((source) => [source.source_id, source]));
+    const rows = new Map(stored.map((span) => [span.span_id, span]));
+    return ids.flatMap((id) => {
+      const row = rows.get(id);
+      if (!row) return []; // gone since
+      const { source_id, ...span } = row;
+      const source = sources.get(source_id);
+      return { ...span, resource: source?.resource ?? NO_SOURCE, scope: source?.scope ?? NO_SOURCE };
+    });
   }
+
+  /** The first spans of a trace, by start, with as much of their content as comes to `maxBytes`. */
+  first(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
+    return this.database.query<TraceSpan>(FIRST_OF_TRACE, [scope.workspaceId, traceId, limit, maxBytes]);
+  }
+}
+
+/** The first spans that fit on a page; always one. */
+function withinBudget(spans: readonly SizedSpan[]): SizedSpan[] {
+  let room = PAGE_BYTES;
+  const over = spans.findIndex(({ answered_size }, index) => (room -= answered_size) < 0 && index > 0);
+  return over < 0 ? [...spans] : spans.slice(0, over);
 }

@@ -9,6 +9,7 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 interface Sketch {
   id: number;
   parent?: number;
+  name?: string;
   start?: number;
   attributes?: Record<string, string | number>;
 }
@@ -21,11 +22,11 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
       {
         scopeSpans: [
           {
-            spans: sketches.map(({ id, parent, start = id, attributes = {} }) => ({
+            spans: sketches.map(({ id, parent, start = id, attributes = {}, name = `span ${id}` }) => ({
               traceId,
               spanId: hex(id, 16),
               parentSpanId: parent === undefined ? '' : hex(parent, 16),
-              name: `span ${id}`,
+              name,
               startTimeUnixNano: String(start),
               endTimeUnixNano: String(start),
               attributes: Object.entries(attributes).map(([key, value]) => ({
@@ -102,6 +103,11 @@ describe('what spans add to their trace', () => {
       { id: 3, start: 4, attributes: name('first root') },
     ]);
     expect([root?.value.name, session?.value]).toEqual(['span 3', 'first root']);
+  });
+
+  it('cuts a name that no list has room for, never inside a character', () => {
+    const { root } = aggregate([{ id: 1, name: `${'n'.repeat(253)}😀${'n'.repeat(1_000)}` }]);
+    expect(root?.value.name).toBe(`${'n'.repeat(253)}…`);
   });
 
   it('keeps input and output of the root, parsed where they are JSON', () => {

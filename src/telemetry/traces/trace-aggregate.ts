@@ -1,5 +1,5 @@
 import { readSpanContent } from '../semantics/span-meaning.reader';
-import type { SpanRecord } from './span-record';
+import { NAME_MAX, type SpanRecord } from './span-record';
 
 /** Different models kept of a trace: the first by name. More are no trace of an agent but somebody's mistake. */
 export const MODELS_MAX = 100;
@@ -123,8 +123,12 @@ const first = (known: FirstOf<string> | null, key: string, value: string | null)
 function rootView({ span }: SpanRecord): RootView {
   const { input, output } = readSpanContent(span);
   return {
-    name: span.name,
+    name: shortName(span.name),
     input: input === null ? null : JSON.stringify(input),
     output: output === null ? null : JSON.stringify(output),
   };
 }
+
+/** A list shows hundreds of names, so the beginning has to do; the span keeps all of it. */
+const shortName = (name: string): string =>
+  name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

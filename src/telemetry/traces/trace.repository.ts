@@ -3,10 +3,13 @@ import type { Scope } from '#platform/auth';
 import { arrayParameter, BulkColumns, Database, type Tx, Where } from '#platform/db';
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import type { SpanSource } from './span-record';
-import { MODELS_MAX, type TraceAggregate } from './trace-aggregate';
+import { MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
 
 /** Traces per statement. */
 const CHUNK = 1_000;
+
+const contentSize = ({ input, output }: RootView): number =>
+  Buffer.byteLength(input ?? '') + Buffer.byteLength(output ?? '');
 
 const MERGED = new BulkColumns<TraceAggregate>([
   { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
@@ -26,6 +29,7 @@ const MERGED = new BulkColumns<TraceAggregate>([
   { name: 'root_name', type: 'text', value: ({ root }) => root?.value.name ?? null },
   { name: 'input', type: 'json', value: ({ root }) => root?.value.input ?? null },
   { name: 'output', type: 'json', value: ({ root }) => root?.value.output ?? null },
+  { name: 'content_size', type: 'int8', value: ({ root }) => (root ? contentSize(root.value) : 0) },
   { name: 'session_key', type: 'text', value: ({ session }) => session?.key ?? null },
   { name: 'session_id', type: 'text', value: ({ session }) => session?.value ?? null },
   { name: 'service_key', type: 'text', value: ({ service }) => service?.key ?? null },
@@ -74,7 +78,7 @@ const MERGE_TRACES = {
       step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd),
       models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
         SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_MAX}) END,
-      ${ofFirst('root_key', 'root_name', 'input', 'output')},
+      ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size')},
       ${ofFirst('session_key', 'session_id')},
       ${ofFirst('service_key', 'service_name')}`,
 };
@@ -92,11 +96,13 @@ const SUMMARY = `trace_id, root_name, started_at, ended_at,
   coalesce(output_tokens, step_output_tokens) AS output_tokens,
   coalesce(cost_usd, step_cost_usd)::float8 AS cost_usd, models, session_id, service_name`;
 
-const COLUMNS = `${SUMMARY}, input, output`;
+const columnsWhere = (fits: string) =>
+  `${SUMMARY}, content_size, CASE WHEN ${fits} THEN input END AS input, CASE WHEN ${fits} THEN output END AS output`;
 
 const FIND_MANY = {
   name: 'trace.find-many',
-  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
+  text: `SELECT ${columnsWhere('content_size <= $3')} FROM traces
+    WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
 };
 
 const SUMMARIZE = {
@@ -111,8 +117,11 @@ const COUNT = {
 
 const OF_SESSION = {
   name: 'trace.of-session',
-  text: `SELECT ${COLUMNS} FROM traces WHERE workspace_id = $1 AND session_id = $2
-    ORDER BY started_at, trace_id LIMIT $3`,
+  text: `SELECT ${columnsWhere('contents <= $4')}
+    FROM (
+      SELECT *, sum(content_size) OVER (ORDER BY started_at, trace_id ROWS UNBOUNDED PRECEDING) AS contents
+      FROM traces WHERE workspace_id = $1 AND session_id = $2 ORDER BY started_at, trace_id LIMIT $3
+    ) first ORDER BY started_at, trace_id`,
 };
 
 @Injectable()
@@ -135,8 +144,9 @@ export class TraceRepository {
     }
   }
 
-  findMany(scope: Scope, traceIds: readonly string[]): Promise<TraceRow[]> {
-    return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds]);
+  /** Content of more than `maxBytes` is not read. */
+  findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds, maxBytes]);
   }
 
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
@@ -181,8 +191,9 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  ofSession(scope: Scope, sessionId: string, limit: number): Promise<TraceRow[]> {
-    return this.database.query<TraceRow>(OF_SESSION, [scope.workspaceId, sessionId, limit]);
+  /** Content is read from the first trace on, as long as it comes to no more than `maxBytes`. */
+  ofSession(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(OF_SESSION, [scope.workspaceId, sessionId, limit, maxBytes]);
   }
 }
 

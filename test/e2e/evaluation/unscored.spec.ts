@@ -78,7 +78,9 @@ describe('of many traces those that are not scored', () => {
     }));
     spy.mockRestore();
     expect(answer.status).toBe(status);
-    const looking = sent.filter(({ text }) => /FROM traces WHERE workspace_id = \$1 AND started_at >=/.test(text));
+    const looking = sent.filter(({ text }) =>
+      /FROM traces WHERE workspace_id = \$1 AND started_at >=/.test(text),
+    );
     return Promise.all(
       looking.map(async ({ text, values }) => {
         const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(

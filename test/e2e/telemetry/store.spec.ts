@@ -11,6 +11,7 @@ import {
 } from '#testing';
 import { type TraceSelection, TraceStore } from '../../../src/telemetry';
 
+const ANY_SIZE = 1_000_000;
 const MINUTE = 60_000_000_000n;
 
 describe('the trace store, as scoring reads it', () => {
@@ -54,11 +55,13 @@ describe('the trace store, as scoring reads it', () => {
       },
     });
     await append(scope, span);
-    const [found] = await store.findTraces(scope, [span.traceId]);
+    const [found] = await store.findTraces(scope, [span.traceId], ANY_SIZE);
     expect([found?.input?.text, found?.output?.text]).toEqual(['[{"role":"user","parts":[]}]', '"plain"']);
     const silent = newSpan();
     await append(scope, silent);
-    expect(await store.findTraces(scope, [silent.traceId])).toMatchObject([{ input: null, output: null }]);
+    expect(await store.findTraces(scope, [silent.traceId], ANY_SIZE)).toMatchObject([
+      { input: null, output: null },
+    ]);
   });
 
   it('replaces what the root said when an earlier root arrives, as a whole', async () => {
@@ -66,7 +69,7 @@ describe('the trace store, as scoring reads it', () => {
     const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
     await append(scope, later);
     await append(scope, newSpan({ traceId: later.traceId, attributes: { 'output.value': 'earlier' } }));
-    const [found] = await store.findTraces(scope, [later.traceId]);
+    const [found] = await store.findTraces(scope, [later.traceId], ANY_SIZE);
     expect([found?.input, found?.output?.text]).toEqual([null, '"earlier"']);
   });
 
@@ -75,11 +78,11 @@ describe('the trace store, as scoring reads it', () => {
     const [one, other] = [trace(1), trace(2)];
     await append(scope, one, other);
     const ids = [one.traceId, newTraceId(), other.traceId];
-    expect(names(await store.findTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
+    expect(names(await store.findTraces(scope, ids, ANY_SIZE)).sort()).toEqual(['at 1', 'at 2']);
     expect(names(await store.summarizeTraces(scope, ids)).sort()).toEqual(['at 1', 'at 2']);
     expect(await store.countTraces(scope, ids)).toBe(2);
-    expect(await store.findTraces(scope, [newTraceId()])).toEqual([]);
-    expect(await store.findTraces(scope, [])).toEqual([]);
+    expect(await store.findTraces(scope, [newTraceId()], ANY_SIZE)).toEqual([]);
+    expect(await store.findTraces(scope, [], ANY_SIZE)).toEqual([]);
   });
 
   it('selects the newest traces that meet all of a selection', async () => {
@@ -113,11 +116,39 @@ describe('the trace store, as scoring reads it', () => {
     const scope = newScope();
     const [late, early] = [trace(3, 'a'), trace(1, 'a')];
     await append(scope, late, early, { ...trace(0), traceId: late.traceId, parentSpanId: late.spanId });
-    expect(names(await store.sessionTraces(scope, 'a', 10))).toEqual(['at 3', 'at 1']);
-    expect(names(await store.sessionTraces(scope, 'a', 1))).toEqual(['at 3']);
-    const spans = await store.readSpans(scope, late.traceId, 10);
+    expect(names(await store.sessionTraces(scope, 'a', 10, ANY_SIZE))).toEqual(['at 3', 'at 1']);
+    expect(names(await store.sessionTraces(scope, 'a', 1, ANY_SIZE))).toEqual(['at 3']);
+    const spans = await store.readSpans(scope, late.traceId, 10, ANY_SIZE);
     expect(spans.map((span) => span.name)).toEqual(['at 0', 'at 3']);
-    expect(await store.readSpans(scope, late.traceId, 1)).toHaveLength(1);
+    expect(await store.readSpans(scope, late.traceId, 1, ANY_SIZE)).toHaveLength(1);
+  });
+
+  it('reads no more content than there is room for, and tells how much there is', async () => {
+    const scope = newScope();
+    const blob = 'x'.repeat(1_000);
+    const large = (minute: number): TestSpan => ({
+      ...trace(minute),
+      attributes: { 'session.id': 'a', 'output.value': blob },
+    });
+    const [one, other] = [large(1), large(2)];
+    const small = { ...trace(3), traceId: one.traceId, parentSpanId: one.spanId };
+    await append(scope, one, other, small);
+    const contents = (rows: { output: unknown; content_size: number }[]) =>
+      rows.map(({ output, content_size }) => [output !== null, content_size]);
+    expect(contents(await store.findTraces(scope, [one.traceId], 1_001))).toEqual([[false, 1_002]]);
+    expect(contents(await store.findTraces(scope, [one.traceId], 1_002))).toEqual([[true, 1_002]]);
+    const ofSession = await store.sessionTraces(scope, 'a', 10, 2_003);
+    expect(contents(ofSession)).toEqual([
+      [true, 1_002],
+      [false, 1_002],
+    ]);
+    const spans = await store.readSpans(scope, one.traceId, 10, 500);
+    expect(spans.map(({ name, attributes }) => [name, attributes?.text ?? null])).toEqual([
+      ['at 1', null],
+      ['at 3', '{}'],
+    ]);
+    expect(spans[0]!.content_size).toBeGreaterThan(1_000);
+    expect(await store.readSpans(scope, one.traceId, 10, 7)).toHaveLength(1);
   });
 
   it('shows nothing of all this to another workspace', async () => {
@@ -126,15 +157,15 @@ describe('the trace store, as scoring reads it', () => {
     const other = newScope();
     const page = await store.listSpans(other, span.traceId, {});
     expect([page.rows, page.page.total]).toEqual([[], 0]);
-    expect(await store.findTraces(other, [span.traceId])).toEqual([]);
+    expect(await store.findTraces(other, [span.traceId], ANY_SIZE)).toEqual([]);
     expect(await store.summarizeTraces(other, [span.traceId])).toEqual([]);
     expect(await store.countTraces(other, [span.traceId])).toBe(0);
-    expect(await store.readSpans(other, span.traceId, 10)).toEqual([]);
+    expect(await store.readSpans(other, span.traceId, 10, ANY_SIZE)).toEqual([]);
     expect(await traces(other, { trace_ids: [span.traceId] })).toEqual([]);
     expect(await sessions(other, { session_ids: ['a'] })).toEqual([]);
     expect(await store.countSelectedTraces(other, {})).toBe(0);
     expect(await store.countSelectedSessions(other, {})).toBe(0);
-    expect(await store.sessionTraces(other, 'a', 10)).toEqual([]);
+    expect(await store.sessionTraces(other, 'a', 10, ANY_SIZE)).toEqual([]);
   });
 
   it('keeps resource and scope once, however many spans share them', async () => {

@@ -2,6 +2,7 @@
  * Declarative checks of one target (contract section 10, scorers of kind `code`): the members each type has, as they
  * are written in a definition. Every check passes or fails; one that has nothing to look at (no trace, no `expected` to
  * compare with, an unknown cost) makes the item an error and not a failure, so that missing data is never a score of 0.
+ * So does one of a trace that is seen in part (`is_truncated`), unless what is not seen could not change its outcome.
  */
 export type Check = ValueCheck | TraceCheck;
 

@@ -168,4 +168,98 @@ describe('checks of traces', () => {
   ])('%j is an error, not a failure, where the trace does not tell', (check, given, problem) => {
     expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
   });
+
+  describe('of a trace that is seen in part', () => {
+    const seen = [chat(10), tool(100, 'search', { q: 1 }), tool(200, 'book'), tool(300, 'search')];
+    const cut = { spans: seen, span_count: 1_500, is_truncated: true, duration_ms: 500, cost_usd: 2 };
+    const undecided = { error: expect.stringContaining('larger than a scorer is shown') };
+
+    it.each<[Check, number]>([
+      [{ type: 'tool_called', tools: ['search', 'book'] }, 1],
+      [{ type: 'tool_called', tool: 'search', min: 2 }, 1],
+      [{ type: 'tool_called', tool: 'search', arguments: { q: 1 } }, 1],
+      [{ type: 'tool_called', tool: 'search', max: 1 }, 0],
+      [{ type: 'tool_called', tools: ['rm', 'book'], max: 0 }, 0],
+      [{ type: 'tool_called', tool: 'book', max: 0, negate: true }, 1],
+      [{ type: 'tool_order', tools: ['search', 'book'] }, 1],
+      [{ type: 'tool_order', tools: ['book', 'search'], mode: 'exact' }, 0],
+      [{ type: 'max_steps', max: 3 }, 0],
+      [{ type: 'max_steps', max: 2, count: 'tool' }, 0],
+      [{ type: 'max_duration_ms', max: 500 }, 1],
+      [{ type: 'max_cost_usd', max: 2 }, 1],
+      [{ type: 'equals', path: 'trace.span_count', value: 1_500 }, 1],
+      [{ type: 'equals', path: 'trace.spans[0].name', value: 'span' }, 1],
+    ])('%j says what the rest could not change', (check, score) => {
+      expect(scoreOf(check, cut)).toBe(score);
+    });
+
+    it.each<Check>([
+      { type: 'tool_called', tool: 'rm', max: 0 },
+      { type: 'tool_called', tool: 'rm' },
+      { type: 'tool_called', tool: 'rm', negate: true },
+      { type: 'tool_called', tool: 'search', max: 2 },
+      { type: 'tool_called', tool: 'search', min: 3 },
+      { type: 'tool_order', tools: ['book', 'search', 'book'] },
+      { type: 'tool_order', tools: ['search', 'book', 'search'], mode: 'exact' },
+      { type: 'tool_order', tools: ['search', 'book', 'search', 'pay'], mode: 'exact' },
+      { type: 'max_steps', max: 4 },
+      { type: 'max_steps', max: 1, count: 'model' },
+      { type: 'contains', path: 'trace.spans', value: { name: 'other' } },
+      { type: 'equals', path: 'trace.spans[-1].name', value: 'span' },
+      { type: 'equals', path: 'trace.spans[1200].name', value: 'span' },
+      { type: 'regex', path: 'trace', pattern: 'rm' },
+      { type: 'contains', expected_path: 'trace.spans' },
+    ])('%j is an error where the rest could change it', (check) => {
+      expect(outcome(check, { trace: cut, output: 'x' })).toEqual(undecided);
+    });
+
+    it('does not take spans for steps while a call may be among those that are not seen', () => {
+      const spans = [span(0, {}), span(1, {}), span(2, {})];
+      expect(outcome({ type: 'max_steps', max: 2 }, { trace: { ...cut, spans } })).toEqual(undecided);
+    });
+
+    it('adds up spans only where that already is too much', () => {
+      const spans = [span(0, { 'gen_ai.usage.cost': 0.5 })];
+      const untold = { ...cut, spans, duration_ms: undefined, cost_usd: undefined };
+      expect(scoreOf({ type: 'max_cost_usd', max: 0.4 }, untold)).toBe(0);
+      expect(outcome({ type: 'max_cost_usd', max: 0.6 }, { trace: untold })).toEqual(undecided);
+      expect(scoreOf({ type: 'max_duration_ms', max: 9 }, untold)).toBe(0);
+      expect(outcome({ type: 'max_duration_ms', max: 10 }, { trace: untold })).toEqual(undecided);
+      expect(outcome({ type: 'max_cost_usd', max: 1 }, { trace: { ...untold, spans: [] } })).toEqual(
+        undecided,
+      );
+    });
+
+    it('counts one whose spans are all there, whatever else of it is left out, as whole', () => {
+      const whole = { ...cut, span_count: 4, input: null };
+      expect(scoreOf({ type: 'tool_called', tool: 'rm', max: 0 }, whole)).toBe(1);
+      expect(scoreOf({ type: 'max_steps', max: 4 }, whole)).toBe(1);
+      expect(outcome({ type: 'equals', path: 'trace.input', value: 'x' }, { trace: whole })).toEqual(
+        undecided,
+      );
+    });
+
+    it('counts one with a span without its attributes as seen in part', () => {
+      const bare = { ...(span(50, {}) as object), is_truncated: true };
+      const trace = { ...cut, span_count: 5, spans: [...seen, bare] };
+      expect(outcome({ type: 'tool_called', tool: 'rm', max: 0 }, { trace })).toEqual(undecided);
+      expect(outcome({ type: 'equals', path: 'trace.spans[4].attributes.a', value: 1 }, { trace })).toEqual(
+        undecided,
+      );
+      expect(scoreOf({ type: 'equals', path: 'trace.spans[4].name', value: 'span' }, trace)).toBe(1);
+    });
+
+    it('goes for a session without some of its traces, too', () => {
+      const one = { spans: seen, span_count: 4, is_truncated: false, duration_ms: 10, cost_usd: 1 };
+      const session = { traces: [one], trace_count: 101, messages: [], is_truncated: true };
+      const rm: Check = { type: 'tool_called', tool: 'rm', max: 0 };
+      expect(outcome(rm, { session })).toEqual(undecided);
+      expect(outcome({ type: 'max_cost_usd', max: 1 }, { session })).toEqual(undecided);
+      expect(outcome({ type: 'max_cost_usd', max: 0.5 }, { session })).toMatchObject({ score: 0 });
+      expect(outcome({ type: 'contains', path: 'session.messages', value: 'x' }, { session })).toEqual(
+        undecided,
+      );
+      expect(outcome(rm, { session: { ...session, trace_count: 1 } })).toMatchObject({ score: 1 });
+    });
+  });
 });

@@ -6,8 +6,15 @@ import type {
   ToolOrderCheck,
 } from './check.types';
 import { brief, includes } from './json.value';
-import type { TraceReader } from './trace.reader';
+import type { Figure, TraceReader } from './trace.reader';
+import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
+import { IN_PART } from './whole.subject';
+
+/*
+ * Of a trace that is seen in part, more calls may be there than are seen. A check then says what no further call could
+ * change, and else that it cannot be made.
+ */
 
 export function checkToolCalled(check: ToolCalledCheck, trace: TraceReader): Verdict {
   const { arguments: wanted, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
@@ -16,6 +23,9 @@ export function checkToolCalled(check: ToolCalledCheck, trace: TraceReader): Ver
     toolsOf(check).map((tool) => [tool, calls.filter(({ name }) => name === tool).length]),
   );
   const wrong = Object.entries(counts).filter(([, count]) => count < min || count > max);
+  const isTooOften = wrong.some(([, count]) => count > max);
+  const isOftenEnough = wrong.length === 0 && max === Infinity;
+  if (!trace.isWhole && !isTooOften && !isOftenEnough) throw new CannotCheck(IN_PART);
   const listed = (wrong.length > 0 ? wrong : Object.entries(counts)).map(
     ([tool, count]) => `${tool}: ${count}`,
   );
@@ -33,20 +43,29 @@ export function checkToolOrder(check: ToolOrderCheck, trace: TraceReader): Verdi
   const listed = called.length > 0 ? brief(called) : 'no tool';
   if (check.mode === 'exact') {
     const passed = called.length === check.tools.length && called.every((name, i) => name === check.tools[i]);
+    const mayBecomeExact = followed(called, check.tools) === called.length;
+    if (!trace.isWhole && mayBecomeExact) throw new CannotCheck(IN_PART);
     return {
       passed,
       reason: `called were ${listed}${passed ? '' : `, wanted exactly ${brief(check.tools)}`}`,
     };
   }
-  let next = 0;
-  for (const name of called) if (name === check.tools[next]) next += 1;
+  const next = followed(check.tools, called);
   const passed = next === check.tools.length;
+  if (!trace.isWhole && !passed) throw new CannotCheck(IN_PART);
   return {
     passed,
     reason: passed
       ? `called were ${listed}`
       : `${check.tools[next]} was not called${next > 0 ? ` after ${check.tools[next - 1]}` : ''}; called were ${listed}`,
   };
+}
+
+/** How many of these names occur among others, in their order. */
+function followed(names: readonly string[], among: readonly string[]): number {
+  let next = 0;
+  for (const name of among) if (name === names[next]) next += 1;
+  return next;
 }
 
 export function checkMaxSteps(check: MaxStepsCheck, trace: TraceReader): Verdict {
@@ -65,7 +84,8 @@ function toolsOf(check: ToolCalledCheck): string[] {
   return check.tools ?? (check.tool === undefined ? [] : [check.tool]);
 }
 
-function atMost(value: number, max: number, unit: string): Verdict {
+function atMost({ value, isExact }: Figure, max: number, unit: string): Verdict {
   const passed = value <= max;
+  if (passed && !isExact) throw new CannotCheck(IN_PART);
   return { passed, value, reason: `${value} ${unit}, ${passed ? 'within' : 'above'} ${max}` };
 }

@@ -2,6 +2,7 @@ import type { ScoringSubject } from '../score-outcome';
 import { isObject } from './json.value';
 import type { JsonObject } from './json.value';
 import { CannotCheck } from './verdict';
+import { hasAllTraces, IN_PART, isWholeTrace } from './whole.subject';
 
 /** A call of a tool as a span tells it. `args` is undefined where the span does not say. */
 export interface ToolCall {
@@ -9,8 +10,17 @@ export interface ToolCall {
   args: unknown;
 }
 
+/** A figure of a trace. */
+export interface Figure {
+  value: number;
+  /** False where the trace is seen in part: the figure is then this or more. */
+  isExact: boolean;
+}
+
 interface Trace {
   spans: JsonObject[];
+  /** All of its spans are seen. */
+  isWhole: boolean;
   durationMs: number | undefined;
   costUsd: number | undefined;
 }
@@ -37,6 +47,7 @@ const COSTS = ['gen_ai.usage.cost', 'llm.cost.total'];
  */
 export class TraceReader {
   private readonly traces: Trace[];
+  private readonly hasAllTraces: boolean;
 
   /** @throws CannotCheck where the subject has no trace */
   constructor(subject: ScoringSubject) {
@@ -45,8 +56,15 @@ export class TraceReader {
     const given: unknown[] =
       subject.trace === null || subject.trace === undefined ? session : [subject.trace];
     if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
+    const isOfSession = given === session && isObject(subject.session);
+    this.hasAllTraces = !isOfSession || hasAllTraces(subject.session as JsonObject);
     this.traces = given.flatMap((trace) => toTrace(trace) ?? []);
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
+  }
+
+  /** Whether all that happened is seen. If not, more tools may have been called, before, between and after. */
+  get isWhole(): boolean {
+    return this.hasAllTraces && this.traces.every((trace) => trace.isWhole);
   }
 
   /** Calls of tools in the order of their start. */
@@ -55,35 +73,50 @@ export class TraceReader {
   }
 
   /** Spans that are steps; all of them where none is known to be a call of a model or of a tool. */
-  stepCount(kind: 'model' | 'tool' | undefined): number {
+  stepCount(kind: 'model' | 'tool' | undefined): Figure {
     const spans = this.spans();
     const tools = spans.filter((span) => toToolCall(span)).length;
     const models = spans.filter(isModelCall).length;
-    if (kind) return kind === 'tool' ? tools : models;
-    return tools + models || spans.length;
+    const isExact = this.isWhole;
+    if (kind) return { value: kind === 'tool' ? tools : models, isExact };
+    // a span that is not seen may be such a call, and then the others are no steps
+    return { value: tools + models || (isExact ? spans.length : 0), isExact };
   }
 
   /** @throws CannotCheck where no trace says how long it took */
-  durationMs(): number {
-    return total(
-      this.traces.map(({ durationMs, spans }) => durationMs ?? spanned(spans)),
+  durationMs(): Figure {
+    return this.total(
+      this.traces.map(({ durationMs, spans, isWhole }) =>
+        durationMs === undefined ? { value: spanned(spans), isExact: isWhole } : exactly(durationMs),
+      ),
       'the trace does not tell how long it took',
     );
   }
 
   /** @throws CannotCheck where neither a trace nor a span of it says what it cost */
-  costUsd(): number {
-    return total(
-      this.traces.map(({ costUsd, spans }) => costUsd ?? costOf(spans)),
+  costUsd(): Figure {
+    return this.total(
+      this.traces.map(({ costUsd, spans, isWhole }) =>
+        costUsd === undefined ? { value: costOf(spans), isExact: isWhole } : exactly(costUsd),
+      ),
       'the trace does not tell what it cost',
     );
+  }
+
+  private total(parts: { value: number | undefined; isExact: boolean }[], otherwise: string): Figure {
+    let sum = 0;
+    for (const { value, isExact } of parts) {
+      if (value === undefined) throw new CannotCheck(isExact ? otherwise : IN_PART);
+      sum += value;
+    }
+    return { value: sum, isExact: this.hasAllTraces && parts.every(({ isExact }) => isExact) };
   }
 
   private spans(): JsonObject[] {
     const count = this.traces.reduce((sum, trace) => sum + trace.spans.length, 0);
     if (count > MAX_SPANS) throw new CannotCheck(`the trace has more than ${MAX_SPANS} spans`);
     const spans = this.traces.flatMap((trace) => trace.spans);
-    if (spans.length === 0) throw new CannotCheck('the trace has no spans');
+    if (spans.length === 0 && this.isWhole) throw new CannotCheck('the trace has no spans');
     return spans
       .map((span) => ({ span, at: timeOf(span.started_at), text: String(span.started_at) }))
       .sort((a, b) => (a.at ?? 0) - (b.at ?? 0) || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
@@ -92,12 +125,21 @@ export class TraceReader {
 }
 
 function toTrace(value: unknown): Trace | undefined {
-  if (Array.isArray(value))
-    return { spans: value.filter(isObject), durationMs: undefined, costUsd: undefined };
+  if (Array.isArray(value)) {
+    const spans = value.filter(isObject);
+    return { spans, isWhole: isWholeTrace({ spans }), durationMs: undefined, costUsd: undefined };
+  }
   if (!isObject(value)) return undefined;
   const spans = Array.isArray(value.spans) ? value.spans.filter(isObject) : [];
-  return { spans, durationMs: numberOf(value.duration_ms), costUsd: numberOf(value.cost_usd) };
+  return {
+    spans,
+    isWhole: isWholeTrace(value),
+    durationMs: numberOf(value.duration_ms),
+    costUsd: numberOf(value.cost_usd),
+  };
 }
+
+const exactly = (value: number): Figure => ({ value, isExact: true });
 
 function attributesOf(span: JsonObject): JsonObject {
   return isObject(span.attributes) ? span.attributes : {};
@@ -159,15 +201,6 @@ function costOf(spans: JsonObject[]): number | undefined {
     );
   });
   return costs.length > 0 ? costs.reduce((a, b) => a + b) : undefined;
-}
-
-function total(parts: (number | undefined)[], otherwise: string): number {
-  let sum = 0;
-  for (const part of parts) {
-    if (part === undefined) throw new CannotCheck(otherwise);
-    sum += part;
-  }
-  return sum;
 }
 
 function numberOf(value: unknown): number | undefined {

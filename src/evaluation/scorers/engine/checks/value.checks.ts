@@ -17,6 +17,7 @@ import { parsePath, resolvePath } from './json.path';
 import { brief, fold, includes, isObject, isSame } from './json.value';
 import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
+import { isPathCut } from './whole.subject';
 
 const DEFAULT_PATH = 'output';
 const DEFAULT_EXPECTED_PATH = 'expected';
@@ -28,7 +29,7 @@ export function readValue(
   subject: ScoringSubject,
 ): { value: unknown } | { failed: Verdict } {
   const path = check.path ?? DEFAULT_PATH;
-  const { found, value } = resolvePath(subject, parsePath(path));
+  const { found, value } = lookUp(subject, path);
   return found ? { value } : { failed: { passed: false, reason: `there is nothing at ${path}` } };
 }
 
@@ -108,10 +109,19 @@ export function checkNumericRange(check: NumericRangeCheck, value: unknown): Ver
   return { passed: true, value: number, reason: `${number} is within the range` };
 }
 
+/** @throws CannotCheck where what the path leads to is cut: it would be judged by a part of it. */
+function lookUp(subject: ScoringSubject, path: string): { found: boolean; value: unknown } {
+  const steps = parsePath(path);
+  if (isPathCut(subject, steps)) {
+    throw new CannotCheck(`what is at ${path} is larger than a scorer is shown`);
+  }
+  return resolvePath(subject, steps);
+}
+
 function comparand(check: ComparandMembers, subject: ScoringSubject): unknown {
   if (check.value !== undefined) return check.value;
   const path = check.expected_path ?? DEFAULT_EXPECTED_PATH;
-  const { value } = resolvePath(subject, parsePath(path));
+  const { value } = lookUp(subject, path);
   if (value === undefined || value === null)
     throw new CannotCheck(`there is nothing at ${path} to compare with`);
   return value;

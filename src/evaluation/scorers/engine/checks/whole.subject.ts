@@ -1,0 +1,65 @@
+import type { ScoringSubject } from '../score-outcome';
+import { isObject } from './json.value';
+import type { JsonObject } from './json.value';
+import type { PathStep } from './json.path';
+
+/** Why a check cannot be decided by the part of a trace or session that a scorer is shown. */
+export const IN_PART = 'the trace is larger than a scorer is shown, and what it is shown does not decide';
+
+type Kind = 'trace' | 'session' | 'span' | 'message';
+
+const isCut = (value: unknown): boolean => isObject(value) && value.is_truncated === true;
+
+/** Whether a list is as long as it is told to be; where that is not told, whether nothing is told to be left out. */
+const hasAll = (list: unknown, count: unknown, of: JsonObject): boolean =>
+  typeof count === 'number' ? Array.isArray(list) && list.length >= count : !isCut(of);
+
+/** Whether a trace has all of its spans, each with all that it was sent with. */
+export function isWholeTrace(trace: JsonObject): boolean {
+  const { spans } = trace;
+  return hasAll(spans, trace.span_count, trace) && !(Array.isArray(spans) && spans.some(isCut));
+}
+
+/** Whether a session has all of its traces, be they whole or not. */
+export const hasAllTraces = (session: JsonObject): boolean =>
+  hasAll(session.traces, session.trace_count, session);
+
+/** Whether a path leads to something in a trace or session that is not there, or not all there, for want of room. */
+export function isPathCut(subject: ScoringSubject, [first, ...steps]: readonly PathStep[]): boolean {
+  return first === 'trace' || first === 'session' ? leadsToCut(first, subject[first], steps) : false;
+}
+
+function leadsToCut(kind: Kind, value: unknown, steps: readonly PathStep[]): boolean {
+  if (kind === 'trace' && Array.isArray(value)) return listLeadsToCut('span', value, true, steps);
+  if (!isObject(value)) return false;
+  const [step, ...rest] = steps;
+  switch (kind) {
+    case 'trace':
+      if (step === undefined) return isCut(value) || !isWholeTrace(value);
+      if (step === 'spans')
+        return listLeadsToCut('span', value.spans, hasAll(value.spans, value.span_count, value), rest);
+      return (step === 'input' || step === 'output') && isCut(value) && value[step] === null;
+    case 'session':
+      if (step === undefined) return isCut(value) || listLeadsToCut('trace', value.traces, true, rest);
+      if (step === 'traces') return listLeadsToCut('trace', value.traces, hasAllTraces(value), rest);
+      return step === 'messages' && listLeadsToCut('message', value.messages, !isCut(value), rest);
+    case 'span':
+      return isCut(value) && (step === undefined || ['attributes', 'events', 'links'].includes(String(step)));
+    case 'message':
+      return false;
+  }
+}
+
+/** Lists are cut at their ends, so what is at a place from their beginning is what belongs there. */
+function listLeadsToCut(
+  kind: Kind,
+  list: unknown,
+  isWhole: boolean,
+  [step, ...rest]: readonly PathStep[],
+): boolean {
+  if (!Array.isArray(list)) return false;
+  if (step === undefined) return !isWhole || list.some((item) => leadsToCut(kind, item, []));
+  if (typeof step !== 'number') return false;
+  const isSeen = isWhole || (step >= 0 && step < list.length);
+  return isSeen ? leadsToCut(kind, list.at(step), rest) : true;
+}

@@ -1,0 +1,183 @@
+import { RawJson } from '#platform/json';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  newSpan,
+  newTraceId,
+  protobufExport,
+  SPAN_START,
+  type TestApp,
+  type TestAttributes,
+  type TestOrganization,
+  type TestSpan,
+} from '#testing';
+import { RawExporter } from '../telemetry/otlp.harness';
+
+const MIB = 1024 * 1024;
+
+/** What a user would lose: the service, which a trace that nobody meant to be large must not bring down. */
+describe('a trace that is larger than memory should hold', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let client: ApiClient;
+  let exporter: RawExporter;
+  let experiment: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    organization = await newOrganization(app);
+    client = await organization.as('editor');
+    exporter = new RawExporter(app.url, await organization.token('editor'), organization.workspaceId);
+    const { body } = await client.post('/eval/v1/experiments', {
+      workspace_id: organization.workspaceId,
+      name: 'large',
+    });
+    experiment = body.experiment_id;
+  });
+  afterAll(() => app.close());
+
+  /** Spans of one trace, a millisecond apart. */
+  function spansOf(count: number, attributes?: TestAttributes): TestSpan[] {
+    const traceId = newTraceId();
+    return Array.from({ length: count }, (_, index) =>
+      newSpan({ traceId, name: `step ${index}`, start: SPAN_START + BigInt(index) * 1_000_000n, attributes }),
+    );
+  }
+
+  async function send(spans: TestSpan[], resource?: TestAttributes): Promise<string> {
+    expect((await exporter.send(protobufExport(spans, resource))).status).toBe(200);
+    return spans[0]!.traceId;
+  }
+
+  describe('has its spans answered in pages of a bounded size', () => {
+    interface SpanPage {
+      names: string[];
+      bytes: number;
+      next: string | null;
+    }
+
+    async function page(traceId: string, query: string): Promise<SpanPage> {
+      const path = `/eval/v1/experiments/${experiment}/traces/${traceId}/spans?limit=500${query}`;
+      const { status, body } = await client.get(path);
+      expect([status, body.page?.limit]).toEqual([200, 500]);
+      const names = body.items.map((span: any) => span.name);
+      return { names, bytes: JSON.stringify(body.items).length, next: body.page.next_cursor };
+    }
+
+    async function pages(traceId: string, query = ''): Promise<SpanPage[]> {
+      const found = [await page(traceId, query)];
+      const sort = query.includes('sort=-started_at') ? '&sort=-started_at' : '';
+      for (let next = found[0]!.next; next !== null; next = found.at(-1)!.next) {
+        found.push(await page(traceId, `${sort}&cursor=${next}`));
+      }
+      return found;
+    }
+
+    const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `step ${index}`);
+    const namesOf = (found: SpanPage[]): string[] => found.flatMap(({ names }) => names);
+
+    it('where many small spans share a large resource, without gaps or repeats, in either order', async () => {
+      const traceId = await send(spansOf(70), { 'service.name': 'shop', blob: 'x'.repeat(MIB) });
+      const found = await pages(traceId);
+      expect(namesOf(found)).toEqual(named(70));
+      expect(found).toHaveLength(3);
+      for (const { bytes } of found) expect(bytes).toBeLessThan(32 * MIB);
+      expect(namesOf(await pages(traceId, '&sort=-started_at'))).toEqual(named(70).reverse());
+    });
+
+    it('where the spans themselves are large, after an offset as well', async () => {
+      const spans = spansOf(36, { blob: 'x'.repeat(MIB) });
+      for (let start = 0; start < spans.length; start += 12) await send(spans.slice(start, start + 12));
+      const found = await pages(spans[0]!.traceId, '&offset=2');
+      expect(namesOf(found)).toEqual(named(36).slice(2));
+      expect(found).toHaveLength(2);
+      for (const { bytes } of found) expect(bytes).toBeLessThan(32 * MIB);
+    });
+
+    it('and never without a span, however large one is', async () => {
+      // JSON may write each character of a name as six
+      const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
+      const found = await pages(await send(spans));
+      expect(found.map(({ names }) => names.map((name) => name.slice(0, 6)))).toEqual([
+        ['step 0'],
+        ['step 1'],
+      ]);
+    });
+  });
+
+  describe('is read only as far as a scorer is shown it', () => {
+    /** Previews what a scorer sees. @returns it, and the JSON that was read from the database for it, in bytes. */
+    async function preview(selection: object): Promise<{ subject: any; read: number }> {
+      const scorer = await client.post('/eval/v1/scorers', {
+        workspace_id: organization.workspaceId,
+        name: newTraceId(),
+        scorer_kind: 'code',
+        definition: { language: 'javascript', source: 'function score() { return 1; }' },
+      });
+      let read = 0;
+      const query = app.database.query.bind(app.database);
+      const spy = jest.spyOn(app.database, 'query').mockImplementation(async (statement, values) => {
+        const rows = await query<Record<string, unknown>>(statement, values);
+        for (const value of rows.flatMap((row) => Object.values(row))) {
+          if (value instanceof RawJson) read += value.text.length;
+        }
+        return rows as never;
+      });
+      const evaluator = await organization.as('evaluator');
+      const path = `/eval/v1/scorers/${scorer.body.scorer_id}/score`;
+      const answer = await evaluator.post(path, { mode: 'preview', ...selection });
+      spy.mockRestore();
+      expect(answer.status).toBe(200);
+      return { subject: answer.body.results[0].preview_request.subject, read };
+    }
+
+    it('its spans, all of which are named, and never their resource', async () => {
+      const spans = spansOf(24, { blob: 'x'.repeat(MIB) });
+      const resource = { 'service.name': 'shop', blob: 'y'.repeat(2 * MIB) };
+      for (let start = 0; start < spans.length; start += 12) {
+        await send(spans.slice(start, start + 12), resource);
+      }
+      const { subject, read } = await preview({ trace_ids: [spans[0]!.traceId] });
+      expect(read).toBeLessThan(9 * MIB);
+      const { trace } = subject;
+      expect(trace).toMatchObject({ span_count: 24, is_truncated: true });
+      expect(trace.spans.map((span: any) => span.name)).toEqual(spans.map(({ name }) => name));
+      const cut = trace.spans.map((span: any) => span.is_truncated);
+      expect(cut.indexOf(true)).toBe(7);
+      expect(cut.slice(7)).not.toContain(false);
+      expect(trace.spans[7]).toMatchObject({ attributes: {}, events: [], links: [] });
+    });
+
+    it('and of its names as many as there is room for', async () => {
+      const traceId = newTraceId();
+      const named = Array.from({ length: 12 }, (_, index) =>
+        newSpan({ traceId, name: `${index} ${'n'.repeat(MIB)}`, start: SPAN_START + BigInt(index) }),
+      );
+      await send(named);
+      const { subject } = await preview({ trace_ids: [traceId] });
+      expect(subject.trace.spans).toHaveLength(7);
+      expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
+    });
+
+    it('the traces of its session', async () => {
+      const session = newTraceId();
+      for (let start = 0; start < 4; start++) {
+        await send(
+          Array.from({ length: 5 }, (_, index) =>
+            newSpan({
+              name: `turn ${start * 5 + index}`,
+              start: SPAN_START + BigInt(start * 5 + index) * 1_000_000n,
+              attributes: { 'session.id': session, 'output.value': 'x'.repeat(MIB) },
+            }),
+          ),
+        );
+      }
+      const { subject, read } = await preview({ session_ids: [session] });
+      expect(read).toBeLessThan(9 * MIB);
+      expect(subject.session).toMatchObject({ trace_count: 20, is_truncated: true });
+      expect(subject.session.traces).toHaveLength(20);
+      expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
+    });
+  });
+});
