@@ -1,9 +1,16 @@
 import net from 'node:net';
 
+/** PostgreSQL's message `ReadyForQuery`, outside a transaction. */
+const READY = Buffer.from('5a0000000549', 'hex');
+/** Its `ErrorResponse` of a server that shuts down. */
+const SHUTTING_DOWN = errorResponse('SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection');
+
 /** A way to a server that can be cut, to see what becomes of those who use it. */
 export class TcpProxy {
   private readonly sockets = new Set<net.Socket>();
   private open = true;
+  private ending = false;
+  private ended = 0;
 
   private constructor(
     private readonly server: net.Server,
@@ -33,9 +40,24 @@ export class TcpProxy {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /**
+   * From now on ends each connection to PostgreSQL the moment it is ready, as a server that shuts down does: the
+   * client reads that all is well and that all is over in one packet.
+   */
+  endWhenReady(): void {
+    this.open = true;
+    this.ending = true;
+  }
+
+  /** How many connections were ended that way. */
+  get endedCount(): number {
+    return this.ended;
+  }
+
   /** Lets connections through again. */
   restore(): void {
     this.open = true;
+    this.ending = false;
   }
 
   async close(): Promise<void> {
@@ -54,7 +76,23 @@ export class TcpProxy {
         this.sockets.delete(from);
         to.destroy();
       });
-      from.pipe(to);
     }
+    one.pipe(other);
+    other.on('data', (packet: Buffer) => {
+      if (this.ending && packet.subarray(-READY.length).equals(READY)) {
+        this.ended++;
+        one.end(Buffer.concat([packet, SHUTTING_DOWN]));
+      } else if (!one.write(packet)) {
+        other.pause();
+        one.once('drain', () => other.resume());
+      }
+    });
+    other.on('end', () => one.end());
   }
+}
+
+function errorResponse(...fields: string[]): Buffer {
+  const body = Buffer.from(`${fields.map((field) => `${field}\0`).join('')}\0`);
+  const head = Buffer.from([0x45, 0, 0, 0, body.length + 4]);
+  return Buffer.concat([head, body]);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { WatchedClient } from '#platform/db';
 import { migrateQueues } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { MIGRATIONS } from './migrations';
@@ -24,7 +25,7 @@ const logWait: OnWait = (seconds) =>
  * @param onWait hears at once, and every 30 s, for how many seconds this process has been waiting for another.
  */
 export async function migrate(databaseUrl: string, onWait: OnWait = logWait): Promise<void> {
-  const lock = new Client({ connectionString: databaseUrl });
+  const lock = new WatchedClient({ connectionString: databaseUrl });
   await lock.connect();
   try {
     await takeLock(lock, onWait);

@@ -6,6 +6,7 @@ import { Environment } from '#platform/config';
 import { RawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { Database } from './database';
+import { WatchedClient } from './watched-client';
 
 /** PostgreSQL's type numbers that are read in another way than the driver's own. */
 const INT8 = 20;
@@ -34,6 +35,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
     poolErrorHandler: (error: unknown) =>
       rootLogger.warn({ err: error }, 'an idle database connection was lost'),
     extra: {
+      Client: WatchedClient,
       types: { getTypeParser: parserOf },
       statement_timeout: environment.REQUEST_TIMEOUT_MS,
       idle_in_transaction_session_timeout: environment.REQUEST_TIMEOUT_MS * 2,

@@ -7,3 +7,4 @@ export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export { Where } from './where';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';
+export { WatchedClient } from './watched-client';

@@ -252,6 +252,7 @@ function readServerStatus(cluster: string): { pid: number; port: number; ready: 
 
 async function ensureDatabase(superuserUrl: string, password: string, ephemeral: boolean): Promise<void> {
   const client = new Client({ connectionString: superuserUrl });
+  client.on('error', () => undefined); // The server was ended; whatever waits for an answer says so.
   await client.connect();
   try {
     const { rows } = await client.query<{ role: boolean; database: boolean }>(

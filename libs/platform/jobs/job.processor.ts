@@ -2,6 +2,7 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { type Job, WaitingError } from 'bullmq';
 import type { JobIds, JobKind } from './job-kind';
+import { RECONNECT_MS } from './queue-connection';
 
 /** Which kind of job a processor handles. */
 export const HANDLED_JOB = 'jobs:handles';
@@ -19,9 +20,11 @@ export const Handles = (kind: JobKind): ClassDecorator =>
   applyDecorators(
     SetMetadata(HANDLED_JOB, kind),
     Processor(kind.name, {
+      autorun: false,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_MS,
       maxStalledCount: STALLED_MAX,
+      runRetryDelay: RECONNECT_MS,
     }) as ClassDecorator,
   );
 

@@ -1,10 +1,12 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
 import { BullRegistrar } from '@nestjs/bullmq';
+import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { DeclaredJobs } from './declared-jobs';
 import { HANDLED_JOB, JobProcessor } from './job.processor';
 import type { JobIds, JobKind } from './job-kind';
+import { usesRedis } from './queue-connection';
 import { WorkerShutdown } from './worker-shutdown';
 
 type AnyProcessor = JobProcessor<JobIds>;
@@ -20,17 +22,25 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly declared: DeclaredJobs,
     private readonly registrar: BullRegistrar,
     private readonly shutdown: WorkerShutdown,
+    private readonly environment: Environment,
   ) {}
 
-  /** @throws an Error where a job has no handler or two, or a handler no job: the process does not start. */
-  onApplicationBootstrap(): void {
+  /**
+   * @throws an Error where a job has no handler or two, or a handler no job, and where the queue in PostgreSQL cannot
+   *   be reached: the process does not start.
+   */
+  async onApplicationBootstrap(): Promise<void> {
     const processors = this.processors();
     checkHandlers(
       this.declared.all(),
       processors.map(({ kind, instance }) => ({ kind, handler: instance.constructor.name })),
     );
     this.registrar.register();
-    this.started = processors.map(({ kind, instance }) => start(kind, instance));
+    this.started = processors.map(({ kind, instance }) => prepare(kind, instance));
+    const running = Promise.all(this.started.map((processor) => run(processor)));
+    // Redis may come later; a first connection to PostgreSQL that failed BullMQ never tries again
+    if (!usesRedis(this.environment)) await running;
+    else running.catch((error: unknown) => rootLogger.warn({ err: error }, 'the queue failed'));
   }
 
   /** Waits for what is under way; it is told to finish, and to hand back what it cannot. */
@@ -62,7 +72,7 @@ export function checkHandlers(kinds: JobKind[], handlers: { kind: JobKind; handl
   if (stray) throw new Error(`${stray.handler} handles the job ${stray.kind.name}, which nobody orders.`);
 }
 
-function start(kind: JobKind, processor: AnyProcessor): AnyProcessor {
+function prepare(kind: JobKind, processor: AnyProcessor): AnyProcessor {
   const { worker } = processor;
   worker.concurrency = processor.concurrency;
   worker.on('failed', (job, error) =>
@@ -71,4 +81,10 @@ function start(kind: JobKind, processor: AnyProcessor): AnyProcessor {
   worker.on('stalled', (id) => rootLogger.warn({ job: kind.name, job_id: id }, 'a job lost its worker'));
   worker.on('error', (error) => rootLogger.warn({ err: error, job: kind.name }, 'the queue failed'));
   return processor;
+}
+
+/** Resolves when the processor has begun to take jobs. */
+async function run({ worker }: AnyProcessor): Promise<void> {
+  await worker.waitUntilReady();
+  worker.run().catch((error: unknown) => worker.emit('error', error as Error));
 }

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WatchedClient } from '#platform/db';
+import {
+  createTestApp,
+  createTestDatabase,
+  newOrganization,
+  TcpProxy,
+  type TestApp,
+  type TestDatabase,
+  WorkerProcess,
+} from '#testing';
+import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
+
+const ALWAYS_ONE = { type: 'code', config: { language: 'javascript', source: '() => 1' } };
+
+describe('a database that ends connections just as they are made', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let running: TestApp | undefined;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    proxy = await TcpProxy.to(database.url);
+  });
+  afterEach(async () => {
+    await running?.close();
+    await proxy.close();
+    await database.drop();
+  });
+
+  /** Ends what there is, and a number of connections that are made thereafter. */
+  const endConnections = async (count: number, meanwhile?: () => Promise<void>): Promise<void> => {
+    proxy.cut();
+    proxy.endWhenReady();
+    const deadline = Date.now() + 30_000;
+    while (proxy.endedCount < count) {
+      if (Date.now() > deadline) throw new Error(`only ${proxy.endedCount} connections were made`);
+      await meanwhile?.();
+      await sleep(5);
+    }
+    proxy.restore();
+  };
+
+  it('is heard of also by those who listen after the connection was lost', async () => {
+    proxy.endWhenReady();
+    const client = new WatchedClient(proxy.url);
+    await client.connect();
+    await new Promise((resolve) => client.once('end', resolve));
+    const heard = await new Promise<Error>((resolve) => client.on('error', resolve));
+    expect(heard).toMatchObject({ code: '57P01' });
+  });
+
+  it('does not end an API, which is unavailable and then goes on', async () => {
+    const app = (running = await createTestApp({
+      databaseUrl: proxy.url,
+      env: { AUTH_CACHE_SECONDS: '60' },
+    }));
+    const org = await newOrganization(app);
+    const api = await org.as('evaluator');
+    const body = { workspace_id: org.workspaceId, name: 'kept' };
+    // the caller is known by now, so that only the work itself needs the database
+    expect((await api.get('/eval/v1/datasets')).status).toBe(200);
+    await endConnections(20, async () => {
+      expect((await api.post('/eval/v1/datasets', body)).status).toBe(503);
+    });
+    expect((await api.post('/eval/v1/datasets', body)).status).toBe(201);
+    expect((await api.get('/eval/v1/datasets')).body.items).toHaveLength(1);
+  });
+
+  it('does not stop a worker, which takes jobs again as soon as it can', async () => {
+    const app = (running = await createTestApp({ databaseUrl: database.url }));
+    const on = await ScoringFixture.create(app);
+    const worker = await WorkerProcess.start(app, { DATABASE_URL: proxy.url });
+    try {
+      await endConnections(5);
+      const experiment = await on.experiment();
+      await on.results(experiment, [{ input: 1 }]);
+      const { body: run } = await on.score(await on.scorer(ALWAYS_ONE), {
+        experiment_id: experiment.experiment_id,
+      });
+      expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
+      expect(await worker.stop()).toBe(0);
+    } finally {
+      await worker.kill();
+    }
+  });
+});
