@@ -1,6 +1,8 @@
 import { type DynamicModule, Injectable, Module } from '@nestjs/common';
 import type { INestApplicationContext } from '@nestjs/common';
+import { getQueueToken } from '@nestjs/bullmq';
 import { Test } from '@nestjs/testing';
+import type { Queue } from 'bullmq';
 import { ConfigModule, readEnvironment } from '#platform/config';
 import { Database, DatabaseModule } from '#platform/db';
 import {
@@ -13,9 +15,12 @@ import {
   JobsWorkerModule,
 } from '#platform/jobs';
 import { JsonLogger, setLogLevel } from '#platform/logging';
+import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
+import { JobOutboxRepository } from '../../libs/platform/jobs/job-outbox.repository';
 import { createTestDatabase, TcpProxy, type TestDatabase } from '#testing';
 import { describeOnBothQueues } from './backends.fixture';
 
+const PART = defineJob<{ person_id: string }>({ name: 'part', subject: 'person_id' });
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 
 /** What the handler saw, and what it is to do. */
@@ -208,6 +213,24 @@ describeOnBothQueues('jobs', (env) => {
       const { greetings } = await worker(GreetProcessor);
       await greetings.count(1);
       expect(greetings.seen).toEqual(['patient']);
+    });
+
+    it('of a kind that a process does not know are left to those that do', async () => {
+      const newer = await boot({ imports: [JobsModule.register(PART)] });
+      await newer.get(Database).transaction(async (tx) => {
+        await newer.get(JobOutboxRepository).insert(tx, PART, [{ person_id: 'of the newer' }]);
+        await newer.get(JobOutboxRepository).insert(tx, GREET, [{ person_id: 'of the older' }]);
+      });
+      const { greetings } = await worker(GreetProcessor);
+      await greetings.count(1);
+      const left = () => newer.get(Database).query('SELECT kind, ids FROM job_outbox');
+      expect(await left()).toEqual([{ kind: 'part', ids: { person_id: 'of the newer' } }]);
+      await newer.get(JobOutbox).flush();
+      expect(await left()).toEqual([]);
+      const queue = newer.get<Queue>(getQueueToken(PART.name) as never);
+      expect((await queue.getWaiting()).map((job) => job.data as unknown)).toEqual([
+        { person_id: 'of the newer' },
+      ]);
     });
   }
 });

@@ -19,8 +19,4 @@ export class DeclaredJobs {
     }
     return [...kinds];
   }
-
-  find(name: string): JobKind | undefined {
-    return this.all().find((kind) => kind.name === name);
-  }
 }

@@ -19,13 +19,13 @@ export class JobOutboxRepository {
     );
   }
 
-  /** Takes the oldest rows that nobody else is taking; they are gone when the transaction commits. */
-  take(tx: Tx, limit: number): Promise<OutboxRow[]> {
+  /** Takes the oldest rows of these kinds that nobody else is taking; they are gone when the transaction commits. */
+  take(tx: Tx, kinds: readonly JobKind[], limit: number): Promise<OutboxRow[]> {
     return tx.query<OutboxRow>(
       `DELETE FROM job_outbox WHERE id IN (
-         SELECT id FROM job_outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
+         SELECT id FROM job_outbox WHERE kind = ANY($1::text[]) ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
        ) RETURNING id, kind, ids`,
-      [limit],
+      [kinds.map((kind) => kind.name), limit],
     );
   }
 }

@@ -52,15 +52,17 @@ export class JobOutbox extends JobQueue {
   }
 
   private async send(): Promise<void> {
+    // during an upgrade the outbox may hold kinds that only the newer processes know: those are theirs to send
+    const kinds = this.declared.all();
     let sent: number;
     do {
       this.sendAgain = false;
       sent = await this.database.transaction(async (tx) => {
-        const rows = await this.rows.take(tx, BATCH);
-        for (const name of new Set(rows.map((row) => row.kind))) {
+        const rows = await this.rows.take(tx, kinds, BATCH);
+        for (const kind of kinds) {
           await this.publish(
-            name,
-            rows.filter((row) => row.kind === name),
+            kind,
+            rows.filter((row) => row.kind === kind.name),
           );
         }
         return rows.length;
@@ -69,12 +71,9 @@ export class JobOutbox extends JobQueue {
   }
 
   /** Should the transaction not commit after this, the jobs are sent again under the same ids. */
-  private async publish(name: string, rows: OutboxRow[]): Promise<void> {
-    const kind = this.declared.find(name);
-    if (!kind) {
-      rootLogger.error({ job: name, count: rows.length }, 'the outbox held jobs of an unknown kind');
-      return;
-    }
+  private async publish(kind: JobKind, rows: OutboxRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const { name } = kind;
     const queue = this.moduleRef.get<Queue>(getQueueToken(name), { strict: false });
     const added = queue.addBulk(
       rows.map(({ id, ids }) => ({
