@@ -38,6 +38,7 @@ export function serveDocs(app: NestExpressApplication): void {
     index: false,
     redirect: false,
     fallthrough: true,
+    acceptRanges: false,
     maxAge: '1h',
   });
   const routes = app.getHttpAdapter().getInstance() as Express;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { isJsonObject } from '#platform/json';
 import type { ModelPrice, PriceTable } from './semantics/model-price';
 
 const MEMBERS: readonly (keyof ModelPrice)[] = ['input_usd_per_million', 'output_usd_per_million'];
@@ -16,9 +17,9 @@ export class ModelPrices {
 
 /** Checks `MODEL_PRICES`: an object of models, each with both prices, in US dollars per million tokens, 0 or more. */
 export function readPriceTable(value: unknown): PriceTable {
-  if (!isObject(value)) throw invalid('must be a JSON object of prices by model');
+  if (!isJsonObject(value)) throw invalid('must be a JSON object of prices by model');
   for (const [model, price] of Object.entries(value)) {
-    if (!isObject(price)) throw invalid(`${shown(model)} must be an object`);
+    if (!isJsonObject(price)) throw invalid(`${shown(model)} must be an object`);
     for (const member of MEMBERS) {
       const amount = price[member];
       if (typeof amount !== 'number' || !Number.isFinite(amount) || amount < 0) {
@@ -35,6 +36,3 @@ const invalid = (detail: string): Error =>
   new Error(`The environment is not valid.\n  MODEL_PRICES: ${detail}`);
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 100));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

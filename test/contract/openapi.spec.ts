@@ -120,6 +120,15 @@ describe('the OpenAPI document', () => {
       expect(await statusOf(file)).toBe(200);
     }
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    const part = await fetch(`${app.url}/docs/assets/swagger-ui.css`, {
+      headers: { range: 'bytes=99999999-' },
+    });
+    expect(part.status).toBe(200);
+    const other = await fetch(`${app.url}/docs/assets/swagger-ui.css`, {
+      headers: { 'if-match': '"other"' },
+    });
+    expect(other.status).toBe(412);
+    expect(await other.json()).toMatchObject({ code: 'precondition_failed' });
     expect(await statusOf('/docs/assets/package.json')).toBe(404);
     expect(await statusOf('/docs/assets/../../package.json')).toBe(404);
   });

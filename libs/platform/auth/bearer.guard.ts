@@ -10,7 +10,8 @@ import { BEARER, type BearerOptions } from './bearer.strategy';
 
 /**
  * Authenticates every request but those to `Public` routes, and leaves the principal in `request.user`. A credential
- * that is remembered does not go through Passport, which would cost several times what the look-up does. The last step is here too: platform principals are refused on the routes of tenants.
+ * that is remembered does not go through Passport, which would cost several times what the look-up does. The last step
+ * is here too: platform principals are refused on the routes of tenants.
  */
 @Injectable()
 export class BearerGuard extends AuthGuard(BEARER) {

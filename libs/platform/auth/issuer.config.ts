@@ -1,3 +1,4 @@
+import { isJsonObject } from '#platform/json';
 import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
 import { CLAIM_NAMES, type ClaimMapping, type ClaimName } from './claims';
 import { isRole, type Role, ROLES } from './roles';
@@ -56,7 +57,7 @@ export function parseIssuers(value: unknown): IssuerConfig[] {
 }
 
 function parseIssuer(value: unknown, at: string): IssuerConfig {
-  if (!isObject(value)) throw fault(at, 'must be an object');
+  if (!isJsonObject(value)) throw fault(at, 'must be an object');
   const unknown = Object.keys(value).find((name) => !MEMBERS.has(name));
   if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a member that an issuer has');
   const audience = value['audience'];
@@ -88,11 +89,11 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
     }
     return { uri: address };
   }
-  const keys = isObject(set) ? set['keys'] : undefined;
+  const keys = isJsonObject(set) ? set['keys'] : undefined;
   if (!Array.isArray(keys) || keys.length === 0) throw fault(`${at}.jwks`, 'must be {"keys": [...]}');
   keys.forEach((key: unknown, i) => {
     const place = `${at}.jwks.keys[${i}]`;
-    if (!isObject(key)) throw fault(place, 'must be an object');
+    if (!isJsonObject(key)) throw fault(place, 'must be an object');
     if ('d' in key || 'k' in key) throw fault(place, 'must be a public key: take its private part out');
   });
   return { set };
@@ -118,7 +119,7 @@ function parseRoles(value: unknown, at: string): ReadonlySet<Role> {
 
 function parseClaims(value: unknown, at: string): ClaimMapping {
   if (value === undefined) return {};
-  if (!isObject(value)) throw fault(at, 'must be an object');
+  if (!isJsonObject(value)) throw fault(at, 'must be an object');
   const mapping: Partial<Record<ClaimName, string>> = {};
   for (const [name, place] of Object.entries(value)) {
     if (!(CLAIM_NAMES as readonly string[]).includes(name)) {
@@ -144,8 +145,5 @@ function texts(value: unknown, at: string, form = 'an array of strings'): string
   if (!Array.isArray(value) || value.length === 0) throw fault(at, `must be ${form}, and not empty`);
   return value.map((one: unknown, i) => text(one, `${at}[${i}]`));
 }
-
-const isObject = (value: unknown): value is Entry =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const fault = (at: string, detail: string): Error => new Error(`AUTH_ISSUERS${at}: ${detail}.`);

@@ -3,12 +3,12 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import { from, mergeMap, type Observable } from 'rxjs';
 import { Environment } from '#platform/config';
-import { JsonInputError, parseJson } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody } from './body-reader';
 import { codingsOf, undoCodings } from './content-coding';
 import { mediaTypeOf } from './media-type';
+import { parseBody } from './parse-body';
 import type { ServiceRequest } from './request-context';
 
 /** `RouteParamtypes.BODY` of Nest, as its metadata spells it. */
@@ -62,7 +62,7 @@ export class BodyInterceptor implements NestInterceptor {
     const bytes = await readBody(request, limit);
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
     request.rawBody = bytes;
-    request.body = parse(bytes);
+    request.body = parseBody(bytes);
   }
 
   private limitOf({ limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
@@ -96,14 +96,3 @@ async function readBytes(request: ServiceRequest, rule: BodyRule, limit: number)
 
 const hasBody = ({ headers }: ServiceRequest): boolean =>
   headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    if (!(error instanceof JsonInputError)) throw error;
-    throw problem.invalidRequest(error.detail, {
-      errors: [{ pointer: error.pointer, detail: error.detail }],
-    });
-  }
-}

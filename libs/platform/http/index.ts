@@ -9,6 +9,7 @@ export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.intercept
 export { IdempotencyStore } from './idempotency.store';
 export { mediaTypeOf } from './media-type';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
+export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
@@ -27,6 +28,7 @@ export {
   IsTags,
   Nested,
   NotNull,
+  pointerToken,
   shapeOf,
   ValuesCheckedLater,
   valueErrors,

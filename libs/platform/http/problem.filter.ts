@@ -57,7 +57,7 @@ export class ProblemFilter implements ExceptionFilter {
     return unforeseen(error);
   }
 
-  /** Nest's own exceptions: an unknown route, or a URL that cannot be decoded. */
+  /** Nest's own exceptions: an unknown route, a URL that cannot be decoded, or a file that is not as the client has it. */
   private problemOfNest(error: HttpException, request: ServiceRequest): Problem {
     const status = error.getStatus();
     if (status === 404) {
@@ -66,6 +66,12 @@ export class ProblemFilter implements ExceptionFilter {
       return new Problem('method_not_allowed', `This path answers ${allowed.join(', ')}.`, {
         headers: { Allow: allowed.join(', ') },
       });
+    }
+    if (status === 412) {
+      return new Problem(
+        'precondition_failed',
+        'The file is not the one that If-Match or its like asks for.',
+      );
     }
     if (status < 500) {
       return problem.invalidRequest('The path cannot be decoded: it is to be percent-encoded UTF-8.', {
@@ -81,6 +87,9 @@ const unforeseen = (cause: unknown): Problem =>
     cause,
   });
 
+/** Codes of requests that hold no token: no `Authorization`, or one of another scheme. */
+const WITHOUT_TOKEN: ReadonlySet<string> = new Set(['token_missing', 'unauthorized']);
+
 /** RFC 6750, section 3: the error is named only where a token was sent. */
 const challenge = ({ code }: Problem): string =>
-  code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"';
+  WITHOUT_TOKEN.has(code) ? 'Bearer' : 'Bearer error="invalid_token"';

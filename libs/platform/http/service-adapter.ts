@@ -43,9 +43,11 @@ export class ServiceAdapter extends ExpressAdapter {
       this.underWay.add(response);
       response.once('close', () => this.underWay.delete(response));
     });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      answerSocket(socket, problemOfParser(error)),
-    );
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      // within an answer that has begun, another would be read as more of it
+      if (this.isAnswering(socket)) socket.destroy();
+      else answerSocket(socket, problemOfParser(error));
+    });
     server.on('connect', (_request, socket) =>
       answerSocket(socket, refused('CONNECT is not supported.', 405)),
     );
@@ -68,6 +70,10 @@ export class ServiceAdapter extends ExpressAdapter {
   override async close(): Promise<void> {
     this.stopAccepting(0);
     await this.closed;
+  }
+
+  private isAnswering(socket: Duplex): boolean {
+    return [...this.underWay].some((response) => response.socket === socket && response.headersSent);
   }
 
   private async closeServer(server: http.Server, graceMs: number): Promise<void> {

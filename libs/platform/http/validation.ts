@@ -10,6 +10,7 @@ import {
   type ValidationArguments,
   type ValidationError,
 } from 'class-validator';
+import { isJsonObject } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 
 type Constructor = new () => object;
@@ -100,7 +101,7 @@ export const IsJsonObject =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) =>
-          isObject(value) && (!maxBytes || Buffer.byteLength(JSON.stringify(value)) <= maxBytes),
+          isJsonObject(value) && (!maxBytes || Buffer.byteLength(JSON.stringify(value)) <= maxBytes),
         defaultMessage: () =>
           maxBytes ? `must be an object of at most ${maxBytes / 1024} KiB as JSON` : 'must be an object',
       },
@@ -155,9 +156,6 @@ export const ANY_JSON: ApiPropertyOptions = {
   ],
 } as ApiPropertyOptions;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export interface Shape {
   members: ReadonlySet<string>;
   nested: Record<string, () => Constructor>;
@@ -206,7 +204,10 @@ export function instantiate(
   if (closed) {
     for (const member of Object.keys(source)) {
       if (!members.has(member))
-        errors.push({ pointer: `${pointer}/${escape(member)}`, detail: 'is not a member this body has' });
+        errors.push({
+          pointer: `${pointer}/${pointerToken(member)}`,
+          detail: 'is not a member this body has',
+        });
     }
   }
   return dto;
@@ -220,11 +221,13 @@ function instantiateNested(
 ): unknown {
   if (Array.isArray(value))
     return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
-  return isObject(value) ? instantiate(type, value, pointer, errors) : value;
+  return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
 }
 
 /** RFC 6901, section 3. A member name of a client's is cut, so that a hostile one does not fill the answer. */
-const escape = (member: string): string => member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
+/** A member's name as a part of a JSON pointer (RFC 6901), of which the answer repeats no more than 100 characters. */
+export const pointerToken = (member: string): string =>
+  member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 
 /** Constraints on what a value is; where one is broken, what the others say of the value is noise. */
 const OF_TYPE = [
@@ -234,14 +237,14 @@ const OF_TYPE = [
   'isBoolean',
   'isArray',
   'isObject',
-  'isJsonObject',
+  'isObject',
   'isNotNull',
 ];
 
 /** The faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {
   return faults.flatMap((fault) => {
-    const place = `${pointer}/${escape(fault.property)}`;
+    const place = `${pointer}/${pointerToken(fault.property)}`;
     return [...ownErrors(fault, place), ...fieldErrors(fault.children ?? [], place)];
   });
 }
@@ -277,9 +280,9 @@ export function valueErrors(dto: object, pointer: string): FieldError[] {
     const value = source[member];
     if (Array.isArray(value))
       return value.flatMap((one: unknown, i) =>
-        isObject(one) ? valueErrors(one, `${pointer}/${member}/${i}`) : [],
+        isJsonObject(one) ? valueErrors(one, `${pointer}/${member}/${i}`) : [],
       );
-    return isObject(value) ? valueErrors(value, `${pointer}/${member}`) : [];
+    return isJsonObject(value) ? valueErrors(value, `${pointer}/${member}`) : [];
   });
   return [...own, ...below];
 }

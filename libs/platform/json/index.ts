@@ -1,4 +1,5 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
+export { isJsonObject } from './is-json-object';
 export { JsonInputError } from './json-input.error';
 export { MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';

@@ -56,7 +56,7 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         -- added up over calls of models
         input_tokens bigint,
         output_tokens bigint,
-        -- numeric, so that a sum is the same in whatever order it is added up
+        -- numeric, so that adding up loses nothing
         cost_usd numeric,
         -- the largest of those steps that repeat what calls below them used
         step_input_tokens bigint,

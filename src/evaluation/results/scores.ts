@@ -1,5 +1,6 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
+import { isJsonObject } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
 /** Characters of a comment that are kept. */
@@ -12,9 +13,6 @@ const VERSION_MAX = 2_147_483_647;
 /** Where a comment is taken from, in a score's metadata, when the score has none of its own. */
 const COMMENT_MEMBERS = ['comment', 'rationale', 'reasoning', 'reason'] as const;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isNumberLike = (value: unknown): boolean =>
   value === null || typeof value === 'number' || typeof value === 'boolean';
 
@@ -24,9 +22,9 @@ const optional = (value: unknown, fits: (value: unknown) => boolean): boolean =>
 /** What is wrong with one score; null for nothing. */
 function faultOf(score: unknown): string | null {
   if (isNumberLike(score)) return null;
-  if (!isObject(score)) return 'must be a number, a boolean, null, or an object with a score';
+  if (!isJsonObject(score)) return 'must be a number, a boolean, null, or an object with a score';
   if (!isNumberLike(score.score)) return 'must have a score that is a number, a boolean or null';
-  if (!optional(score.metadata, isObject)) return 'must have a metadata that is an object';
+  if (!optional(score.metadata, isJsonObject)) return 'must have a metadata that is an object';
   if (!optional(score.comment, (value) => typeof value === 'string'))
     return 'must have a comment that is a string';
   if (!optional(score.label, (value) => typeof value === 'string' && value.length <= LABEL_MAX)) {
@@ -45,7 +43,7 @@ const isVersion = (value: unknown): boolean =>
 
 /** What is wrong with the scores of a result; null for nothing. */
 export function faultOfScores(scores: unknown): string | null {
-  if (!isObject(scores)) return 'must be an object of scorer name to score';
+  if (!isJsonObject(scores)) return 'must be an object of scorer name to score';
   const names = Object.keys(scores);
   if (names.length > SCORES_MAX) return `may have at most ${SCORES_MAX} scores`;
   for (const name of names) {
@@ -110,7 +108,7 @@ export function splitScores(given: Record<string, unknown> | null | undefined): 
   const scores: [string, number | null][] = [];
   const details: [string, ScoreDetail][] = [];
   for (const [name, score] of Object.entries(given)) {
-    if (isObject(score)) {
+    if (isJsonObject(score)) {
       scores.push([name, toNumber(score.score)]);
       const detail = detailOf(score);
       if (Object.keys(detail).length > 0) details.push([name, detail]);
@@ -134,7 +132,7 @@ function detailOf({
 }: Record<string, unknown>): ScoreDetail {
   const text = commentOf(comment, metadata);
   return {
-    ...(isObject(metadata) && { metadata }),
+    ...(isJsonObject(metadata) && { metadata }),
     ...(text !== null && { comment: text }),
     ...(typeof label === 'string' && { label }),
     ...(typeof scorer_id === 'string' && { scorer_id }),
@@ -144,7 +142,7 @@ function detailOf({
 
 function commentOf(own: unknown, metadata: unknown): string | null {
   if (typeof own === 'string') return cut(own);
-  if (!isObject(metadata)) return null;
+  if (!isJsonObject(metadata)) return null;
   const member = COMMENT_MEMBERS.find((name) => typeof metadata[name] === 'string');
   return member ? cut(metadata[member] as string) : null;
 }

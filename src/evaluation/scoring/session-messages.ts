@@ -1,4 +1,4 @@
-import type { RawJson } from '#platform/json';
+import { isJsonObject, type RawJson } from '#platform/json';
 import type { TraceRow } from '../../telemetry';
 import type { SessionMessage } from './agent-sessions';
 
@@ -34,7 +34,7 @@ function messagesIn(content: RawJson | null, role: string): SessionMessage[] {
   if (content === null) return [];
   const value = content.parse();
   if (value === null) return [];
-  const listed = Array.isArray(value) ? value : isObject(value) ? value.messages : undefined;
+  const listed = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
   if (Array.isArray(listed) && listed.length > 0 && listed.every(isMessage)) {
     return listed.map((message) => ({ role: roleOf(message, role), content: contentOf(message) }));
   }
@@ -54,13 +54,10 @@ const roleOf = ({ role }: Record<string, unknown>, otherwise: string): string =>
 function contentOf(message: Record<string, unknown>): unknown {
   if (message.content !== undefined || !Array.isArray(message.parts)) return message.content ?? null;
   const parts = message.parts as unknown[];
-  const texts = parts.map((part) => (isObject(part) && part.type === 'text' ? part.content : undefined));
+  const texts = parts.map((part) => (isJsonObject(part) && part.type === 'text' ? part.content : undefined));
   return texts.every((text) => typeof text === 'string') ? texts.join('') : parts;
 }
 
 const isMessage = (value: unknown): value is Record<string, unknown> =>
-  isObject(value) &&
+  isJsonObject(value) &&
   (typeof value.role === 'string' || value.content !== undefined || Array.isArray(value.parts));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
+import { Problem, problem, type ProblemBody } from '#platform/problem';
 
 /** One item's outcome in a 207 answer. */
 export interface BulkItem {
@@ -13,13 +13,13 @@ export const failedItem = (index: number, error: Problem): BulkItem => ({
   error: error.toBody(null),
 });
 
-/** Runs the check of one item; a problem it throws is the item's own, anything else the request's. */
+/** Runs the check of one item; a problem it throws is the item's own. */
 export function checkItem<Result>(check: () => Result): Result | Problem {
   try {
     return check();
   } catch (error) {
     if (error instanceof Problem) return error;
-    throw problemOfDatabaseError(error) ?? error;
+    throw error;
   }
 }
 

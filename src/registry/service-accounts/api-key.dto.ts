@@ -29,6 +29,8 @@ export class ApiKeyDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
+  /** Always null: a key is revoked, see `revoked_at`. */
+  archived_at!: Date | null;
 }
 
 /** A new API key, with the key itself, which is shown this once. */
@@ -52,4 +54,5 @@ export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   created_by: row.created_by,
+  archived_at: null,
 });

@@ -1,5 +1,4 @@
-import type { ServiceRequest } from '#platform/http';
-import { JsonInputError, parseJson } from '#platform/json';
+import { parseBody, pointerToken, type ServiceRequest } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 
 const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
@@ -20,25 +19,15 @@ export function formOrJson({ headers, rawBody }: ServiceRequest): unknown {
     );
   }
   const bytes = rawBody ?? Buffer.alloc(0);
-  return media === 'json' ? jsonOf(bytes) : formOf(bytes);
-}
-
-function jsonOf(bytes: Buffer): unknown {
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    if (!(error instanceof JsonInputError)) throw error;
-    throw problem.invalidRequest(error.detail, {
-      errors: [{ pointer: error.pointer, detail: error.detail }],
-    });
-  }
+  return media === 'json' ? parseBody(bytes) : formOf(bytes);
 }
 
 function formOf(bytes: Buffer): Record<string, string> {
   const parameters = [...new URLSearchParams(bytes.toString('utf8'))].filter(([, value]) => value !== '');
   const names = new Set<string>();
   for (const [name] of parameters) {
-    if (names.has(name)) throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is sent twice' }]);
+    if (names.has(name))
+      throw problem.invalidFields([{ pointer: `/${pointerToken(name)}`, detail: 'is sent twice' }]);
     names.add(name);
   }
   return Object.fromEntries(parameters);

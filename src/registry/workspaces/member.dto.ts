@@ -29,6 +29,8 @@ export class MemberDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
+  /** Always null: who is no member any more is not listed. */
+  archived_at!: Date | null;
 }
 
 export class MemberPageDto {
@@ -44,4 +46,5 @@ export const toMemberDto = (row: MemberEntity): MemberDto => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   created_by: row.created_by,
+  archived_at: null,
 });

@@ -69,6 +69,7 @@ describe('results', () => {
         created_at: expect.stringMatching(TIME) as string,
         updated_at: body.created_at,
         created_by: space.editorId,
+        archived_at: null,
       });
       expect(headers.get('location')).toBe(`${results}/${body.result_id}`);
       const read = await space.viewer.get<Result>(`${results}/${body.result_id}`);
@@ -336,7 +337,11 @@ describe('results', () => {
       expect(body.page).toMatchObject({ limit: 1, offset: 4, total: 5, next_cursor: null });
     });
 
-    it.each(['trace_id=x', 'sort=case_id', 'case_id=a&case_id=b', 'session_id=%00', 'include=all'])(
+    it('?sort=case_id is 422', async () => {
+      expect(outcome(await space.viewer.get(`${results}?sort=case_id`))).toEqual([422, 'validation_failed']);
+    });
+
+    it.each(['trace_id=x', 'case_id=a&case_id=b', 'session_id=%00', 'include=all'])(
       '?%s is 400 invalid_query',
       async (query) => {
         expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);

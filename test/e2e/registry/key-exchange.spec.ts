@@ -139,6 +139,20 @@ describe('the exchange of a key for a token', () => {
     if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
+  it('points at a parameter that is sent twice, whatever its name is', async () => {
+    const name = `a/b~${'x'.repeat(200)}`;
+    const answer = await app.api().post<TokenBody>(
+      TOKENS,
+      new URLSearchParams([
+        [name, '1'],
+        [name, '2'],
+      ]),
+    );
+    expect(answer.body).toMatchObject({
+      errors: [{ pointer: `/a~1b~0${'x'.repeat(96)}`, detail: 'is sent twice' }],
+    });
+  });
+
   it('does not exchange a token for a longer one', async () => {
     const { key } = await org.serviceAccount('viewer');
     const { body } = await app.api().post<TokenBody>(TOKENS, { api_key: key });

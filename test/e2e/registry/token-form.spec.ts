@@ -36,6 +36,8 @@ describe('authentication by the form', () => {
 
     it.each(['Basic dXNlcjpwYXNz', 'Token abc', 'bearerabc', 'Negotiate'])('refuses %s', async (value) => {
       expect(await auth.codeOf(undefined, { authorization: value })).toBe('unauthorized');
+      const answer = await auth.app.api().get(ME, { authorization: value });
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     });
 
     it('takes the scheme in any case', async () => {

@@ -1,3 +1,4 @@
+import { isJsonObject } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 
 /** A JSON object of a definition whose members are read one by one; what is wrong with them is collected. */
@@ -11,7 +12,7 @@ export class DefinitionReader {
   /** Reads a value with `read`, and answers the faults found, each with its JSON pointer (RFC 6901). */
   static faultsOf(value: unknown, pointer: string, read: (reader: DefinitionReader) => void): FieldError[] {
     const faults: FieldError[] = [];
-    if (isObject(value)) read(new DefinitionReader(value, pointer, faults));
+    if (isJsonObject(value)) read(new DefinitionReader(value, pointer, faults));
     else faults.push({ pointer, detail: 'must be an object' });
     return faults;
   }
@@ -88,7 +89,7 @@ export class DefinitionReader {
     value.forEach((item: unknown, index) => {
       const place = `${this.pointer}/${member}/${index}`;
       this.faults.push(...DefinitionReader.faultsOf(item, place, read));
-      const own = isObject(item) ? item[key] : undefined;
+      const own = isJsonObject(item) ? item[key] : undefined;
       if (own !== undefined && keys.has(own)) {
         this.faults.push({ pointer: `${place}/${key}`, detail: 'occurs more than once' });
       }
@@ -106,6 +107,3 @@ export class DefinitionReader {
 
 const boundsText = (min: number, max: number): string =>
   min === -Infinity && max === Infinity ? '' : ` from ${min} to ${max}`;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { isObject } from './checks/json.value';
+import { isJsonObject } from '#platform/json';
 import { isScript } from './definition/code.definition';
 import type { DefinitionProblem } from './definition/code.definition';
 import { describeProblems, parseCodeDefinition } from './definition/definition.validator';
@@ -35,7 +35,7 @@ export class ScorerEngine {
     signal?: AbortSignal,
     owner?: string,
   ): Promise<ScoreOutcome> {
-    if (isObject(definition) && definition.checks !== undefined) {
+    if (isJsonObject(definition) && definition.checks !== undefined) {
       return this.runChecks(definition, subject, signal, owner);
     }
     const parsed = parseCodeDefinition(definition);
@@ -57,7 +57,7 @@ export class ScorerEngine {
     const task = { kind: 'validate' as const, definition: text };
     const end = await this.pool.run(task, { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? text, signal });
     if ('ended' in end) return [{ pointer: '', detail: 'its patterns or schemas take too long to be read' }];
-    if (end.answer.length > 0 || !isObject(definition) || typeof definition.source !== 'string')
+    if (end.answer.length > 0 || !isJsonObject(definition) || typeof definition.source !== 'string')
       return end.answer;
     const problem = await this.sandbox.checkJavaScript(definition.source, signal, owner);
     return problem === null ? [] : [{ pointer: '/source', detail: problem }];

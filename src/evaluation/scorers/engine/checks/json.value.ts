@@ -1,11 +1,8 @@
+import { isJsonObject } from '#platform/json';
 import { cutText } from '../limits';
 
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Whether two JSON values are the same; strings perhaps without regard to case. */
 export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
@@ -16,10 +13,10 @@ export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
       Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i], caseSensitive))
     );
   }
-  if (isObject(a)) {
+  if (isJsonObject(a)) {
     const names = Object.keys(a);
     return (
-      isObject(b) &&
+      isJsonObject(b) &&
       names.length === Object.keys(b).length &&
       names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name], caseSensitive))
     );
@@ -29,7 +26,7 @@ export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
 
 /** Whether `whole` is `part`, or is an object with the same members and perhaps more, also further down. */
 export function includes(whole: unknown, part: unknown, caseSensitive = true): boolean {
-  if (!isObject(whole) || !isObject(part)) return isSame(whole, part, caseSensitive);
+  if (!isJsonObject(whole) || !isJsonObject(part)) return isSame(whole, part, caseSensitive);
   return Object.keys(part).every(
     (name) => Object.hasOwn(whole, name) && includes(whole[name], part[name], caseSensitive),
   );

@@ -1,5 +1,5 @@
+import { isJsonObject } from '#platform/json';
 import type { ScoringSubject } from '../score-outcome';
-import { isObject } from './json.value';
 import type { JsonObject } from './json.value';
 import { CannotCheck } from './verdict';
 import { hasAllTraces, IN_PART, isWholeTrace } from './whole.subject';
@@ -52,11 +52,11 @@ export class TraceReader {
   /** @throws CannotCheck where the subject has no trace */
   constructor(subject: ScoringSubject) {
     const session =
-      isObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
+      isJsonObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
     const given: unknown[] =
       subject.trace === null || subject.trace === undefined ? session : [subject.trace];
     if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
-    const isOfSession = given === session && isObject(subject.session);
+    const isOfSession = given === session && isJsonObject(subject.session);
     this.hasAllTraces = !isOfSession || hasAllTraces(subject.session as JsonObject);
     this.traces = given.flatMap((trace) => toTrace(trace) ?? []);
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
@@ -126,11 +126,11 @@ export class TraceReader {
 
 function toTrace(value: unknown): Trace | undefined {
   if (Array.isArray(value)) {
-    const spans = value.filter(isObject);
+    const spans = value.filter(isJsonObject);
     return { spans, isWhole: isWholeTrace({ spans }), durationMs: undefined, costUsd: undefined };
   }
-  if (!isObject(value)) return undefined;
-  const spans = Array.isArray(value.spans) ? value.spans.filter(isObject) : [];
+  if (!isJsonObject(value)) return undefined;
+  const spans = Array.isArray(value.spans) ? value.spans.filter(isJsonObject) : [];
   return {
     spans,
     isWhole: isWholeTrace(value),
@@ -142,7 +142,7 @@ function toTrace(value: unknown): Trace | undefined {
 const exactly = (value: number): Figure => ({ value, isExact: true });
 
 function attributesOf(span: JsonObject): JsonObject {
-  return isObject(span.attributes) ? span.attributes : {};
+  return isJsonObject(span.attributes) ? span.attributes : {};
 }
 
 function toToolCall(span: JsonObject): ToolCall | undefined {

@@ -1,3 +1,4 @@
+import { isJsonObject } from '#platform/json';
 import { distance } from 'fastest-levenshtein';
 import type { CompiledSchema } from '#platform/json-schema';
 import type { LinearRegExp } from '#platform/linear-regexp';
@@ -14,7 +15,7 @@ import type {
   ValueMembers,
 } from './check.types';
 import { parsePath, resolvePath } from './json.path';
-import { brief, fold, includes, isObject, isSame } from './json.value';
+import { brief, fold, includes, isSame } from './json.value';
 import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
 import { isPathCut } from './whole.subject';
@@ -129,7 +130,7 @@ function comparand(check: ComparandMembers, subject: ScoringSubject): unknown {
 
 function holds(whole: unknown, part: unknown, caseSensitive: boolean): boolean {
   if (Array.isArray(whole)) return whole.some((item) => isSame(item, part, caseSensitive));
-  if (isObject(whole)) return isObject(part) && includes(whole, part, caseSensitive);
+  if (isJsonObject(whole)) return isJsonObject(part) && includes(whole, part, caseSensitive);
   if (whole === null || part === null || typeof part === 'object') return false;
   return fold(textOf(whole), caseSensitive).includes(fold(textOf(part), caseSensitive));
 }

@@ -1,5 +1,5 @@
+import { isJsonObject } from '#platform/json';
 import type { ScoringSubject } from '../score-outcome';
-import { isObject } from './json.value';
 import type { JsonObject } from './json.value';
 import type { PathStep } from './json.path';
 
@@ -8,7 +8,7 @@ export const IN_PART = 'the trace is larger than a scorer is shown, and what it 
 
 type Kind = 'trace' | 'session' | 'span' | 'message';
 
-const isCut = (value: unknown): boolean => isObject(value) && value.is_truncated === true;
+const isCut = (value: unknown): boolean => isJsonObject(value) && value.is_truncated === true;
 
 /** Whether a list is as long as it is told to be; where that is not told, whether nothing is told to be left out. */
 const hasAll = (list: unknown, count: unknown, of: JsonObject): boolean =>
@@ -31,7 +31,7 @@ export function isPathCut(subject: ScoringSubject, [first, ...steps]: readonly P
 
 function leadsToCut(kind: Kind, value: unknown, steps: readonly PathStep[]): boolean {
   if (kind === 'trace' && Array.isArray(value)) return listLeadsToCut('span', value, true, steps);
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const [step, ...rest] = steps;
   switch (kind) {
     case 'trace':

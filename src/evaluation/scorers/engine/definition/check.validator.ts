@@ -1,8 +1,8 @@
+import { isJsonObject } from '#platform/json';
 import { compileJsonSchema, SchemaRefused } from '#platform/json-schema';
 import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
 import type { Check, CheckType } from '../checks/check.types';
 import { parsePath } from '../checks/json.path';
-import { isObject } from '../checks/json.value';
 import { SUBJECT_MEMBERS } from '../limits';
 import type { DefinitionProblem } from './code.definition';
 import { MemberReader } from './member.reader';
@@ -79,7 +79,7 @@ const VALIDATORS: Record<CheckType, (members: MemberReader) => void> = {
     const max = members.integer('max', 0, MAX_COUNT);
     if (min !== undefined && max !== undefined && min > max) members.problem('min', 'must not be above max');
     const wanted = members.raw('arguments');
-    if (wanted !== undefined && !isObject(wanted)) members.problem('arguments', 'must be an object');
+    if (wanted !== undefined && !isJsonObject(wanted)) members.problem('arguments', 'must be an object');
   },
   tool_order(members) {
     if (members.required('tools')) members.texts('tools', MAX_TOOLS, MAX_TOOL_NAME_LENGTH);
@@ -106,7 +106,7 @@ export function validateCheck(
   pointer: string,
   problems: DefinitionProblem[],
 ): check is Check {
-  if (!isObject(check)) {
+  if (!isJsonObject(check)) {
     problems.push({ pointer, detail: 'must be an object with a type' });
     return false;
   }

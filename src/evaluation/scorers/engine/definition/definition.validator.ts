@@ -1,4 +1,4 @@
-import { isObject } from '../checks/json.value';
+import { isJsonObject } from '#platform/json';
 import {
   cutText,
   DEFAULT_MEMORY_MB,
@@ -34,7 +34,7 @@ export function validateCodeDefinition(definition: unknown): DefinitionProblem[]
 export function parseCodeDefinition(
   definition: unknown,
 ): { definition: CodeDefinition } | { problems: DefinitionProblem[] } {
-  if (!isObject(definition)) return { problems: [{ pointer: '', detail: 'must be an object' }] };
+  if (!isJsonObject(definition)) return { problems: [{ pointer: '', detail: 'must be an object' }] };
   const problems: DefinitionProblem[] = [];
   const members = new MemberReader(definition, '', problems);
   const [hasSource, hasChecks] = [members.has('source'), members.has('checks')];

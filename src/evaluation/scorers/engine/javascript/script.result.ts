@@ -1,3 +1,4 @@
+import { isJsonObject } from '#platform/json';
 import { cutText, MAX_ERROR_LENGTH } from '../limits';
 import type { ScoreOutcome } from '../score-outcome';
 import { SOURCE_NAME } from './prelude';
@@ -17,7 +18,7 @@ export function readScriptOutcome(raw: RawOutcome, bounds: ScriptBounds): ScoreO
   if ('stop' in raw) return { error: describeStop(raw.stop, bounds) };
   if (!raw.text.startsWith('=')) return { error: readError(raw, bounds) };
   const value: unknown = JSON.parse(raw.text.slice(1));
-  if (!isObject(value)) return { error: 'the result is not an object' };
+  if (!isJsonObject(value)) return { error: 'the result is not an object' };
   const { score, label, reasoning, answers } = value;
   if (score !== null && !(typeof score === 'number' && Number.isFinite(score))) {
     return { error: 'the score is not a finite number' };
@@ -26,7 +27,7 @@ export function readScriptOutcome(raw: RawOutcome, bounds: ScriptBounds): ScoreO
     score,
     ...(typeof label === 'string' && { label }),
     ...(typeof reasoning === 'string' && { reasoning }),
-    ...(isObject(answers) && { answers }),
+    ...(isJsonObject(answers) && { answers }),
   };
 }
 
@@ -60,7 +61,3 @@ function readError(raw: { text: string; isExhausted: boolean }, bounds: ScriptBo
 }
 
 const LOCATION = new RegExp(`\\b${SOURCE_NAME.replace('.', '\\.')}:(\\d+):(\\d+)`);
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
