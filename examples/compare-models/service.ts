@@ -53,7 +53,7 @@ export class Service {
 
   private async call<Answer>(method: string, route: string, body?: object): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
-      const response = await fetch(`${this.connection.base_url}${route}`, {
+      const response = await this.send(route, {
         method,
         headers: { ...this.headers, ...(body && { 'Content-Type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
@@ -63,6 +63,15 @@ export class Service {
       const retry = (response.status === 429 || response.status === 503) && attempt < ATTEMPTS;
       if (!retry) throw new Error(`${method} ${route}: ${response.status} ${answer.code}: ${answer.detail}`);
       await delay(Number(response.headers.get('Retry-After') ?? 1) * 1000);
+    }
+  }
+
+  private async send(route: string, request: RequestInit): Promise<Response> {
+    const { base_url } = this.connection;
+    try {
+      return await fetch(`${base_url}${route}`, request);
+    } catch (error) {
+      throw new Error(`Cannot reach the service at ${base_url}. Is \`npm start\` running?`, { cause: error });
     }
   }
 }
