@@ -136,3 +136,6 @@ const text = (value: unknown): string | undefined =>
 
 const attribute = (key: string, value: string | undefined) =>
   value === undefined ? [] : [{ key, value: { stringValue: value } }];
+
+/** The members of a scorer that is this script. */
+export const script = (source: string) => ({ definition: { language: 'javascript', source } });

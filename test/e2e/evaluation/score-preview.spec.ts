@@ -1,0 +1,125 @@
+import { createTestApp, type TestApp } from '#testing';
+import { EXACT, ScoringFixture, script } from './scoring.fixture';
+
+describe('scoring in preview and test', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ScoringFixture.create(app);
+  });
+
+  const runsOf = async (): Promise<any[]> => (await on.evaluator.get('/eval/v1/score-runs')).body.items;
+
+  it('has the time of a test for a test alone', async () => {
+    const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
+    try {
+      const there = await ScoringFixture.create(slow);
+      const experiment = await there.experiment();
+      await there.result(experiment, { output: 1, expected: 1 });
+      const scorer = await there.scorer();
+      const body = { experiment_id: experiment.experiment_id };
+      // no statement waits for as long as a request may take, but they do together
+      const answers = await lockedFor(slow, 'results', 2_800, () =>
+        lockedFor(slow, 'experiments', 1_400, () =>
+          Promise.resolve(['test', 'preview', 'score'].map((mode) => there.score(scorer, { ...body, mode }))),
+        ),
+      );
+      const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+      expect(statuses).toEqual([200, 504, 504]);
+    } finally {
+      await slow.close();
+    }
+  });
+
+  it('previews exactly what would be run, and runs and keeps nothing', async () => {
+    const definition = { ...EXACT, timeout_ms: 700 };
+    const scorer = await on.scorer({ definition });
+    const { trace_id } = await on.result(await on.experiment(), { input: 'i', output: 'o', expected: 'e' });
+    const answer = await on.score(scorer, { mode: 'preview', trace_ids: [trace_id] });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      grain: 'trace',
+      mode: 'preview',
+      scorer_id: scorer.scorer_id,
+      scorer_version: 1,
+      results: [
+        {
+          trace_id,
+          elapsed_ms: 0,
+          preview_request: {
+            ...definition,
+            subject: { input: 'i', output: 'o', expected: 'e', metadata: {}, trace: null, session: null },
+          },
+        },
+      ],
+    });
+    expect(await runsOf()).toEqual([]);
+  });
+
+  it('tests the targets in their order and keeps nothing', async () => {
+    const scorer = await on.scorer();
+    const experiment = await on.experiment();
+    const made = await on.results(experiment, [
+      { output: 'a', expected: 'a' },
+      { output: 'a', expected: 'b' },
+    ]);
+    const answer = await on.score(scorer, { mode: 'test', experiment_id: experiment.experiment_id });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ mode: 'test', grain: 'trace', scorer_version: 1 });
+    const scores = new Map(answer.body.results.map((one: any) => [one.trace_id, one.score]));
+    expect(made.map((result) => scores.get(result.trace_id))).toEqual([1, 0]);
+    for (const one of answer.body.results) expect(one.elapsed_ms).toBeGreaterThanOrEqual(0);
+    expect(await runsOf()).toEqual([]);
+    const kept = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
+    for (const result of kept.body.items) expect(result.scores).toEqual({});
+  });
+
+  it('tells a failure as an error, never as a score of 0, and an abstention as neither', async () => {
+    const trace_ids = [await on.trace()];
+    const one = async (source: string) =>
+      (await on.score(await on.scorer(script(source)), { mode: 'test', trace_ids })).body.results[0];
+    const failed = await one('function score() { throw new Error("no luck"); }');
+    expect(failed.error).toContain('no luck');
+    expect(failed).not.toHaveProperty('score');
+    const looping = await one('function score() { for (;;); }');
+    expect(looping.error).toMatch(/timeout_ms/);
+    const abstained = await one('function score() { return null; }');
+    expect(abstained).not.toHaveProperty('score');
+    expect(abstained).not.toHaveProperty('error');
+  });
+
+  it('answers what the scorer says beside its score', async () => {
+    const source = `function score() {
+      return { score: 0.5, label: 'fair', reasoning: 'because', answers: { a: 1 } };
+    }`;
+    const answer = await on.score(await on.scorer(script(source)), {
+      mode: 'test',
+      trace_ids: [await on.trace()],
+    });
+    expect(answer.body.results[0]).toMatchObject({
+      score: 0.5,
+      choice: 'fair',
+      reasoning: 'because',
+      answers: { a: 1 },
+    });
+  });
+});
+
+/** Holds a table for so many milliseconds from now, at the beginning of which some work is begun. */
+async function lockedFor<Result>(
+  { database }: TestApp,
+  table: string,
+  ms: number,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (tx) => {
+    await tx.query(`LOCK TABLE ${table}`);
+    const [result] = await Promise.all([begin(), new Promise((resolve) => setTimeout(resolve, ms))]);
+    return result;
+  });
+}

@@ -1,0 +1,384 @@
+import { gzipSync } from 'node:zlib';
+import { createTestApp, type TestApp } from '#testing';
+import { newTraceId, ScoringFixture } from './scoring.fixture';
+
+const HUMAN = { scorer_kind: 'human', definition: { rubric: 'Kind?', output: { type: 'boolean' } } };
+const JUDGE = { scorer_kind: 'llm_judge', definition: { prompt: 'Kind?', output: { type: 'boolean' } } };
+
+describe('a request to score', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ScoringFixture.create(app);
+  });
+
+  const runsOf = async (): Promise<any[]> => (await on.evaluator.get('/eval/v1/score-runs')).body.items;
+  const errorPointers = (answer: any): string[] => answer.body.errors.map((error: any) => error.pointer);
+
+  describe('is accepted', () => {
+    it('with 202, the queued run and its address', async () => {
+      const scorer = await on.scorer();
+      const traceId = await on.trace();
+      const answer = await on.score(scorer, { trace_ids: [traceId] });
+      expect(answer.status).toBe(202);
+      expect(answer.body).toEqual({
+        score_run_id: expect.stringMatching(/^run_/),
+        scorer_id: scorer.scorer_id,
+        scorer_version: 1,
+        grain: 'trace',
+        run_status: 'queued',
+        concurrency: 4,
+        total: 1,
+      });
+      expect(answer.headers.get('location')).toBe(`/eval/v1/score-runs/${answer.body.score_run_id}`);
+      expect(await on.run(answer.body.score_run_id)).toMatchObject({
+        run_status: 'queued',
+        total: 1,
+        completed_count: 0,
+        failed_count: 0,
+        cost_usd: null,
+        started_at: null,
+        finished_at: null,
+        failure_code: null,
+        experiment_id: null,
+      });
+    });
+
+    it.each([
+      [0, 4],
+      [null, 4],
+      [7, 7],
+      [33, 32],
+    ])('with a concurrency of %s as %s', async (concurrency, effective) => {
+      const scorer = await on.scorer();
+      const answer = await on.score(scorer, { trace_ids: [await on.trace()], concurrency });
+      expect(answer.body.concurrency).toBe(effective);
+    });
+
+    it('with unscored_only, when many ask at once, never twice for one target', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      const made = await on.results(
+        experiment,
+        Array.from({ length: 10 }, () => ({ output: 1 })),
+      );
+      const body = { experiment_id: experiment.experiment_id, unscored_only: true, limit: 3 };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const statuses = answers.map((answer) => answer.status).sort();
+      expect(statuses).toEqual([202, 202, 202, 202, ...Array<number>(8).fill(400)]);
+      const taken = await app.database.query<{ trace_id: string }>(
+        'SELECT trace_id FROM score_targets JOIN score_runs USING (score_run_id) WHERE scorer_id = $1',
+        [scorer.scorer_id],
+      );
+      expect(taken.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
+    });
+
+    it('with unscored_only and without a limit, when many ask at once, by one run', async () => {
+      const scorer = await on.scorer();
+      for (let n = 0; n < 3; n++) await on.trace();
+      const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
+      const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
+      const totals = answers.flatMap((answer) => (answer.status === 202 ? [answer.body.total] : []));
+      expect(totals).toEqual([3]);
+    });
+
+    it('once under one Idempotency-Key', async () => {
+      const scorer = await on.scorer();
+      const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
+      const body = { trace_ids: [await on.trace()] };
+      const first = await on.evaluator.post(path, body, { 'idempotency-key': 'k1' });
+      const second = await on.evaluator.post(path, body, { 'idempotency-key': 'k1' });
+      expect(second.headers.get('idempotency-replayed')).toBe('true');
+      expect(second.body).toEqual(first.body);
+      expect(second.headers.get('location')).toBe(first.headers.get('location'));
+      expect(await runsOf()).toHaveLength(1);
+    });
+  });
+
+  describe('is refused', () => {
+    it('to everyone below an evaluator', async () => {
+      const scorer = await on.scorer();
+      const body = { trace_ids: [await on.trace()] };
+      for (const role of ['viewer', 'editor', 'runtime'] as const) {
+        const answer = await on.score(scorer, body, await on.organization.as(role));
+        expect(answer.status).toBe(403);
+        expect(answer.body.code).toBe('access_denied');
+      }
+    });
+
+    it('by any method but POST', async () => {
+      const scorer = await on.scorer();
+      const answer = await on.evaluator.get(`/eval/v1/scorers/${scorer.scorer_id}/score`);
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get('allow')).toBe('POST');
+    });
+
+    it.each([
+      ['nothing', {}],
+      ['only how', { mode: 'score', concurrency: 2, limit: 3, grain: 'trace', unscored_only: true }],
+      ['members without a value', { trace_ids: null, since: null }],
+    ])('where it selects %s', async (_, body) => {
+      const answer = await on.score(await on.scorer(), body);
+      expect(answer.status).toBe(400);
+      expect(answer.body.code).toBe('invalid_request');
+      expect(answer.body.detail).toMatch(/trace_ids, session_ids, agent_ids, experiment_id, since or until/);
+    });
+
+    it.each<[string, object]>([
+      ['/trace_id', { trace_id: [], since: '2025-01-01T00:00:00Z' }],
+      ['/filter', { filter: {}, since: '2025-01-01T00:00:00Z' }],
+    ])('with the unknown member %s, which could have been meant to narrow it', async (pointer, body) => {
+      const answer = await on.score(await on.scorer(), body);
+      expect(answer.status).toBe(400);
+      expect(errorPointers(answer)).toEqual([pointer]);
+    });
+
+    it.each<[string, object]>([
+      ['/concurrency', { concurrency: -1 }],
+      ['/concurrency', { concurrency: 1.5 }],
+      ['/limit', { limit: -1 }],
+      ['/limit', { limit: '5' }],
+      ['/trace_ids', { trace_ids: 'a' }],
+      ['/trace_ids', { trace_ids: ['xyz'] }],
+      ['/trace_ids', { trace_ids: ['0'.repeat(32)] }],
+      ['/session_ids', { session_ids: [1] }],
+      ['/experiment_id', { experiment_id: 5 }],
+      ['/since', { since: 'yesterday' }],
+      ['/since', { since: '2025-02-30T00:00:00Z' }],
+      ['/until', { until: '2025-01-01T00:00:00' }],
+      ['/unscored_only', { unscored_only: 'yes' }],
+      ['/mode', { mode: 1 }],
+    ])('with %s of the wrong form in %j', async (pointer, body) => {
+      const answer = await on.score(await on.scorer(), { since: '2025-01-01T00:00:00Z', ...body });
+      expect(answer.status).toBe(400);
+      expect(errorPointers(answer)).toContain(pointer);
+    });
+
+    it('where since is after until', async () => {
+      const answer = await on.score(await on.scorer(), {
+        since: '2025-01-02T00:00:00Z',
+        until: '2025-01-01T23:59:59Z',
+      });
+      expect(answer.status).toBe(400);
+      expect(errorPointers(answer)).toEqual(['/since']);
+    });
+
+    it('where the grain contradicts the ids', async () => {
+      const scorer = await on.scorer();
+      for (const body of [
+        { grain: 'session', trace_ids: [newTraceId()] },
+        { grain: 'trace', session_ids: ['s'] },
+        { grain: 'trace', agent_ids: ['agt_x'] },
+      ]) {
+        const answer = await on.score(scorer, body);
+        expect(answer.status).toBe(400);
+        expect(errorPointers(answer)).toEqual(['/grain']);
+      }
+    });
+
+    it.each([
+      ['mode', 'dry_run'],
+      ['grain', 'span'],
+    ])('with an unknown %s as a value (422)', async (member, value) => {
+      const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], [member]: value });
+      expect(answer.status).toBe(422);
+      expect(answer.body.code).toBe('validation_failed');
+      expect(errorPointers(answer)).toEqual([`/${member}`]);
+    });
+
+    it('for a scorer that does not exist, or is in another workspace', async () => {
+      const body = { trace_ids: [await on.trace()] };
+      expect((await on.score({ scorer_id: 'scr_x' }, body)).status).toBe(404);
+      const other = await ScoringFixture.create(app);
+      expect((await on.score(await other.scorer(), body)).status).toBe(404);
+    });
+
+    it('for an archived scorer', async () => {
+      const scorer = await on.scorer();
+      await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
+      expect((await on.score(scorer, { trace_ids: [await on.trace()] })).status).toBe(409);
+    });
+
+    it('for a scorer that is people', async () => {
+      const answer = await on.score(await on.scorer(HUMAN), { trace_ids: [await on.trace()] });
+      expect(answer.status).toBe(400);
+      expect(answer.body.code).toBe('invalid_request');
+    });
+
+    it.each(['score', 'test', 'preview'])(
+      'in mode %s for a judge, where no judge backend is configured, and nothing is stored',
+      async (mode) => {
+        const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
+        expect(answer.status).toBe(503);
+        expect(answer.body.code).toBe('service_unavailable');
+        expect(await runsOf()).toEqual([]);
+      },
+    );
+
+    it('naming each id that is not known', async () => {
+      const scorer = await on.scorer();
+      const [known, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
+      const other = await ScoringFixture.create(app);
+      const foreign = await other.trace();
+      const traces = await on.score(scorer, { trace_ids: [known, unknown, foreign] });
+      expect(traces.status).toBe(404);
+      expect(traces.body.code).toBe('not_found');
+      expect(traces.body.detail).toContain(unknown);
+      expect(traces.body.errors).toEqual([
+        { pointer: '/trace_ids/1', detail: expect.stringContaining(unknown) },
+        { pointer: '/trace_ids/2', detail: expect.stringContaining(foreign) },
+      ]);
+      const sessions = await on.score(scorer, { session_ids: ['s1', 's2'] });
+      expect(sessions.status).toBe(404);
+      expect(errorPointers(sessions)).toEqual(['/session_ids/1']);
+      const agents = await on.score(scorer, { agent_ids: ['agt_1'] });
+      expect(agents.status).toBe(404);
+      expect(agents.body.errors).toEqual([
+        { pointer: '/agent_ids/0', detail: expect.stringContaining('agt_1') },
+      ]);
+      const foreignExperiment = await other.experiment();
+      const experiments = await on.score(scorer, { experiment_id: foreignExperiment.experiment_id });
+      expect(experiments.status).toBe(404);
+      expect(errorPointers(experiments)).toEqual(['/experiment_id']);
+      expect(await runsOf()).toEqual([]);
+    });
+
+    it.each([
+      ['a limit over the cap', { limit: 101 }],
+      ['a limit of 0', { limit: 0 }],
+      ['a mode that there is not', { mode: 'dry_run' }],
+    ])('for an experiment that does not exist, before %s', async (_, body) => {
+      const answer = await on.score(await on.scorer(), { experiment_id: 'exp_x', ...body });
+      expect(answer.status).toBe(404);
+      expect(errorPointers(answer)).toEqual(['/experiment_id']);
+    });
+
+    it('with a limit of 0, saying that this selects nothing', async () => {
+      const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
+      expect(answer.status).toBe(400);
+      expect(answer.body.errors).toEqual([
+        { pointer: '/limit', detail: expect.stringContaining('selects nothing') },
+      ]);
+    });
+
+    it('where it selects no target', async () => {
+      const scorer = await on.scorer();
+      const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
+      for (const body of [
+        { experiment_id: (await on.experiment()).experiment_id },
+        { since: '2030-01-01T00:00:00Z' },
+        { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
+        { trace_ids: [] },
+      ]) {
+        const answer = await on.score(scorer, body);
+        expect(answer.status).toBe(400);
+        expect(answer.body.code).toBe('invalid_request');
+      }
+    });
+
+    it.each([
+      ['score', 101, 100],
+      ['test', 6, 5],
+      ['preview', 6, 5],
+    ])('with a limit over the cap of mode %s', async (mode, limit, cap) => {
+      const answer = await on.score(await on.scorer(), { mode, limit, trace_ids: [await on.trace()] });
+      expect(answer.status).toBe(422);
+      expect(answer.body.code).toBe('validation_failed');
+      expect(answer.body.detail).toContain(String(cap));
+    });
+
+    it('with the count of a selection over the cap, which is never cut in silence', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      await on.results(
+        experiment,
+        Array.from({ length: 100 }, () => ({ output: 1, expected: 1 })),
+      );
+      const body = { experiment_id: experiment.experiment_id };
+      expect((await on.score(scorer, body)).status).toBe(202);
+      await on.result(experiment);
+      const over = await on.score(scorer, body);
+      expect(over.status).toBe(422);
+      expect(over.body.code).toBe('validation_failed');
+      expect(over.body.detail).toContain('101');
+      expect((await on.score(scorer, { ...body, mode: 'test' })).status).toBe(422);
+      expect((await on.score(scorer, { ...body, limit: 100 })).body.total).toBe(100);
+    });
+
+    it('with the count of a selection by time over the cap', async () => {
+      const scorer = await on.scorer();
+      for (let at = 0; at < 6; at++) await on.trace({ sessionId: `s${at}` });
+      const body = { mode: 'preview', since: '2025-01-01T00:00:00Z' };
+      const traces = await on.score(scorer, body);
+      expect(traces.status).toBe(422);
+      expect(traces.body.detail).toContain('holds 6 targets');
+      const sessions = await on.score(scorer, { ...body, grain: 'session' });
+      expect(sessions.status).toBe(422);
+      expect(sessions.body.detail).toContain('holds 6 targets');
+    });
+
+    it('in an encoding, before it is looked into', async () => {
+      const scorer = await on.scorer();
+      const body = gzipSync(JSON.stringify({ trace_ids: [await on.trace()] }));
+      const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
+      const answer = await on.evaluator.post(path, body, { 'content-encoding': 'gzip' });
+      expect(answer.status).toBe(415);
+      expect(answer.body.code).toBe('unsupported_content_encoding');
+      expect(answer.headers.get('accept-encoding')).toBe('identity');
+    });
+  });
+
+  it('is listed and read as a run by those who may read, of its own workspace alone', async () => {
+    const scorer = await on.scorer();
+    const experiment = await on.experiment();
+    await on.result(experiment, { output: 1 });
+    const { experiment_id } = experiment;
+    const { body: byExperiment } = await on.score(scorer, { experiment_id });
+    const { body: byTrace } = await on.score(await on.scorer(), { trace_ids: [await on.trace()] });
+    const viewer = await on.organization.as('viewer');
+    const ids = async (query: string) =>
+      (await viewer.get(`/eval/v1/score-runs${query}`)).body.items.map((one: any) => one.score_run_id);
+    expect(await ids('')).toEqual([byTrace.score_run_id, byExperiment.score_run_id]);
+    expect(await ids(`?scorer_id=${scorer.scorer_id}`)).toEqual([byExperiment.score_run_id]);
+    expect(await ids(`?experiment_id=${experiment_id}`)).toEqual([byExperiment.score_run_id]);
+    expect(await ids('?run_status=queued')).toHaveLength(2);
+    expect(await ids('?run_status=failed')).toEqual([]);
+    expect(await ids('?scorer_id=scr_unknown')).toEqual([]);
+    expect((await viewer.get('/eval/v1/score-runs?run_status=done')).status).toBe(422);
+    expect((await viewer.get('/eval/v1/score-runs?status=queued')).status).toBe(400);
+    const path = `/eval/v1/score-runs/${byTrace.score_run_id}`;
+    expect((await viewer.post(`${path}/cancel`)).status).toBe(403);
+    const other = (await ScoringFixture.create(app)).evaluator;
+    expect((await other.get(path)).status).toBe(404);
+    expect((await other.get(`${path}/results`)).status).toBe(404);
+    expect((await other.post(`${path}/cancel`)).status).toBe(404);
+  });
+
+  it('can be cancelled while it is queued: every target then ends with an error', async () => {
+    const scorer = await on.scorer();
+    const { body } = await on.score(scorer, { trace_ids: [await on.trace(), await on.trace()] });
+    const path = `/eval/v1/score-runs/${body.score_run_id}`;
+    const cancelled = await on.evaluator.post(`${path}/cancel`);
+    expect(cancelled.status).toBe(200);
+    expect(cancelled.body).toMatchObject({
+      run_status: 'failed',
+      failure_code: 'cancelled',
+      completed_count: 0,
+      failed_count: 2,
+    });
+    expect(cancelled.body.finished_at).not.toBeNull();
+    const again = await on.evaluator.post(`${path}/cancel`);
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual(cancelled.body);
+    const results = await on.resultsOf(body.score_run_id);
+    expect(results.map((one) => [one.error, one.score])).toEqual([
+      ['The run was cancelled before this was scored.', undefined],
+      ['The run was cancelled before this was scored.', undefined],
+    ]);
+  });
+});

@@ -1,0 +1,320 @@
+import { createTestApp, type TestApp } from '#testing';
+import { ScoringFixture, script } from './scoring.fixture';
+
+/** Answers what it was given to see. */
+const MIRROR = script(
+  'function score(subject) { return { score: 1, answers: { seen: subject, spans: subject.trace && subject.trace.spans.length } }; }',
+);
+describe('a scorer is shown', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ScoringFixture.create(app);
+  });
+
+  const seen = async (body: object, scorer = MIRROR): Promise<any> => {
+    const answer = await on.score(await on.scorer(scorer), { mode: 'test', ...body });
+    expect(answer.status).toBe(200);
+    expect(answer.body.results[0].error).toBeUndefined();
+    return answer.body.results[0].answers.seen;
+  };
+
+  it('the result of the experiment that names the trace, else the newest that does', async () => {
+    const trace_id = await on.trace({ input: 'root in', output: 'root out' });
+    const [first, second] = [await on.experiment(), await on.experiment()];
+    const content = { input: { q: 1 }, expected: [null], metadata: { m: 1 } };
+    await on.result(first, { trace_id, ...content, output: 'first' });
+    await on.result(second, { trace_id, output: 'second' });
+    expect(await seen({ trace_ids: [trace_id], experiment_id: first.experiment_id })).toMatchObject({
+      ...content,
+      output: 'first',
+    });
+    expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
+      input: null,
+      output: 'second',
+      expected: null,
+      metadata: {},
+    });
+  });
+
+  it('what the root span was given and answered, where no result names the trace', async () => {
+    const trace_id = await on.trace({ input: 'in', output: 'out' });
+    expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
+      input: 'in',
+      output: 'out',
+      expected: null,
+      metadata: null,
+      session: null,
+      trace: { trace_id, root_name: 'root', duration_ms: 100, spans: [{ name: 'root' }] },
+    });
+  });
+
+  it('no trace where its spans never came', async () => {
+    const { trace_id } = await on.result(await on.experiment(), { output: 'x' });
+    expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
+      output: 'x',
+      trace: null,
+      session: null,
+    });
+  });
+
+  it('the spans of the trace in their order, up to a bound that it is told of', async () => {
+    const trace_id = await on.trace({ spans: 3 });
+    const few = await seen({ trace_ids: [trace_id] });
+    expect(few.trace.spans.map((span: any) => span.name)).toEqual(['root', 'step 1', 'step 2']);
+    expect(few.trace).toMatchObject({ span_count: 3, is_truncated: false });
+    const large = await on.trace({ spans: 1_100 });
+    const source = `function score({ trace }) {
+      return { score: trace.spans.length, answers: { seen: { cut: trace.is_truncated, of: trace.span_count } } };
+    }`;
+    const counted = await on.score(await on.scorer(script(source)), { mode: 'test', trace_ids: [large] });
+    expect(counted.body.results[0]).toMatchObject({
+      score: 1_000,
+      answers: { seen: { cut: true, of: 1_100 } },
+    });
+  });
+
+  it('checks nothing but what is certain of a trace that is cut', async () => {
+    const trace_ids = [await on.trace({ spans: 1_100 })];
+    const checked = async (check: object): Promise<any> => {
+      const scorer = await on.scorer({ definition: { checks: [check] } });
+      return (await on.score(scorer, { mode: 'test', trace_ids })).body.results[0];
+    };
+    for (const check of [
+      { type: 'tool_called', tool: 'rm', max: 0 },
+      { type: 'max_steps', max: 1_050 },
+      { type: 'contains', path: 'trace.spans', value: { name: 'step 1099' } },
+    ]) {
+      const item = await checked(check);
+      expect(item.error).toContain('larger than a scorer is shown');
+      expect(item).not.toHaveProperty('score');
+    }
+    expect(await checked({ type: 'max_duration_ms', max: 5_000 })).toMatchObject({ score: 1 });
+    expect(await checked({ type: 'equals', path: 'trace.span_count', value: 1_100 })).toMatchObject({
+      score: 1,
+    });
+  });
+
+  it('the session of a trace', async () => {
+    const sessionId = 'chat';
+    const at = Date.now();
+    const first = await on.trace({ sessionId, startedAt: at - 1000, input: 'hello', output: 'hi' });
+    const second = await on.trace({ sessionId, startedAt: at, input: 'and now?', output: 'bye' });
+    const { session } = await seen({ trace_ids: [second] });
+    expect(session).toMatchObject({
+      session_id: sessionId,
+      messages: [
+        { role: 'user', content: 'hello', trace_id: first },
+        { role: 'assistant', content: 'hi', trace_id: first },
+        { role: 'user', content: 'and now?', trace_id: second },
+        { role: 'assistant', content: 'bye', trace_id: second },
+      ],
+      traces: [{ trace_id: first }, { trace_id: second }],
+      is_truncated: false,
+    });
+  });
+
+  it('of a session with more traces than it is shown what was said first and last of all', async () => {
+    const sessionId = 'long';
+    const at = Date.now();
+    for (let i = 0; i < 102; i++) {
+      await on.trace({ sessionId, startedAt: at + i, input: `ask ${i}`, output: `tell ${i}` });
+    }
+    const source = `function score({ input, output, session }) {
+      const { traces, messages, trace_count, is_truncated } = session;
+      return { score: 1, answers: { input, output, shown: [traces.length, messages.length], trace_count, is_truncated } };
+    }`;
+    const answer = await on.score(await on.scorer(script(source)), {
+      mode: 'test',
+      session_ids: [sessionId],
+    });
+    expect(answer.body.results[0].answers).toEqual({
+      input: 'ask 0',
+      output: 'tell 101',
+      shown: [100, 200],
+      trace_count: 102,
+      is_truncated: true,
+    });
+  });
+
+  describe('of what is large', () => {
+    const MIB = 1024 * 1024;
+    const SHAPE = `function score({ input, output, trace, session }) {
+      const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
+      const told = (one) => [size(one.input), size(one.output), one.is_truncated];
+      return { score: 1, answers: {
+        given: [size(input), size(output)],
+        trace: trace && [...told(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
+        session: session && {
+          messages: session.messages.map(({ content }) => size(content)),
+          count: session.trace_count,
+          traces: session.traces.map(told),
+          cut: session.is_truncated,
+        },
+      } };
+    }`;
+
+    /** How much of a target a script is shown; what it is shown is held to the engine's limit. */
+    async function shapeOf(selection: object): Promise<any> {
+      const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
+      const scorer = await on.scorer({ definition });
+      const preview = await on.score(scorer, { mode: 'preview', ...selection });
+      const [{ preview_request, error: refusal }] = preview.body.results;
+      expect(refusal).toBeUndefined();
+      const members = Object.values(preview_request.subject).map((one) => JSON.stringify(one).length);
+      expect(members.reduce((sum, length) => sum + length)).toBeLessThanOrEqual(8 * MIB);
+      const answer = await on.score(scorer, { mode: 'test', ...selection });
+      expect(answer.body.results).toMatchObject([{ score: 1 }]);
+      return answer.body.results[0].answers;
+    }
+
+    it('a root span of 3 MiB as it is given and with its span, the trace without a copy of its own', async () => {
+      const size = 3 * MIB;
+      const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 3 });
+      expect(await shapeOf({ trace_ids: [trace_id] })).toEqual({
+        given: [0, size],
+        trace: [
+          0,
+          0,
+          true,
+          [
+            [true, false],
+            [false, false],
+            [false, false],
+          ],
+        ],
+        session: null,
+      });
+    });
+
+    it('a root span of 5 MiB as it is given, and the other spans of the trace', async () => {
+      const size = 5 * MIB;
+      const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 2 });
+      expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
+        given: [0, size],
+        trace: [
+          0,
+          0,
+          true,
+          [
+            [false, true],
+            [false, false],
+          ],
+        ],
+      });
+    });
+
+    it('what a result gives, though its root span alone is larger than a scorer is shown', async () => {
+      const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
+      await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
+      expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
+        given: [3, 3],
+        trace: [
+          0,
+          0,
+          true,
+          [
+            [false, true],
+            [false, false],
+          ],
+        ],
+      });
+    });
+
+    it('nothing where the root span alone is larger than a scorer is shown', async () => {
+      const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
+      const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
+      expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
+      expect(answer.body.results[0]).not.toHaveProperty('score');
+    });
+
+    it('nothing of a session that begins or ends with more than a scorer is shown', async () => {
+      const at = Date.now();
+      const refusal = async (sessionId: string): Promise<string> => {
+        const answer = await on.score(await on.scorer(), { mode: 'test', session_ids: [sessionId] });
+        return answer.body.results[0].error;
+      };
+      const output = 'x'.repeat(9 * MIB);
+      await on.trace({ sessionId: 'begins', startedAt: at, output });
+      await on.trace({ sessionId: 'begins', startedAt: at + 1, output: 'small' });
+      expect(await refusal('begins')).toContain('What was said first in it');
+      await on.trace({ sessionId: 'ends', startedAt: at, output: 'small' });
+      await on.trace({ sessionId: 'ends', startedAt: at + 1, output });
+      expect(await refusal('ends')).toContain('What was said last in it');
+    });
+
+    it('of a session its messages before what its traces repeat of them, and is told', async () => {
+      const sessionId = 'large';
+      for (let i = 0; i < 3; i++) {
+        await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
+      }
+      const shown = await shapeOf({ session_ids: [sessionId] });
+      expect(shown).toMatchObject({ given: [0, MIB], trace: null });
+      expect(shown.session).toEqual({
+        messages: [MIB, MIB, MIB],
+        count: 3,
+        traces: [
+          [0, 0, true],
+          [0, 0, true],
+          [0, 0, true],
+        ],
+        cut: false,
+      });
+    });
+
+    it('of a session as many messages as there is room for, and is told', async () => {
+      const sessionId = 'larger';
+      for (let i = 0; i < 4; i++) {
+        await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(3 * MIB - 2) });
+      }
+      const { session } = await shapeOf({ session_ids: [sessionId] });
+      expect(session).toMatchObject({ count: 4, cut: true });
+      expect(session.messages.length).toBeGreaterThan(0);
+      expect(session.messages.length).toBeLessThan(4);
+      expect(session.traces).toHaveLength(4);
+    });
+  });
+
+  it('of a session its first user message, its last answer, and its traces with their spans', async () => {
+    const sessionId = 'chat';
+    const at = Date.now();
+    const say = (role: string, content: string) => ({ role, content });
+    const history = [say('system', 'be kind'), say('user', 'hello')];
+    await on.trace({
+      sessionId,
+      startedAt: at - 1000,
+      input: history,
+      output: [say('assistant', 'hi')],
+      spans: 2,
+    });
+    const longer = [...history, say('assistant', 'hi'), say('user', 'and now?')];
+    await on.trace({ sessionId, startedAt: at, input: longer, output: [say('assistant', 'bye')] });
+    await on.result(await on.experiment(), {
+      session_id: sessionId,
+      trace_id: null,
+      expected: 'bye',
+      metadata: { m: 1 },
+    });
+    const shown = await seen({ session_ids: [sessionId] });
+    expect(shown).toMatchObject({
+      input: 'hello',
+      output: 'bye',
+      expected: 'bye',
+      metadata: { m: 1 },
+      trace: null,
+    });
+    expect(shown.session.messages.map((one: any) => [one.role, one.content])).toEqual([
+      ['system', 'be kind'],
+      ['user', 'hello'],
+      ['assistant', 'hi'],
+      ['user', 'and now?'],
+      ['assistant', 'bye'],
+    ]);
+    expect(shown.session.traces.map((one: any) => one.spans.length)).toEqual([2, 1]);
+  });
+});
