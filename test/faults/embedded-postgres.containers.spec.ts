@@ -88,4 +88,14 @@ describeWithContainers('embedded PostgreSQL', () => {
     expect(outcomes.filter(({ error }) => error?.includes('is in use by process'))).toHaveLength(1);
     await Promise.all(nodes.map((node) => node.stop()));
   });
+
+  it('starts as a root that may not look into the processes of other users, and ends what such a start left', async () => {
+    const first = new NodeWithServer(dataDir, 'without ptrace');
+    expect(await query(await first.url(), READ)).toEqual(SAVED);
+    const orphan = await orphanServerOf(first, dataDir);
+    const next = new NodeWithServer(dataDir, 'without ptrace');
+    expect(await query(await next.url(), READ)).toEqual(SAVED);
+    expect(lives(orphan)).toBe(false);
+    await next.stop();
+  });
 });

@@ -38,6 +38,9 @@ export async function query(url: string, text: string): Promise<unknown[]> {
 /** As a container that mounts the directory: processes and shared memory of its own, killed as a whole. */
 export const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
 
+/** As root in a container by Docker's defaults: it may not look into the processes of other users. */
+export const WITHOUT_PTRACE = ['setpriv', '--bounding-set=-sys_ptrace', '--inh-caps=-sys_ptrace'];
+
 /** Runs a suite that needs containers; where this user can make none, says loudly that it was not run. */
 export function describeWithContainers(name: string, suite: () => void): void {
   const [command, ...args] = [...CONTAINER, 'true'];
@@ -60,6 +63,13 @@ export async function endNodes(): Promise<void> {
   await Promise.all([...started].map((node) => node.kill()));
 }
 
+type Kind = 'durable' | 'ephemeral' | 'in a container' | 'without ptrace';
+
+const SURROUNDINGS: Partial<Record<Kind, readonly string[]>> = {
+  'in a container': CONTAINER,
+  'without ptrace': WITHOUT_PTRACE,
+};
+
 /** A Node process that runs an embedded PostgreSQL, see embedded-postgres.child.ts. */
 export class NodeWithServer {
   /** What it says about its start. */
@@ -68,10 +78,9 @@ export class NodeWithServer {
   private readonly child: ChildProcess;
   private readonly exited: Promise<unknown>;
 
-  constructor(dataDir: string, kind: 'durable' | 'ephemeral' | 'in a container' = 'durable') {
+  constructor(dataDir: string, kind: Kind = 'durable') {
     const script = path.join(__dirname, 'embedded-postgres.child.js');
-    const container = kind === 'in a container' ? CONTAINER : [];
-    const [command, ...args] = [...container, process.execPath, script, dataDir, kind];
+    const [command, ...args] = [...(SURROUNDINGS[kind] ?? []), process.execPath, script, dataDir, kind];
     const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.child = child;
     this.pid = child.pid ?? 0;

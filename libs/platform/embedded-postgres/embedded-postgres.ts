@@ -193,16 +193,17 @@ function openLog(dataDir: string): number {
  * directory's claim, so no server is starting meanwhile, and none lives in a container whose processes it cannot see.
  */
 async function settleEarlierServer(cluster: string, log: (line: string) => void): Promise<void> {
-  const pid = readServerStatus(cluster)?.pid;
-  if (pid === undefined) return;
-  if (!isServerOf(pid, cluster)) {
+  const status = readServerStatus(cluster);
+  if (status === undefined) return;
+  const { pid, port } = status;
+  if (!isServerOf(pid, cluster, port)) {
     if (!(pid > 0) || isPidInUse(pid)) rmSync(path.join(cluster, 'postmaster.pid'), { force: true });
     return;
   }
   log(`waiting for the PostgreSQL server of an earlier run to end (pid ${pid})`);
   process.kill(pid, 'SIGINT');
   const deadline = Date.now() + SHUTDOWN_PATIENCE_MS;
-  while (isServerOf(pid, cluster)) {
+  while (isServerOf(pid, cluster, port)) {
     if (Date.now() > deadline) {
       throw new Error(
         `A PostgreSQL server of an earlier run (pid ${pid}) does not shut down. End it, then start again.`,
@@ -225,7 +226,7 @@ async function becomesReady(
   try {
     while (!server.hasEnded) {
       const status = readServerStatus(cluster);
-      if (status?.port === port && status.ready && isServerOf(status.pid, cluster)) return true;
+      if (status?.port === port && status.ready && isServerOf(status.pid, cluster, port)) return true;
       await sleep(10);
     }
     return false;

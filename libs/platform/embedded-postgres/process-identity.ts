@@ -27,12 +27,16 @@ export function startTimeOf(pid: number): string | undefined {
 /**
  * Whether `pid` is the PostgreSQL server (the postmaster, not one of its children) that works on `cluster`.
  * A server always runs with its data directory as working directory, whatever path it was given on the command
- * line, so that is what is compared where the system tells it.
+ * line, so that is what is compared where the system tells it. Linux tells it of another user's processes only with
+ * the capability SYS_PTRACE, which root lacks in most containers; there the port decides, which two servers never share.
+ *
+ * @param port the one that `postmaster.pid` names
  */
-export function isServerOf(pid: number, cluster: string): boolean {
+export function isServerOf(pid: number, cluster: string, port: number): boolean {
   if (PROCFS) {
-    const program = readIfThere(`/proc/${pid}/cmdline`)?.split('\0')[0] ?? '';
-    return path.basename(program) === 'postgres' && isSameDirectory(`/proc/${pid}/cwd`, cluster);
+    const [program = '', ...args] = readIfThere(`/proc/${pid}/cmdline`)?.split('\0') ?? [];
+    if (path.basename(program) !== 'postgres') return false;
+    return isSameDirectory(`/proc/${pid}/cwd`, cluster) ?? args.includes(`port=${port}`);
   }
   const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.includes(`postgres -D ${cluster} `);
@@ -65,13 +69,15 @@ export function isPidInUse(pid: number): boolean {
   }
 }
 
-function isSameDirectory(one: string, other: string): boolean {
+/** `undefined` where this process may not know. */
+function isSameDirectory(one: string, other: string): boolean | undefined {
   try {
     const a = statSync(one);
     const b = statSync(other);
     return a.dev === b.dev && a.ino === b.ino;
-  } catch {
-    return false; // The process has ended, or belongs to a user whose processes are hidden from this one.
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EACCES' || code === 'EPERM' ? undefined : false; // The process has ended.
   }
 }
 
