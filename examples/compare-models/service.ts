@@ -22,7 +22,9 @@ export async function connect(): Promise<Connection> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Connection;
   } catch {
-    throw new Error(`Cannot read ${file}: run \`npm start\` first, in another terminal.`);
+    throw new Error(
+      `Cannot read ${file}: run \`npm start\` first, in another terminal, with the same DATA_DIR.`,
+    );
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
-const ALWAYS_ONE = { type: 'code', config: { language: 'javascript', source: '() => 1' } };
+const ALWAYS_ONE = { definition: { language: 'javascript', source: 'function score() { return 1 }' } };
 
 describe('a database that ends connections just as they are made', () => {
   let database: TestDatabase;
@@ -46,6 +46,8 @@ describe('a database that ends connections just as they are made', () => {
     const client = new WatchedClient(proxy.url);
     await client.connect();
     await new Promise((resolve) => client.once('end', resolve));
+    client.removeAllListeners();
+    expect(client.listenerCount('error')).toBe(1);
     const heard = await new Promise<Error>((resolve) => client.on('error', resolve));
     expect(heard).toMatchObject({ code: '57P01' });
   });

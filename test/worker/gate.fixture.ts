@@ -7,7 +7,7 @@ import type { ScoredItem } from '../../src/evaluation/scoring/scored-item';
 
 /** A judge outside of the service: an HTTP server that answers when it is told to. */
 export class Gate {
-  private readonly held: { input: unknown; response: http.ServerResponse }[] = [];
+  private held: { prompt: unknown; response: http.ServerResponse }[] = [];
   private waiters: (() => void)[] = [];
   private isOpen = false;
   /** What it was asked, in order. */
@@ -41,10 +41,12 @@ export class Gate {
     while (this.held.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
   }
 
-  /** Answers what is held, and with `open` all that comes later. */
-  release({ open = false } = {}): void {
+  /** Answers what is held, or of that what one prompt asked, and with `open` all that comes later. */
+  release({ open = false, prompt }: { open?: boolean; prompt?: string } = {}): void {
     this.isOpen = open;
-    for (const { response } of this.held.splice(0)) answer(response);
+    const asked = this.held.filter((entry) => prompt === undefined || entry.prompt === prompt);
+    this.held = this.held.filter((entry) => !asked.includes(entry));
+    for (const { response } of asked) answer(response);
   }
 
   async close(): Promise<void> {
@@ -61,7 +63,7 @@ export class Gate {
     this.asked.push(input);
     this.prompts.push(prompt);
     if (this.isOpen) return answer(response);
-    const entry = { input, response };
+    const entry = { prompt, response };
     this.held.push(entry);
     this.peak = Math.max(this.peak, this.held.length);
     response.once('close', () => {

@@ -46,11 +46,13 @@ describeOnBothQueues('a scoring run', (env) => {
     workers.push({ close: () => worker.kill() });
     return worker;
   };
-  const runOver = async (count: number, scorer: object = JUDGE, body: object = {}): Promise<any> => {
+  const runOver = async (count: number, scorer: object = JUDGE, body: object = {}): Promise<any> =>
+    runOfScorer(await on.scorer(scorer), count, body);
+  const runOfScorer = async (scorer: any, count = 1, body: object = {}): Promise<any> => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(count));
     const { experiment_id } = experiment;
-    const { body: run } = await on.score(await on.scorer(scorer), { experiment_id, ...body });
+    const { body: run } = await on.score(scorer, { experiment_id, ...body });
     return { ...run, experiment_id };
   };
   const inDatabase = (sql: string, ...values: unknown[]): Promise<any[]> => app.database.query(sql, values);
@@ -102,6 +104,26 @@ describeOnBothQueues('a scoring run', (env) => {
       completed_count: 4,
     });
     await expectScoredOnce(run, 4);
+  });
+
+  it('of a scorer that was changed meanwhile does not land over what its newer version says', async () => {
+    await newWorker();
+    const scorer = await on.scorer(JUDGE);
+    const run = await runOfScorer(scorer);
+    await gate.holds(1);
+    const definition = { ...JUDGE.definition, prompt: 'newer' };
+    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
+    const { body: newer } = await on.score(scorer, { experiment_id: run.experiment_id });
+    await gate.holds(2);
+    gate.release({ prompt: 'newer' });
+    await on.finished(newer.score_run_id);
+    gate.release();
+    expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded', scorer_version: 1 });
+    const landed = await on.evaluator.get(`/eval/v1/experiments/${run.experiment_id}/results`);
+    expect(landed.body.items[0].score_details[scorer.name]).toMatchObject({
+      scorer_version: 2,
+      metadata: { score_run_id: newer.score_run_id },
+    });
   });
 
   it('whose worker is told to stop goes on with another at once, with the targets that are left', async () => {

@@ -10,10 +10,11 @@ type ErrorListener = (error: Error) => void;
  */
 export class WatchedClient extends Client {
   private lost: Error | undefined;
+  private readonly lose: ErrorListener = (error) => (this.lost ??= error);
 
   constructor(config?: string | ClientConfig) {
     super(config);
-    super.on('error', (error) => (this.lost ??= error));
+    super.on('error', this.lose);
   }
 
   /** As an `EventEmitter` does; who listens for errors too late hears of the first. */
@@ -21,6 +22,13 @@ export class WatchedClient extends Client {
     super.on(event as 'error', listener as ErrorListener);
     // before anything that the caller orders on this connection can fail
     if (event === 'error' && this.lost) process.nextTick(listener as ErrorListener, this.lost);
+    return this;
+  }
+
+  /** All but its own: whoever lets go of a connection may still lose it while it ends. */
+  override removeAllListeners(event?: string): this {
+    super.removeAllListeners(event);
+    if (!this.listeners('error').includes(this.lose)) super.on('error', this.lose);
     return this;
   }
 }

@@ -17,7 +17,7 @@ import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
 import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
 import { Reply } from './reply';
-import type { ServiceRequest } from './request-context';
+import { routeOf, type ServiceRequest } from './request-context';
 
 const NOT_REPEATABLE = 'http:not-repeatable';
 /** How the OpenAPI document is told, which does not show it. */
@@ -124,7 +124,16 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   // the ids of platform principals are their issuers'
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
   // the operation and its object, however the path is spelt
-  const identity = [issuer, user?.orgId, user?.id, context.workspaceId, method, context.route, params, key];
+  const identity = [
+    issuer,
+    user?.orgId,
+    user?.id,
+    context.workspaceId,
+    method,
+    routeOf(request),
+    params,
+    key,
+  ];
   return {
     requestId: sha256(JSON.stringify(identity)),
     digest: sha256(request.rawBody ?? ''),

@@ -51,7 +51,7 @@ export class IdempotencyStore {
        ON CONFLICT (request_id) DO UPDATE
          SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
              expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL
-         WHERE kept.expires_at < now() OR (kept.status IS NULL AND kept.locked_until < now())
+         WHERE kept.expires_at < now() OR (kept.status IS NULL AND kept.locked_until < now() AND kept.digest = excluded.digest)
        RETURNING 1`,
       [requestId, digest, holder, LOCK_SECONDS],
     );

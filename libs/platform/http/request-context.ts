@@ -10,8 +10,6 @@ export interface RequestContext {
   traceId: string;
   startedAt: number;
   workspaceId?: string;
-  /** The route's pattern, such as `/eval/v1/datasets/:id`. */
-  route?: string;
 }
 
 /** The request as guards and interceptors leave it. */
@@ -45,15 +43,19 @@ export function requestContext(request: Request, response: Response, next: NextF
   next();
 }
 
+/** The route's pattern, such as `/eval/v1/datasets/:id`, once a request has reached one. */
+export const routeOf = ({ route }: ServiceRequest): string | undefined =>
+  (route as { path?: string } | undefined)?.path;
+
 function logAnswer(request: ServiceRequest, response: Response): void {
   if (QUIET.test(request.path) || !rootLogger.isLevelEnabled('info')) return;
-  const { requestId, traceId, startedAt, workspaceId, route } = request.context;
+  const { requestId, traceId, startedAt, workspaceId } = request.context;
   rootLogger.info(
     {
       request_id: requestId,
       trace_id: traceId,
       method: request.method,
-      route: route ?? null,
+      route: routeOf(request) ?? null,
       status: response.statusCode,
       completed: response.writableFinished,
       duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,

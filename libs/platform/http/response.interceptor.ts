@@ -21,7 +21,6 @@ export class ResponseInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
-    request.context.route = (request.route as { path?: string } | undefined)?.path;
     return next.handle().pipe(map((result: unknown) => write(request, http.getResponse<Response>(), result)));
   }
 }

@@ -20,7 +20,7 @@ const ANSWER_MS = 5_000;
 @Injectable()
 export class JobOutbox extends JobQueue {
   private sending: Promise<void> | null = null;
-  private sendAgain = false;
+  private isAsked = false;
 
   constructor(
     private readonly database: Database,
@@ -39,16 +39,19 @@ export class JobOutbox extends JobQueue {
 
   /** Sends what the outbox holds; what cannot be sent stays. One sending at a time, another after it where asked. */
   flush(): Promise<void> {
-    if (this.sending) {
-      this.sendAgain = true;
-      return this.sending;
-    }
-    this.sending = this.send()
-      .catch((error: unknown) =>
-        rootLogger.warn({ err: error }, 'jobs could not be sent to Redis; they stay in the outbox'),
-      )
-      .finally(() => (this.sending = null));
+    this.isAsked = true;
+    this.sending ??= this.sendWhileAsked();
     return this.sending;
+  }
+
+  private async sendWhileAsked(): Promise<void> {
+    while (this.isAsked) {
+      this.isAsked = false;
+      await this.send().catch((error: unknown) =>
+        rootLogger.warn({ err: error }, 'jobs could not be sent to Redis; they stay in the outbox'),
+      );
+    }
+    this.sending = null;
   }
 
   private async send(): Promise<void> {
@@ -56,7 +59,6 @@ export class JobOutbox extends JobQueue {
     const kinds = this.declared.all();
     let sent: number;
     do {
-      this.sendAgain = false;
       sent = await this.database.transaction(async (tx) => {
         const rows = await this.rows.take(tx, kinds, BATCH);
         for (const kind of kinds) {
@@ -67,7 +69,7 @@ export class JobOutbox extends JobQueue {
         }
         return rows.length;
       });
-    } while (sent === BATCH || this.sendAgain);
+    } while (sent === BATCH);
   }
 
   /** Should the transaction not commit after this, the jobs are sent again under the same ids. */

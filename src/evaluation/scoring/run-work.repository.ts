@@ -61,7 +61,8 @@ const RENEW = {
  * the order of their ids, so that runs never wait for each other crosswise. A target that has a result already keeps
  * it, and nothing lands a second time.
  *
- * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer wrote it.
+ * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer, and no newer version
+ * of it, wrote it.
  */
 const STORE = {
   name: 'score-run.store',
@@ -98,8 +99,11 @@ const STORE = {
       WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
         AND results.workspace_id = $22
         AND (NOT results.scores ? $19
-             OR results.score_details -> $19 ->> 'scorer_id' = $21::json ->> 'scorer_id'
-                AND results.score_details -> $19 #>> '{metadata,score_run_id}' IS NOT NULL)
+             OR EXISTS (
+               SELECT FROM score_runs earlier JOIN score_runs own USING (workspace_id, scorer_id)
+               WHERE own.score_run_id = $1 AND own.workspace_id = $22
+                 AND earlier.score_run_id = results.score_details -> $19 #>> '{metadata,score_run_id}'
+                 AND earlier.scorer_version <= own.scorer_version))
       RETURNING 1
     )
     SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM landed) AS landed`,

@@ -14,7 +14,7 @@ import { EarlierScoresRepository } from './earlier-scores.repository';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
-import { checkSelectors, concurrencyOf, namedIdsOf, type Selection, selectionOf } from './selection';
+import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
 import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
@@ -46,7 +46,7 @@ export class ScoringService {
       throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
     }
     if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
-    await this.selector.checkIds(scope, namedIdsOf(dto));
+    await this.selector.checkIds(scope, dto);
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
     const scorer = runnable(row);
@@ -63,8 +63,8 @@ export class ScoringService {
   }
 
   /**
-   * Where only unscored targets are wanted, no two runs take the same: those that another request took since they were
-   * selected are selected anew. They are not selected under the lock, because whoever holds it while it waits for
+   * Of requests that want only unscored targets no two take the same: those that another took since they were selected
+   * are selected anew. They are not selected under the lock, because whoever holds it while it waits for
    * another connection could wait for one that waits for the lock. Each round that is lost is a run that was accepted,
    * and targets fewer, so it ends.
    */

@@ -15,6 +15,9 @@ import { type NamingResultContent, SubjectRepository } from './subject.repositor
 export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
 
+/** In place of what there is no room to read. */
+const UNREAD = Symbol('unread');
+
 /** What a scorer sees of a target, or why it cannot be shown. */
 export type Shown = { subject: ScoringSubject } | { error: string };
 
@@ -35,6 +38,8 @@ interface Session {
   messages: SessionMessage[];
   traces: TraceRow[];
   traceCount: number;
+  /** How many of its first traces were read for messages. */
+  toldCount: number;
   /** There are messages beyond these, in traces that were not read. */
   goesOn: boolean;
 }
@@ -135,10 +140,11 @@ export class SubjectBuilder {
     const isBeginningUnread = messages.length === 0 && session.traces.some(isUnread);
     if (isBeginningUnread && !result) return tooLarge('What was said first in it');
     const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
-    const last = session.goesOn ? await this.lastTrace(scope, session, room) : null;
-    if (last && isUnread(last)) return tooLarge('What was said last in it');
-    const said = last ? messagesOfTraces([last]) : messages;
-    const output = messages.length > 0 ? lastAssistantContent(said) : result?.output;
+    const last = session.goesOn
+      ? await this.lastAnswer(scope, session, room)
+      : lastAssistantContent(messages);
+    if (last === UNREAD) return tooLarge('What was said last in it');
+    const output = messages.length > 0 ? last : result?.output;
     if (!room.take(jsonSize(input ?? null) + jsonSize(output ?? null))) {
       return tooLarge('What was said first and last in it');
     }
@@ -148,7 +154,6 @@ export class SubjectBuilder {
         output: output ?? null,
         expected,
         metadata,
-        trace: null,
         session: await this.showSession(scope, session, room, { withSpans: true }),
       },
     };
@@ -172,16 +177,24 @@ export class SubjectBuilder {
       traceCount: hasMore
         ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
         : traces.length,
+      toldCount: told.length,
       goesOn: kept.length === 0 && told.length < found.length,
     };
   }
 
-  /** The trace in which a session that goes on beyond what was read of it ends. */
-  private async lastTrace(scope: Scope, { sessionId }: Session, room: Room): Promise<TraceRow | null> {
-    const refs = await this.traces.traceRefs(scope, { session_ids: [sessionId] }, 1);
-    const ids = refs.map(({ trace_id }) => trace_id);
-    const [trace] = await this.traces.findTraces(scope, ids, room.bytes);
-    return trace ?? null;
+  /** What was answered last in a session that goes on beyond what was read of it: its last traces may have no answer. */
+  private async lastAnswer(scope: Scope, session: Session, room: Room): Promise<unknown> {
+    const selection = { session_ids: [session.sessionId] };
+    const refs = await this.traces.traceRefs(scope, selection, SESSION_TRACES_MAX);
+    for (const { trace_id } of refs) {
+      const [trace] = await this.traces.findTraces(scope, [trace_id], room.bytes);
+      if (!trace) continue;
+      if (isUnread(trace)) return UNREAD;
+      const answer = lastAssistantContent(messagesOfTraces([trace]));
+      if (answer !== undefined) return answer;
+    }
+    const isAllRead = session.toldCount + refs.length >= session.traceCount;
+    return isAllRead ? lastAssistantContent(session.messages) : UNREAD;
   }
 
   private async showSession(

@@ -46,7 +46,8 @@ export class TargetScorer {
 
   /** Exactly what would be run, or sent. */
   preview(scorer: RunnableScorer, subject: ScoringSubject): unknown {
-    if (scorer.scorer_kind !== 'llm_judge') return { ...scorer.definition, subject };
+    if (scorer.scorer_kind !== 'llm_judge')
+      return { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } };
     return this.judges.require(backendOf(scorer)).preview(scorer.definition, subject);
   }
 

@@ -8,8 +8,11 @@ import { CandidateSource } from './candidate-source';
 import { type Candidate, type Candidates, targetIdOf } from './candidates';
 import type { PinnedScorer } from './earlier-scores.repository';
 import type { ScoringTarget } from './score-run.entity';
-import type { NamedIds, Selection } from './selection';
+import type { ScoreDto } from './scoring.dto';
+import { namedIdsOf, type Selection } from './selection';
 import { type NamingResult, SelectionRepository } from './selection.repository';
+
+type IdsMember = 'trace_ids' | 'session_ids' | 'agent_ids';
 
 /** Decides what a run is to score, and freezes it. */
 @Injectable()
@@ -35,20 +38,20 @@ export class TargetSelector {
   }
 
   /** 404 naming the ids that are not known. */
-  async checkIds(scope: Scope, named: NamedIds): Promise<void> {
-    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = named;
+  async checkIds(scope: Scope, dto: ScoreDto): Promise<void> {
+    const { experimentId, traceIds = [], sessionIds = [], agentIds = [] } = namedIdsOf(dto);
     const errors: FieldError[] = [];
     if (experimentId !== undefined && !(await this.experiments.exists(scope, experimentId))) {
       errors.push({ pointer: '/experiment_id', detail: unknown('experiment', experimentId) });
     }
-    const tell = (member: string, kind: string, ids: string[], known: ReadonlySet<string>): void =>
-      ids.forEach((id, index) => {
+    const tell = (member: IdsMember, kind: string, known: ReadonlySet<string>): void =>
+      dto[member]?.forEach((id, index) => {
         if (!known.has(id)) errors.push({ pointer: `/${member}/${index}`, detail: unknown(kind, id) });
       });
-    tell('trace_ids', 'trace', traceIds, await this.knownTraces(scope, traceIds));
-    tell('session_ids', 'session', sessionIds, await this.knownSessions(scope, sessionIds));
+    tell('trace_ids', 'trace', await this.knownTraces(scope, traceIds));
+    tell('session_ids', 'session', await this.knownSessions(scope, sessionIds));
     if (agentIds.length > 0) {
-      tell('agent_ids', 'agent', agentIds, await this.agents.knownAgents(scope, agentIds));
+      tell('agent_ids', 'agent', await this.agents.knownAgents(scope, agentIds));
     }
     if (errors.length === 0) return;
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';

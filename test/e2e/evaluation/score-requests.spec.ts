@@ -225,13 +225,13 @@ describe('a request to score', () => {
       const [known, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
       const other = await ScoringFixture.create(app);
       const foreign = await other.trace();
-      const traces = await on.score(scorer, { trace_ids: [known, unknown, foreign] });
+      const traces = await on.score(scorer, { trace_ids: [known, known, unknown, foreign] });
       expect(traces.status).toBe(404);
       expect(traces.body.code).toBe('not_found');
       expect(traces.body.detail).toContain(unknown);
       expect(traces.body.errors).toEqual([
-        { pointer: '/trace_ids/1', detail: expect.stringContaining(unknown) },
-        { pointer: '/trace_ids/2', detail: expect.stringContaining(foreign) },
+        { pointer: '/trace_ids/2', detail: expect.stringContaining(unknown) },
+        { pointer: '/trace_ids/3', detail: expect.stringContaining(foreign) },
       ]);
       const sessions = await on.score(scorer, { session_ids: ['s1', 's2'] });
       expect(sessions.status).toBe(404);

@@ -100,6 +100,20 @@ describe('a scorer is shown', () => {
     });
   });
 
+  it('no other traces of its session in place of one that never came', async () => {
+    const sessionId = 'elsewhere';
+    for (let i = 0; i < 2; i++) await on.trace({ sessionId, input: 'ask', output: 'tell' });
+    const experiment = await on.experiment();
+    const { trace_id } = await on.result(experiment, { session_id: sessionId });
+    const checks = [{ type: 'max_duration_ms', max: 150 }];
+    const scorer = await on.scorer({ definition: { checks } });
+    const { body } = await on.score(scorer, { mode: 'test', trace_ids: [trace_id] });
+    expect(body.results).toMatchObject([{ trace_id, error: expect.stringContaining('there is no trace') }]);
+    expect(body.results[0]).not.toHaveProperty('score');
+    const session = await on.score(scorer, { mode: 'test', session_ids: [sessionId] });
+    expect(session.body.results).toMatchObject([{ session_id: sessionId, score: 0 }]);
+  });
+
   it('the session of a trace', async () => {
     const sessionId = 'chat';
     const at = Date.now();
@@ -123,7 +137,8 @@ describe('a scorer is shown', () => {
     const sessionId = 'long';
     const at = Date.now();
     for (let i = 0; i < 102; i++) {
-      await on.trace({ sessionId, startedAt: at + i, input: `ask ${i}`, output: `tell ${i}` });
+      const output = i < 101 ? `tell ${i}` : undefined; // the last has no answer yet
+      await on.trace({ sessionId, startedAt: at + i, input: `ask ${i}`, output });
     }
     const source = `function score({ input, output, session }) {
       const { traces, messages, trace_count, is_truncated } = session;
@@ -135,7 +150,7 @@ describe('a scorer is shown', () => {
     });
     expect(answer.body.results[0].answers).toEqual({
       input: 'ask 0',
-      output: 'tell 101',
+      output: 'tell 100',
       shown: [100, 200],
       trace_count: 102,
       is_truncated: true,

@@ -149,6 +149,12 @@ describe('a request with an Idempotency-Key', () => {
       ]);
       expect(rows).toEqual([{ status: null }]);
       expect((await create('lost', 'lost')).status).toBe(409);
+      // the successor dies too
+      await app.database.query(`UPDATE idempotency_keys SET locked_until = now() WHERE holder = $1`, [
+        successor,
+      ]);
+      expect((await create('lost', 'another body')).body.code).toBe('validation_failed');
+      expect((await create('lost', 'lost')).status).toBe(201);
     });
   });
 

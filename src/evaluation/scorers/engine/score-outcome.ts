@@ -1,10 +1,13 @@
-/** What a scorer sees of one target. All members are JSON values; what there is not is null. */
+/**
+ * What a scorer sees of one target. All members are JSON values; what there is not is null. Only where a session is
+ * scored is `trace` left out: a scorer sees null then too, and checks of traces look at those of the session.
+ */
 export interface ScoringSubject {
   input: unknown;
   output: unknown;
   expected: unknown;
   metadata: unknown;
-  trace: unknown;
+  trace?: unknown;
   session: unknown;
 }
 

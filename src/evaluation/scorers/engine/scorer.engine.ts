@@ -73,7 +73,8 @@ export class ScorerEngine {
     if ('error' in encoded) return encoded;
     const text = encodeDefinition(definition);
     if (text === undefined) return { error: describeProblems([TOO_LARGE]) };
-    const task = { kind: 'checks' as const, definition: text, ...encoded };
+    const ofSession = subject.trace === undefined;
+    const task = { kind: 'checks' as const, definition: text, ofSession, ...encoded };
     const options = { timeoutMs: CHECKS_TIMEOUT_MS, owner: owner ?? text, signal };
     const end = await this.pool.run(task, options);
     return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };

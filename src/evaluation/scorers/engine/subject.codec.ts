@@ -1,15 +1,19 @@
+import { toJsonText } from '#platform/json';
 import { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH, SUBJECT_MEMBERS } from './limits';
 import type { ScoringSubject } from './score-outcome';
 
 /**
  * A subject as it crosses to a sandbox thread: one JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only
- * for the members it reads. What JSON does not know is null, as in `JSON.stringify`. A subject that is too large, or that
- * cannot be written at all (a cycle, a bigint, thousands of levels), is an item's error.
+ * for the members it reads. This process, which has others to serve, parses nothing of what clients wrote: their texts
+ * go over as they stand. A subject that is too large, or that cannot be written at all (a cycle, a bigint, a number that
+ * JSON does not have, thousands of levels), is an item's error.
  */
 export function encodeSubject(subject: ScoringSubject): { members: string[] } | { error: string } {
   let members: string[];
   try {
-    members = SUBJECT_MEMBERS.map((name) => JSON.stringify(subject[name]) ?? 'null');
+    members = SUBJECT_MEMBERS.map((name) =>
+      subject[name] === undefined ? 'null' : toJsonText(subject[name]),
+    );
   } catch (error) {
     const why = (error as Error).message;
     return { error: cutText(`what is to be scored cannot be written as JSON: ${why}`, MAX_ERROR_LENGTH) };
@@ -21,12 +25,18 @@ export function encodeSubject(subject: ScoringSubject): { members: string[] } | 
   };
 }
 
-/** The subject that {@link encodeSubject} wrote. */
-export function decodeSubject(members: readonly string[]): ScoringSubject {
+/** The subject that {@link encodeSubject} wrote. @param encoded `ofSession`: it had no member `trace` */
+export function decodeSubject({ members, ofSession }: EncodedSubject): ScoringSubject {
   const values = members.map((text): unknown => JSON.parse(text));
+  const entries = SUBJECT_MEMBERS.map((name, index) => [name, values[index]] as const);
   return Object.fromEntries(
-    SUBJECT_MEMBERS.map((name, index) => [name, values[index]]),
+    entries.filter(([name]) => !(ofSession && name === 'trace')),
   ) as unknown as ScoringSubject;
+}
+
+interface EncodedSubject {
+  readonly members: readonly string[];
+  readonly ofSession: boolean;
 }
 
 /** Above this share of characters beyond ASCII a text takes less room in the interpreter as it is than escaped. */

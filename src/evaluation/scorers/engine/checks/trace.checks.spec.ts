@@ -21,7 +21,7 @@ const chat = (started: number): unknown => span(started, { 'gen_ai.operation.nam
 
 describe('checks of traces', () => {
   function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
-    const empty = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
+    const empty = { input: null, output: null, expected: null, metadata: null, session: null };
     return runChecks({ checks: [check], aggregate: 'all' }, { ...empty, ...subject });
   }
   const scoreOf = (check: Check, trace: unknown): unknown =>
@@ -145,7 +145,7 @@ describe('checks of traces', () => {
     });
   });
 
-  it('reads all traces of a session where there is no trace', () => {
+  it('reads all traces of a session that is scored', () => {
     const session = {
       traces: [
         { spans: [tool(0, 'search')], duration_ms: 10, cost_usd: 1 },

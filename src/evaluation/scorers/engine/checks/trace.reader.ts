@@ -40,7 +40,7 @@ const COSTS = ['gen_ai.usage.cost', 'llm.cost.total'];
 
 /**
  * What checks read of a trace: spans `{name, attributes, started_at, ended_at, duration_ms, …}` as a list, or with
- * `duration_ms` and `cost_usd` as an object `{spans, …}`. Where there is no trace, all traces of the session are read.
+ * `duration_ms` and `cost_usd` as an object `{spans, …}`. Where a session is scored, all its traces are read.
  *
  * Spans are understood by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
  * `gen_ai.tool.name`), OpenInference (`openinference.span.kind`), OpenLLMetry (`traceloop.span.kind`) and the AI SDK.
@@ -53,8 +53,8 @@ export class TraceReader {
   constructor(subject: ScoringSubject) {
     const session =
       isJsonObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
-    const given: unknown[] =
-      subject.trace === null || subject.trace === undefined ? session : [subject.trace];
+    // a trace whose spans never came is none, and is not judged by others of its session
+    const given: unknown[] = subject.trace === undefined ? session : [subject.trace];
     if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
     const isOfSession = given === session && isJsonObject(subject.session);
     this.hasAllTraces = !isOfSession || hasAllTraces(subject.session as JsonObject);

@@ -40,7 +40,7 @@ class SandboxThread {
       case 'check-script':
         return readCheckOutcome(await this.runScript(task), task);
       case 'checks':
-        return this.checks.run(task.definition, decodeSubject(task.members));
+        return this.checks.run(task.definition, decodeSubject(task));
       case 'validate':
         return validateCodeDefinition(JSON.parse(task.definition));
     }

@@ -3,12 +3,12 @@ import type { ScoreOutcome } from '../score-outcome';
 
 /**
  * What a sandbox thread can be asked to do. `members` are JSON texts in the order of `SUBJECT_MEMBERS`, `definition` is the
- * JSON text of a definition.
+ * JSON text of a definition, `ofSession` tells that a session is scored.
  */
 export type ThreadTask =
   | { kind: 'script'; source: string; timeoutMs: number; memoryMb: number; members: readonly string[] }
   | { kind: 'check-script'; source: string; timeoutMs: number; memoryMb: number }
-  | { kind: 'checks'; definition: string; members: readonly string[] }
+  | { kind: 'checks'; definition: string; members: readonly string[]; ofSession: boolean }
   | { kind: 'validate'; definition: string };
 
 /** What it answers to each kind of task. */
