@@ -11,6 +11,12 @@ export interface Holding {
 
 export const NOTHING: Holding = { roles: [], workspaceIds: [] };
 
+/** What an account holds in one workspace by being a member of it. */
+export interface HeldByMembership {
+  readonly workspace_id: string;
+  readonly roles: readonly Role[];
+}
+
 /**
  * Nobody gives or takes a role that they lack, be it in the organization or in a workspace, and nobody gives a
  * workspace that they cannot reach. Throws 403 when the step from one holding to the other would.
@@ -29,6 +35,18 @@ export function checkGrant(scope: OrgScope, before: Holding, after: Holding): vo
       has.has(workspaceId) ? after.roles : [],
       `in ${placeOf(workspaceId)}`,
     );
+  }
+}
+
+/** Who gives or takes all that an account holds must hold it too, where the account does: 403 otherwise. */
+export function checkHoldsAll(
+  scope: OrgScope,
+  holding: Holding,
+  memberships: readonly HeldByMembership[],
+): void {
+  checkGrant(scope, NOTHING, holding);
+  for (const { workspace_id, roles } of memberships) {
+    checkRoles(scope.rolesIn(workspace_id), [], roles, `in ${placeOf(workspace_id)}`);
   }
 }
 

@@ -254,6 +254,40 @@ describe('who may do what with accounts', () => {
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
     });
 
+    it('not by suspending, reinstating or archiving an account that holds more', async () => {
+      const admin = await org.member('admin');
+      const owner = await org.member('owner');
+      const strong = await org.serviceAccount('owner');
+      const member = await org.serviceAccount('viewer');
+      const membership = `${WORKSPACES}/${org.workspaceId}/members`;
+      await owner.put(`${membership}/${member.serviceAccountId}`, { roles: ['owner'] });
+      for (const { serviceAccountId, keyId } of [strong, member]) {
+        const path = `${ACCOUNTS}/${serviceAccountId}`;
+        expect((await admin.patch(path, { status: 'suspended' })).body).toMatchObject(denied);
+        expect((await admin.post(`${path}/archive`)).body).toMatchObject(denied);
+        expect((await admin.patch(path, { status: 'active' })).status).toBe(200);
+        expect((await owner.patch(path, { status: 'suspended' })).status).toBe(200);
+        expect((await admin.patch(path, { status: 'active' })).body).toMatchObject(denied);
+        expect((await admin.post(`${path}/keys/${keyId}/revoke`)).status).toBe(200);
+        expect((await owner.post(`${path}/archive`)).status).toBe(200);
+        expect((await admin.post(`${path}/archive`)).status).toBe(200);
+      }
+
+      await owner.post(USERS, { user_id: 'first', roles: ['owner'] });
+      await owner.post(USERS, { user_id: 'second' });
+      await owner.put(`${membership}/second`, { roles: ['owner'] });
+      await owner.post(USERS, { user_id: 'third', roles: ['admin'] });
+      for (const path of [`${USERS}/first`, `${USERS}/second`]) {
+        expect((await admin.patch(path, { status: 'suspended' })).body).toMatchObject(denied);
+        expect((await admin.patch(path, { status: 'active', display_name: 'D' })).status).toBe(200);
+        const elsewhere = owner.in(await org.newWorkspace());
+        expect((await elsewhere.patch(path, { status: 'suspended' })).status).toBe(200);
+        expect((await admin.patch(path, { status: 'active' })).body).toMatchObject(denied);
+      }
+      expect((await admin.patch(`${USERS}/third`, { status: 'suspended' })).status).toBe(200);
+      expect((await admin.patch(`${USERS}/third`, { status: 'active' })).status).toBe(200);
+    });
+
     it('not a role in all of the organization, where they are bound to a workspace', async () => {
       const bound = app.api((await org.serviceAccount('owner')).key);
       const narrowed = app.api(
