@@ -1,4 +1,4 @@
-import { EVERY_WORKSPACE, expandRoles, type OrgScope, type Role } from '#platform/auth';
+import { EVERY_WORKSPACE, expandRoles, NO_ROLES, type OrgScope, type Role } from '#platform/auth';
 import { problem } from '#platform/problem';
 
 /** What an account holds, as far as it can be granted. */
@@ -50,8 +50,11 @@ export function checkHoldsAll(
   }
 }
 
-const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
-  workspaceId === EVERY_WORKSPACE ? scope.rolesEverywhere : scope.rolesIn(workspaceId);
+/** Every workspace is more than a request reaches that the header narrows to one. */
+const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> => {
+  if (workspaceId !== EVERY_WORKSPACE) return scope.rolesIn(workspaceId);
+  return scope.narrowedTo === null ? scope.rolesEverywhere : NO_ROLES;
+};
 
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;

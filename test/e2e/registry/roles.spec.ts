@@ -362,6 +362,33 @@ describe('who may do what with accounts', () => {
       expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
     });
 
+    it('not every workspace with a header that narrows the request to one', async () => {
+      const owner = await org.member('owner');
+      const narrowed = owner.in(org.workspaceId);
+      const body = (workspace_ids: string[]) => ({ name: name(), roles: ['viewer'], workspace_ids });
+      expect((await narrowed.post(ACCOUNTS, body(['*']))).body).toMatchObject(denied);
+      expect((await narrowed.post(ACCOUNTS, body([await org.newWorkspace()]))).body).toMatchObject(denied);
+      const inside = await narrowed.post<{ service_account_id: string }>(ACCOUNTS, body([org.workspaceId]));
+      expect(inside.status).toBe(201);
+      const itself = `${ACCOUNTS}/${inside.body.service_account_id}`;
+      expect((await narrowed.patch(itself, { workspace_ids: ['*'] })).body).toMatchObject(denied);
+      expect((await owner.patch(itself, { workspace_ids: ['*'] })).status).toBe(200);
+      for (const call of [
+        narrowed.patch(itself, { description: 'x' }),
+        narrowed.patch(itself, { workspace_ids: [org.workspaceId] }),
+        narrowed.post(`${itself}/keys`, { name: 'k' }),
+        narrowed.post(`${itself}/archive`),
+      ]) {
+        expect((await call).body).toMatchObject(denied);
+      }
+      const userId = newId('usr');
+      expect((await narrowed.post(USERS, { user_id: userId, roles: ['admin'] })).status).toBe(201);
+      expect((await narrowed.patch(`${USERS}/${userId}`, { roles: ['owner'] })).status).toBe(200);
+      expect((await narrowed.patch('/registry/v1/org', { name: name() })).status).toBe(200);
+      expect((await narrowed.post(WORKSPACES, { name: name() })).status).toBe(201);
+      expect((await narrowed.post(ACCOUNTS, { name: name() })).status).toBe(201);
+    });
+
     it('not a workspace they cannot reach', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
