@@ -112,9 +112,15 @@ export const problem = {
   accessDenied: (detail: string) => new Problem('access_denied', detail),
   forbidden: (detail: string) => new Problem('forbidden', detail),
 
-  /** 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`. */
-  notFound: (kind: string, id = '') =>
-    new Problem('not_found', `The ${kind}${shown(id)} does not exist or is not visible to you.`),
+  /**
+   * 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`, `hint` a
+   * sentence on what the request itself left out of reach, whether it is there or not.
+   */
+  notFound: (kind: string, id = '', hint = '') =>
+    new Problem(
+      'not_found',
+      `The ${kind}${shown(id)} does not exist or is not visible to you.${hint && ` ${hint}`}`,
+    ),
 
   /** 404 for an id in a body under /eval/v1, which names it. */
   unknownReference: (pointer: string, kind: string, id: string) => {

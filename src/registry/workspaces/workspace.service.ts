@@ -5,10 +5,9 @@ import { checkIfMatch, patchMetadata } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
 import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
-import { WorkspaceAccess } from './workspace-access.service';
+import { WorkspaceAccess, workspaceNotFound } from './workspace-access.service';
 import {
   type CreateWorkspaceDto,
   type PatchWorkspaceDto,
@@ -63,7 +62,7 @@ export class WorkspaceService {
   /** 404 also where the caller holds no role that reads. */
   async get(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
     const row = await this.workspaces.find(scope, workspaceId);
-    if (!row || !scope.rolesIn(workspaceId).has('viewer')) throw problem.notFound('workspace', workspaceId);
+    if (!row || !scope.rolesIn(workspaceId).has('viewer')) throw workspaceNotFound(scope, workspaceId);
     return versionedView(row);
   }
 
@@ -107,8 +106,7 @@ export class WorkspaceService {
   /** Locks a workspace that the caller manages: 404 where it is out of reach, 403 without admin in it. */
   async lock(tx: Tx, scope: OrgScope, workspaceId: string): Promise<WorkspaceEntity> {
     const row = await this.workspaces.lock(tx, scope, workspaceId, 'update');
-    if (!row) throw problem.notFound('workspace', workspaceId);
-    this.access.reach(scope, workspaceId, 'workspace', workspaceId);
+    if (!row || scope.rolesIn(workspaceId).size === 0) throw workspaceNotFound(scope, workspaceId);
     this.access.demand(scope, workspaceId, ['admin']);
     return row;
   }

@@ -180,9 +180,27 @@ describe('who may do what with accounts', () => {
       const owner = await org.member('owner');
       const list = await owner.in(own).get<{ items: { workspace_id: string }[] }>(WORKSPACES);
       expect(list.body.items.map((one) => one.workspace_id)).toEqual([own]);
-      expect((await owner.in(own).get(`${WORKSPACES}/${org.workspaceId}`)).status).toBe(404);
-      expect((await owner.in('wsp_unknown').get(WORKSPACES)).status).toBe(403);
       const stranger = await newOrganization(app);
+      const hint = `X-Service-Workspace-Id narrows this request to ${own}.`;
+      for (const id of [org.workspaceId, 'wsp_unknown', stranger.workspaceId]) {
+        const other = `${WORKSPACES}/${id}`;
+        const body = {
+          status: 404,
+          detail: `The workspace ${id} does not exist or is not visible to you. ${hint}`,
+        };
+        for (const call of [
+          owner.in(own).get(other),
+          owner.in(own).patch(other, { description: 'x' }),
+          owner.in(own).get(`${other}/members`),
+          owner.in(own).put(`${other}/members/someone`, { roles: ['viewer'] }),
+        ]) {
+          expect((await call).body).toMatchObject(body);
+        }
+      }
+      expect((await owner.get(`${WORKSPACES}/wsp_unknown`)).body).toMatchObject({
+        detail: 'The workspace wsp_unknown does not exist or is not visible to you.',
+      });
+      expect((await owner.in('wsp_unknown').get(WORKSPACES)).status).toBe(403);
       expect((await owner.in(stranger.workspaceId).get(WORKSPACES)).status).toBe(403);
     });
   });
