@@ -19,6 +19,8 @@ export interface ProblemOptions {
   errors?: FieldError[];
   /** Response headers that belong to the error: `Allow`, `Retry-After`, `Accept-Encoding`. */
   headers?: Record<string, string>;
+  /** Members of the body besides those of every problem (RFC 9457, section 3.2). */
+  members?: Record<string, string>;
   /** What was caught; logged with the request id, never answered. */
   cause?: unknown;
 }
@@ -34,6 +36,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly errors: FieldError[] | undefined;
   readonly headers: Record<string, string>;
+  readonly members: Record<string, string>;
 
   constructor(
     readonly code: ProblemCode,
@@ -45,6 +48,18 @@ export class Problem extends Error {
     this.status = options.status ?? CATALOGUE[code].status;
     this.errors = options.errors?.slice(0, MAX_ERRORS);
     this.headers = options.headers ?? {};
+    this.members = options.members ?? {};
+  }
+
+  /** The same, with members and headers besides. What is there already stays. */
+  extended(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
+    return new Problem(this.code, this.detail, {
+      status: this.status,
+      errors: this.errors,
+      headers: { ...headers, ...this.headers },
+      members: { ...members, ...this.members },
+      cause: this.cause,
+    });
   }
 
   /** The problem of a part of a body, as seen from the whole. @param pointer of the part. */
@@ -64,6 +79,7 @@ export class Problem extends Error {
   /** @param traceId the W3C trace id of the request, or null where none is known (within a bulk item). */
   toBody(traceId: string | null): ProblemBody {
     return {
+      ...this.members,
       title: CATALOGUE[this.code].title,
       status: this.status,
       detail: this.detail,
