@@ -132,7 +132,11 @@ function completeBody(operation: Operation, { method }: Traits): void {
 
 function headersTaken({ method, takesIdempotencyKey, takesIfMatch, workspace }: Traits): Parameter[] {
   const taken: [taken: boolean, name: string, description: string][] = [
-    [workspace === 'optional', WORKSPACE_HEADER, 'Narrows what the request reaches to this workspace.'],
+    [
+      workspace === 'optional',
+      WORKSPACE_HEADER,
+      'Narrows what the request reaches to this workspace. Another workspace that the path names is 404 then, whether it exists or not, and `detail` says that the header narrows the request.',
+    ],
     [
       takesIdempotencyKey,
       'Idempotency-Key',

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { AccountChanges, EVERY_WORKSPACE, expandRoles, orgScope } from '#platform/auth';
+import { AccountChanges, EVERY_WORKSPACE, expandRoles, orgScope, type Role } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { OrganizationRepository } from './accounts/org.repository';
@@ -7,13 +7,18 @@ import { OrgService } from './accounts/org.service';
 import { ApiKeyService } from './service-accounts/api-key.service';
 import { ServiceAccountRepository } from './service-accounts/service-account.repository';
 import { ServiceAccountService } from './service-accounts/service-account.service';
-import { checkLive } from './shared/change';
+import { changesOf, checkLive } from './shared/change';
 import { WorkspacesRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
 
 /** `created_by` of what is made here, and how it is found again, whatever it was renamed to. */
 const MAKER = 'bootstrap';
 const NAME = 'default';
+/** What the service account holds: all of the organization. */
+const HELD: { roles: Role[]; workspace_ids: string[] } = {
+  roles: ['owner'],
+  workspace_ids: [EVERY_WORKSPACE],
+};
 
 interface Ids {
   org_id: string;
@@ -27,7 +32,10 @@ export interface Bootstrapped extends Ids {
 }
 
 export interface BootstrapOptions {
-  /** Make another key where there was one before: the caller has lost it. */
+  /**
+   * Make another key where there was one before, because the caller has lost it; and make the service account the owner
+   * of all of the organization again, because nobody else may be.
+   */
   newKey?: boolean;
 }
 
@@ -80,16 +88,20 @@ async function make(app: App, tx: Tx, orgId: string): Promise<Ids> {
   const { service_account_id } = await app.get(ServiceAccountService, { strict: false }).insert(tx, scope, {
     name: NAME,
     description: 'Made on the first start; owns the organization.',
-    roles: ['owner'],
-    workspace_ids: [EVERY_WORKSPACE],
+    ...HELD,
   });
   return { org_id: orgId, workspace_id, service_account_id };
 }
 
+/** A key for the service account, which is made what it was at first if it has lost roles or workspaces since. */
 async function makeKey(app: App, tx: Tx, { org_id, service_account_id }: Ids): Promise<string> {
   const scope = scopeOf(org_id);
   const account = await app.get(ServiceAccountService, { strict: false }).lock(tx, scope, service_account_id);
   checkLive(account, 'service account');
+  const changes = changesOf(account, HELD);
+  if (changes) {
+    await app.get(ServiceAccountRepository, { strict: false }).update(tx, scope, service_account_id, changes);
+  }
   const { key } = await app
     .get(ApiKeyService, { strict: false })
     .insert(tx, scope, service_account_id, MAKER, null);

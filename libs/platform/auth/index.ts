@@ -34,7 +34,7 @@ export {
   rolesIn,
   workspacesWith,
 } from './principal';
-export { expandRoles, isRole, reduceRoles, type Role, ROLES } from './roles';
+export { expandRoles, isRole, NO_ROLES, reduceRoles, type Role, ROLES } from './roles';
 export { type OrgScope, orgScope, type Scope, scopeOf, type TenantKey, workspaceScope } from './scope';
 export type { VerifiedToken } from './token-verifier';
 export { checkIssuers, ownIssuer } from './trusted-issuers';

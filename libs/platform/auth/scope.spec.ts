@@ -105,6 +105,8 @@ describe('what a principal may reach', () => {
     const principal = build({ roles: ['viewer'], memberships: [{ workspaceId: 'w1', roles: ['admin'] }] });
     const scope = scopeOf(principal, 'w1');
     expect(scope.roles.has('admin')).toBe(false);
+    expect(scope.narrowedTo).toBe('w1');
+    expect(scopeOf(principal).narrowedTo).toBeNull();
     expect(scope.rolesIn('w1').has('admin')).toBe(true);
     expect(scope.rolesIn('w2').size).toBe(0);
     expect(scope.workspacesWith('viewer')).toEqual(new Set(['w1']));

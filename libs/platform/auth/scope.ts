@@ -19,6 +19,11 @@ export interface OrgScope {
   readonly roles: ReadonlySet<Role>;
   /** Those of them that reach all of the organization. What concerns more than some workspaces needs one of them. */
   readonly rolesEverywhere: ReadonlySet<Role>;
+  /**
+   * The workspace to which the header narrows a request that needs none; null where nothing is narrowed. What concerns
+   * the organization itself stays with `rolesEverywhere`; nothing that reaches another workspace is within reach.
+   */
+  readonly narrowedTo: string | null;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
   /** Roles held in one workspace of the organization; none where it is out of reach. */
@@ -44,6 +49,7 @@ export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<
     principalId,
     roles,
     rolesEverywhere: roles,
+    narrowedTo: null,
     orgKey: { column: 'org_id', value: orgId } as const,
     rolesIn: () => roles,
     workspacesWith: (role?: Role) => (holds(roles, role) ? null : new Set<string>()),
@@ -63,6 +69,7 @@ export function workspaceScope(
     principalId,
     roles,
     rolesEverywhere: NO_ROLES,
+    narrowedTo: null,
     orgKey: { column: 'org_id', value: orgId } as const,
     key: { column: 'workspace_id', value: workspaceId } as const,
     rolesIn: (other: string) => (other === workspaceId ? roles : NO_ROLES),
@@ -82,6 +89,7 @@ export function scopeOf(principal: Principal & { orgId: string }, only?: string)
     principalId: principal.id,
     roles: principal.roles,
     rolesEverywhere: rolesEverywhere(principal),
+    narrowedTo: only ?? null,
     orgKey: { column: 'org_id', value: principal.orgId } as const,
   };
   if (only === undefined) {

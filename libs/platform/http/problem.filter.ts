@@ -38,8 +38,8 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     if (found.status === 401) response.setHeader('WWW-Authenticate', challenge(found));
+    for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     const body = found.toBody(request.context?.traceId ?? null);
     response.status(found.status);
     response.removeHeader('ETag');

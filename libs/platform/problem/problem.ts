@@ -19,6 +19,8 @@ export interface ProblemOptions {
   errors?: FieldError[];
   /** Response headers that belong to the error: `Allow`, `Retry-After`, `Accept-Encoding`. */
   headers?: Record<string, string>;
+  /** Members of the body besides those of every problem (RFC 9457, section 3.2). */
+  members?: Record<string, string>;
   /** What was caught; logged with the request id, never answered. */
   cause?: unknown;
 }
@@ -34,6 +36,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly errors: FieldError[] | undefined;
   readonly headers: Record<string, string>;
+  readonly members: Record<string, string>;
 
   constructor(
     readonly code: ProblemCode,
@@ -45,6 +48,18 @@ export class Problem extends Error {
     this.status = options.status ?? CATALOGUE[code].status;
     this.errors = options.errors?.slice(0, MAX_ERRORS);
     this.headers = options.headers ?? {};
+    this.members = options.members ?? {};
+  }
+
+  /** The same, with members and headers besides. What is there already stays. */
+  extended(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
+    return new Problem(this.code, this.detail, {
+      status: this.status,
+      errors: this.errors,
+      headers: { ...headers, ...this.headers },
+      members: { ...members, ...this.members },
+      cause: this.cause,
+    });
   }
 
   /** The problem of a part of a body, as seen from the whole. @param pointer of the part. */
@@ -64,6 +79,7 @@ export class Problem extends Error {
   /** @param traceId the W3C trace id of the request, or null where none is known (within a bulk item). */
   toBody(traceId: string | null): ProblemBody {
     return {
+      ...this.members,
       title: CATALOGUE[this.code].title,
       status: this.status,
       detail: this.detail,
@@ -112,9 +128,15 @@ export const problem = {
   accessDenied: (detail: string) => new Problem('access_denied', detail),
   forbidden: (detail: string) => new Problem('forbidden', detail),
 
-  /** 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`. */
-  notFound: (kind: string, id = '') =>
-    new Problem('not_found', `The ${kind}${shown(id)} does not exist or is not visible to you.`),
+  /**
+   * 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`, `hint` a
+   * sentence on what the request itself left out of reach, whether it is there or not.
+   */
+  notFound: (kind: string, id = '', hint = '') =>
+    new Problem(
+      'not_found',
+      `The ${kind}${shown(id)} does not exist or is not visible to you.${hint && ` ${hint}`}`,
+    ),
 
   /** 404 for an id in a body under /eval/v1, which names it. */
   unknownReference: (pointer: string, kind: string, id: string) => {

@@ -1,4 +1,4 @@
-import { EVERY_WORKSPACE, expandRoles, type OrgScope, type Role } from '#platform/auth';
+import { EVERY_WORKSPACE, expandRoles, NO_ROLES, type OrgScope, type Role } from '#platform/auth';
 import { problem } from '#platform/problem';
 
 /** What an account holds, as far as it can be granted. */
@@ -10,6 +10,12 @@ export interface Holding {
 }
 
 export const NOTHING: Holding = { roles: [], workspaceIds: [] };
+
+/** What an account holds in one workspace by being a member of it. */
+export interface HeldByMembership {
+  readonly workspace_id: string;
+  readonly roles: readonly Role[];
+}
 
 /**
  * Nobody gives or takes a role that they lack, be it in the organization or in a workspace, and nobody gives a
@@ -32,8 +38,23 @@ export function checkGrant(scope: OrgScope, before: Holding, after: Holding): vo
   }
 }
 
-const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
-  workspaceId === EVERY_WORKSPACE ? scope.rolesEverywhere : scope.rolesIn(workspaceId);
+/** Who gives or takes all that an account holds must hold it too, where the account does: 403 otherwise. */
+export function checkHoldsAll(
+  scope: OrgScope,
+  holding: Holding,
+  memberships: readonly HeldByMembership[],
+): void {
+  checkGrant(scope, NOTHING, holding);
+  for (const { workspace_id, roles } of memberships) {
+    checkRoles(scope.rolesIn(workspace_id), [], roles, `in ${placeOf(workspace_id)}`);
+  }
+}
+
+/** Every workspace is more than a request reaches that the header narrows to one. */
+const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> => {
+  if (workspaceId !== EVERY_WORKSPACE) return scope.rolesIn(workspaceId);
+  return scope.narrowedTo === null ? scope.rolesEverywhere : NO_ROLES;
+};
 
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;

@@ -7,6 +7,7 @@ import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { changesOf, checkLive, type Versioned } from '../shared/change';
+import { MemberRepository } from '../workspaces/member.repository';
 import { checkRoles } from './grants';
 import {
   type CreateUserDto,
@@ -26,6 +27,7 @@ export class UserService {
   constructor(
     private readonly changes: AccountChanges,
     private readonly users: UserRepository,
+    private readonly members: MemberRepository,
   ) {}
 
   /** Errors: 403 for a role the caller lacks, 409 for a `user_id` that is there already. */
@@ -51,7 +53,10 @@ export class UserService {
     return { items: rows.map(toUserDto), page };
   }
 
-  /** Errors: 404, 412 for a stale `If-Match`, 422 for unknown values, 403 for a role the caller lacks. */
+  /**
+   * Errors: 404, 412 for a stale `If-Match`, 422 for unknown values, 403 for a role the caller lacks: one that is given
+   * or taken, or that a person holds who is suspended or reinstated.
+   */
   patch(scope: OrgScope, userId: string, dto: PatchUserDto, ifMatch?: string): Promise<Versioned<UserDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.users.lock(tx, scope, userId, 'update');
@@ -68,9 +73,20 @@ export class UserService {
         roles: dto.roles === undefined ? undefined : reduceRoles(dto.roles ?? []),
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
+      if (changes?.status !== undefined) await this.checkHoldsAll(tx, scope, row);
       if (changes) await this.users.update(tx, scope, userId, changes);
       return versionedView(Object.assign(row, changes));
     });
+  }
+
+  /** 403 unless the caller holds every role that a person holds, in the organization or as a member of workspaces. */
+  private async checkHoldsAll(tx: Tx, scope: OrgScope, row: UserEntity): Promise<void> {
+    checkRoles(scope.rolesEverywhere, [], row.roles, IN_ORG);
+    for (const { workspace_id, roles } of await this.members.findAllOf(scope, row.user_id, tx)) {
+      // people are managed in all of the organization, also where the header narrows the request to one workspace
+      const held = new Set([...scope.rolesEverywhere, ...scope.rolesIn(workspace_id)]);
+      checkRoles(held, [], roles, `in the workspace ${workspace_id}`);
+    }
   }
 
   private async insert(tx: Tx, scope: OrgScope, dto: CreateUserDto): Promise<UserEntity> {

@@ -5,9 +5,7 @@ import { parseTime } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkGrant, checkRoles, NOTHING } from '../accounts/grants';
 import { checkLive } from '../shared/change';
-import { MemberRepository } from '../workspaces/member.repository';
 import {
   type ApiKeyDto,
   type ApiKeyListQueryDto,
@@ -18,8 +16,7 @@ import {
 import type { ApiKeyEntity } from './api-key.entity';
 import { ApiKeyRepository } from './api-key.repository';
 import { ApiKeySecrets } from './api-key-secret';
-import type { ServiceAccountEntity } from './service-account.entity';
-import { holdingOf, ServiceAccountService } from './service-account.service';
+import { ServiceAccountService } from './service-account.service';
 
 /** The keys by which service accounts authenticate. */
 @Injectable()
@@ -28,7 +25,6 @@ export class ApiKeyService {
     private readonly changes: AccountChanges,
     private readonly serviceAccounts: ServiceAccountService,
     private readonly keys: ApiKeyRepository,
-    private readonly members: MemberRepository,
     private readonly secrets: ApiKeySecrets,
   ) {}
 
@@ -42,7 +38,7 @@ export class ApiKeyService {
     return this.changes.within(scope.orgId, async (tx) => {
       const account = await this.serviceAccounts.lock(tx, scope, serviceAccountId);
       checkLive(account, 'service account');
-      await this.checkMaker(tx, scope, account);
+      await this.serviceAccounts.checkHoldsAll(tx, scope, account);
       return this.insert(tx, scope, serviceAccountId, dto.name, expiresAt);
     });
   }
@@ -97,14 +93,6 @@ export class ApiKeyService {
       await this.keys.update(tx, scope, keyId, changes);
       return toApiKeyDto(Object.assign(row, changes));
     });
-  }
-
-  private async checkMaker(tx: Tx, scope: OrgScope, account: ServiceAccountEntity): Promise<void> {
-    checkGrant(scope, NOTHING, holdingOf(account));
-    for (const member of await this.members.findAllOf(scope, account.service_account_id, tx)) {
-      const place = `in the workspace ${member.workspace_id}`;
-      checkRoles(scope.rolesIn(member.workspace_id), [], member.roles, place);
-    }
   }
 }
 

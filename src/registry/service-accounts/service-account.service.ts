@@ -6,7 +6,7 @@ import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkGrant, checkManages, type Holding, NOTHING } from '../accounts/grants';
+import { checkGrant, checkHoldsAll, checkManages, type Holding, NOTHING } from '../accounts/grants';
 import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
 import { WorkspacesRepository } from '../workspaces/workspace.repository';
@@ -80,8 +80,9 @@ export class ServiceAccountService {
 
   /**
    * Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for an unknown role or
-   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, or where the account
-   * reaches a workspace of which the caller is not admin.
+   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, where the account
+   * reaches a workspace of which the caller is not admin, or where it is suspended or reinstated by a caller who
+   * lacks a role that it holds.
    */
   patch(
     scope: OrgScope,
@@ -105,6 +106,7 @@ export class ServiceAccountService {
         workspace_ids: workspaceIds,
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
+      if (changes?.status !== undefined) await this.checkHoldsAll(tx, scope, row);
       if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
       return versionedView(Object.assign(row, changes));
     });
@@ -112,12 +114,13 @@ export class ServiceAccountService {
 
   /**
    * Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. 403
-   * where it reaches a workspace of which the caller is not admin.
+   * where it reaches a workspace of which the caller is not admin, or holds a role that the caller lacks.
    */
   archive(scope: OrgScope, id: string): Promise<Versioned<ServiceAccountDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lockManaged(tx, scope, id);
       if (row.archived_at) return versionedView(row);
+      await this.checkHoldsAll(tx, scope, row);
       const changes = changesOf(row, { archived_at: new Date() });
       if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
       return versionedView(Object.assign(row, changes));
@@ -137,6 +140,12 @@ export class ServiceAccountService {
     const memberships = await this.members.findAllOf(scope, id, tx);
     checkManages(scope, [...row.workspace_ids, ...memberships.map(({ workspace_id }) => workspace_id)]);
     return row;
+  }
+
+  /** 403 unless the caller holds every role that a service account holds, by itself or as a member, where it does. */
+  async checkHoldsAll(tx: Tx, scope: OrgScope, row: ServiceAccountEntity): Promise<void> {
+    const memberships = await this.members.findAllOf(scope, row.service_account_id, tx);
+    checkHoldsAll(scope, holdingOf(row), memberships);
   }
 
   private async checkHolding(tx: Tx, scope: OrgScope, before: Holding, after: Holding): Promise<void> {
@@ -164,7 +173,7 @@ export class ServiceAccountService {
 }
 
 /** What a service account holds by itself, without its memberships. */
-export const holdingOf = (row: ServiceAccountEntity): Holding => ({
+const holdingOf = (row: ServiceAccountEntity): Holding => ({
   roles: row.roles,
   workspaceIds: row.workspace_ids,
 });

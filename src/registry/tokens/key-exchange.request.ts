@@ -21,7 +21,8 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
   const dto = validateBody(TokenRequestDto, formOrJson(request));
   const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
   if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
-    throw problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
+    const refusal = problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
+    throw dto.grant_type === undefined ? refusal : refusal.extended({ error: 'unsupported_grant_type' });
   }
   const [apiKey] = keys;
   if (apiKey === undefined || keys.length > 1) {

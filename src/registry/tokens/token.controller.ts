@@ -4,6 +4,7 @@ import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platfor
 import { NotRepeatable, Reply, RequestBody, type ServiceRequest, validateBody } from '#platform/http';
 import { formOrJson, OAUTH_BODY_BYTES } from './form-or-json';
 import { readKeyExchange } from './key-exchange.request';
+import { AnswersOAuthErrors, oauthError } from './oauth-error';
 import { RevocationService } from './revocation.service';
 import { RevokedTokenDto, RevokeTokenDto, TokenDto, TokenRequestDto } from './token.dto';
 import { TokenService } from './token.service';
@@ -28,8 +29,13 @@ export class TokenController {
   @ApiConsumes('application/x-www-form-urlencoded', 'application/json')
   @ApiBody({ type: TokenRequestDto })
   @ApiOkResponse({ type: TokenDto })
+  @AnswersOAuthErrors()
   async exchange(@Req() request: ServiceRequest): Promise<Reply> {
-    return new Reply(200, await this.tokens.exchange(readKeyExchange(request)), UNCACHED);
+    try {
+      return new Reply(200, await this.tokens.exchange(readKeyExchange(request)), UNCACHED);
+    } catch (error) {
+      throw oauthError(error, request.headers.authorization);
+    }
   }
 
   /** Revoke a token: the caller's own, or as an admin any of the organization's */

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { NotNull, IsTime } from '#platform/http';
+import { ProblemDto } from '#platform/problem';
 
 /** The body of a key exchange, as a form (RFC 6749, section 4.4) or as JSON. */
 export class TokenRequestDto {
@@ -23,6 +24,16 @@ export class TokenRequestDto {
   @NotNull()
   @IsString()
   api_key?: string;
+}
+
+/** Errors of a token endpoint (RFC 6749, section 5.2) that a key exchange answers. */
+export const OAUTH_ERRORS = ['invalid_request', 'invalid_client', 'unsupported_grant_type'] as const;
+
+/** A problem, with the error member that OAuth 2 clients read. */
+export class TokenProblemDto extends ProblemDto {
+  /** `invalid_client` with 401; with 400 `unsupported_grant_type` for another grant type, else `invalid_request`. */
+  @ApiProperty({ enum: OAUTH_ERRORS })
+  error?: (typeof OAUTH_ERRORS)[number];
 }
 
 /** A token in exchange for a key (RFC 6749, section 5.1). */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { type OrgScope, type Role, type Scope, workspaceScope } from '#platform/auth';
+import { type OrgScope, type Role, type Scope, WORKSPACE_HEADER, workspaceScope } from '#platform/auth';
 import { Database, type SqlExecutor } from '#platform/db';
-import { problem } from '#platform/problem';
+import { type Problem, problem } from '#platform/problem';
 import { WorkspacesRepository } from './workspace.repository';
 
 /**
@@ -55,4 +55,14 @@ export class WorkspaceAccess {
   private within(scope: OrgScope, workspaceId: string): Scope {
     return workspaceScope(scope.orgId, workspaceId, scope.principalId, scope.rolesIn(workspaceId));
   }
+}
+
+/**
+ * 404 for a workspace that a request names. Where the header narrows the request to another one, it says so, which
+ * holds for every other id and so tells nothing of this one.
+ */
+export function workspaceNotFound({ narrowedTo }: OrgScope, workspaceId: string): Problem {
+  const isNarrowed = narrowedTo !== null && narrowedTo !== workspaceId;
+  const hint = isNarrowed ? `${WORKSPACE_HEADER} narrows this request to ${narrowedTo}.` : '';
+  return problem.notFound('workspace', workspaceId, hint);
 }

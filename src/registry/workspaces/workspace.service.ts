@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
+import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, patchMetadata } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { UserRepository } from '../accounts/user.repository';
+import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
 import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
-import { WorkspaceAccess } from './workspace-access.service';
+import { WorkspaceAccess, workspaceNotFound } from './workspace-access.service';
 import {
   type CreateWorkspaceDto,
   type PatchWorkspaceDto,
@@ -26,20 +27,36 @@ export class WorkspaceService {
     private readonly workspaces: WorkspacesRepository,
     private readonly members: MemberRepository,
     private readonly access: WorkspaceAccess,
+    private readonly users: UserRepository,
+    private readonly serviceAccounts: ServiceAccountRepository,
   ) {}
 
-  /** Makes a workspace, of which its maker becomes a member with the roles they hold. 409 for a name that is taken. */
+  /**
+   * Makes a workspace, of which its maker becomes a member with the roles that are stored for them in the organization.
+   * Roles that only their token carries are not: a membership would keep them when the token has ended. 409 for a name
+   * that is taken.
+   */
   create(scope: OrgScope, dto: CreateWorkspaceDto): Promise<Versioned<WorkspaceDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.insert(tx, scope, dto);
-      await this.members.put(tx, scope, {
-        workspaceId: row.workspace_id,
-        principalId: scope.principalId,
-        principalType: principalTypeOf(scope.principalId),
-        roles: reduceRoles(scope.roles),
-      });
+      const roles = await this.storedRoles(tx, scope);
+      if (roles.length > 0) {
+        await this.members.put(tx, scope, {
+          workspaceId: row.workspace_id,
+          principalId: scope.principalId,
+          principalType: principalTypeOf(scope.principalId),
+          roles: reduceRoles(roles),
+        });
+      }
       return versionedView(row);
     });
+  }
+
+  /** What is stored for the caller in the organization. */
+  private async storedRoles(tx: Tx, scope: OrgScope): Promise<readonly Role[]> {
+    const accounts = principalTypeOf(scope.principalId) === 'user' ? this.users : this.serviceAccounts;
+    const row = await accounts.find(scope, scope.principalId, tx);
+    return row?.roles ?? [];
   }
 
   async insert(on: SqlExecutor, scope: OrgScope, dto: CreateWorkspaceDto): Promise<WorkspaceEntity> {
@@ -63,7 +80,7 @@ export class WorkspaceService {
   /** 404 also where the caller holds no role that reads. */
   async get(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
     const row = await this.workspaces.find(scope, workspaceId);
-    if (!row || !scope.rolesIn(workspaceId).has('viewer')) throw problem.notFound('workspace', workspaceId);
+    if (!row || !scope.rolesIn(workspaceId).has('viewer')) throw workspaceNotFound(scope, workspaceId);
     return versionedView(row);
   }
 
@@ -107,8 +124,7 @@ export class WorkspaceService {
   /** Locks a workspace that the caller manages: 404 where it is out of reach, 403 without admin in it. */
   async lock(tx: Tx, scope: OrgScope, workspaceId: string): Promise<WorkspaceEntity> {
     const row = await this.workspaces.lock(tx, scope, workspaceId, 'update');
-    if (!row) throw problem.notFound('workspace', workspaceId);
-    this.access.reach(scope, workspaceId, 'workspace', workspaceId);
+    if (!row || scope.rolesIn(workspaceId).size === 0) throw workspaceNotFound(scope, workspaceId);
     this.access.demand(scope, workspaceId, ['admin']);
     return row;
   }

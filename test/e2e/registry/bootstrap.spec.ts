@@ -44,6 +44,37 @@ describe('the first start', () => {
     }
   });
 
+  it('owns everything again with another key that is asked for, and only then', async () => {
+    const { api_key, service_account_id, workspace_id } = await bootstrap(app.app, { newKey: true });
+    const itself = `/registry/v1/service-accounts/${service_account_id}`;
+    const api = app.api(api_key!);
+    const weak = { roles: ['viewer'], workspace_ids: [workspace_id] };
+    expect((await api.patch(itself, { ...weak, description: 'changed' })).status).toBe(200);
+    await bootstrap(app.app);
+    expect((await api.get(itself)).body).toMatchObject(weak);
+    expect((await api.patch('/registry/v1/org', { name: 'Again' })).status).toBe(403);
+    const restored = app.api((await bootstrap(app.app, { newKey: true })).api_key!);
+    const owner = { roles: ['owner'], workspace_ids: ['*'], description: 'changed', generation: 3 };
+    expect((await restored.get(itself)).body).toMatchObject(owner);
+    expect((await restored.patch('/registry/v1/org', { name: 'Again' })).status).toBe(200);
+  });
+
+  it('is not reinstated where it was suspended', async () => {
+    const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
+    const itself = `/registry/v1/service-accounts/${service_account_id}`;
+    const api = app.api(api_key!);
+    const owner = { name: 'second owner', roles: ['owner'], workspace_ids: ['*'] };
+    const second = await api.post<{ service_account_id: string }>('/registry/v1/service-accounts', owner);
+    const keys = `/registry/v1/service-accounts/${second.body.service_account_id}/keys`;
+    const other = app.api((await api.post<{ key: string }>(keys, { name: 'k' })).body.key);
+    expect((await other.patch(itself, { status: 'suspended' })).status).toBe(200);
+    const { api_key: another } = await bootstrap(app.app, { newKey: true });
+    expect((await app.api(another!).get('/registry/v1/org')).body).toMatchObject({
+      code: 'account_suspended',
+    });
+    expect((await other.patch(itself, { status: 'active' })).status).toBe(200);
+  });
+
   it('does not open again what was closed since', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
     await app.api(api_key!).post(`/registry/v1/service-accounts/${service_account_id}/archive`);

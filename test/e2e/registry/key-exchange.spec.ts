@@ -131,12 +131,31 @@ describe('the exchange of a key for a token', () => {
       'invalid_api_key',
     ],
     ['a body that is too large', () => [form({ ...grant, x: 'y'.repeat(40_000) })], 413, 'payload_too_large'],
-  ])('refuses %s', async (_, make, status, code) => {
+  ])('refuses %s', async (what, make, status, code) => {
     const { key } = await org.serviceAccount('viewer');
     const answer = await app.api().post(TOKENS, ...make(key));
     expect(answer.status).toBe(status);
     expect(answer.body).toMatchObject({ code });
-    if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    const error = { 400: 'invalid_request', 401: 'invalid_client' }[status];
+    const expected = what === 'another grant' ? 'unsupported_grant_type' : error;
+    expect((answer.body as { error?: string }).error).toBe(expected);
+    expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+  });
+
+  it('challenges by the scheme that the client used', async () => {
+    const { key, serviceAccountId } = await org.serviceAccount('viewer');
+    const unknown = `rsk_${'x'.repeat(43)}`;
+    for (const [headers, body, challenge] of [
+      [basic(serviceAccountId, unknown), form(grant), 'Basic realm="tokens"'],
+      [basic('sva_other', key), form(grant), 'Basic realm="tokens"'],
+      [basic(serviceAccountId, 'x.y.z'), grant, 'Basic realm="tokens"'],
+      [{ authorization: `Bearer ${unknown}` }, form(grant), 'Bearer error="invalid_token"'],
+      [{}, form({ ...grant, client_secret: unknown }), 'Bearer'],
+    ] as [Record<string, string>, unknown, string][]) {
+      const answer = await app.api().post(TOKENS, body, headers);
+      expect(answer.body).toMatchObject({ status: 401, code: 'invalid_api_key', error: 'invalid_client' });
+      expect(answer.headers.get('www-authenticate')).toBe(challenge);
+    }
   });
 
   it('points at a parameter that is sent twice, whatever its name is', async () => {

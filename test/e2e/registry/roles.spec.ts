@@ -180,9 +180,27 @@ describe('who may do what with accounts', () => {
       const owner = await org.member('owner');
       const list = await owner.in(own).get<{ items: { workspace_id: string }[] }>(WORKSPACES);
       expect(list.body.items.map((one) => one.workspace_id)).toEqual([own]);
-      expect((await owner.in(own).get(`${WORKSPACES}/${org.workspaceId}`)).status).toBe(404);
-      expect((await owner.in('wsp_unknown').get(WORKSPACES)).status).toBe(403);
       const stranger = await newOrganization(app);
+      const hint = `X-Service-Workspace-Id narrows this request to ${own}.`;
+      for (const id of [org.workspaceId, 'wsp_unknown', stranger.workspaceId]) {
+        const other = `${WORKSPACES}/${id}`;
+        const body = {
+          status: 404,
+          detail: `The workspace ${id} does not exist or is not visible to you. ${hint}`,
+        };
+        for (const call of [
+          owner.in(own).get(other),
+          owner.in(own).patch(other, { description: 'x' }),
+          owner.in(own).get(`${other}/members`),
+          owner.in(own).put(`${other}/members/someone`, { roles: ['viewer'] }),
+        ]) {
+          expect((await call).body).toMatchObject(body);
+        }
+      }
+      expect((await owner.get(`${WORKSPACES}/wsp_unknown`)).body).toMatchObject({
+        detail: 'The workspace wsp_unknown does not exist or is not visible to you.',
+      });
+      expect((await owner.in('wsp_unknown').get(WORKSPACES)).status).toBe(403);
       expect((await owner.in(stranger.workspaceId).get(WORKSPACES)).status).toBe(403);
     });
   });
@@ -252,6 +270,40 @@ describe('who may do what with accounts', () => {
       expect((await admin.patch(`${USERS}/boss`, { roles: [] })).body).toMatchObject(denied);
       const boss = app.api(await org.tokenOf('boss'));
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
+    });
+
+    it('not by suspending, reinstating or archiving an account that holds more', async () => {
+      const admin = await org.member('admin');
+      const owner = await org.member('owner');
+      const strong = await org.serviceAccount('owner');
+      const member = await org.serviceAccount('viewer');
+      const membership = `${WORKSPACES}/${org.workspaceId}/members`;
+      await owner.put(`${membership}/${member.serviceAccountId}`, { roles: ['owner'] });
+      for (const { serviceAccountId, keyId } of [strong, member]) {
+        const path = `${ACCOUNTS}/${serviceAccountId}`;
+        expect((await admin.patch(path, { status: 'suspended' })).body).toMatchObject(denied);
+        expect((await admin.post(`${path}/archive`)).body).toMatchObject(denied);
+        expect((await admin.patch(path, { status: 'active' })).status).toBe(200);
+        expect((await owner.patch(path, { status: 'suspended' })).status).toBe(200);
+        expect((await admin.patch(path, { status: 'active' })).body).toMatchObject(denied);
+        expect((await admin.post(`${path}/keys/${keyId}/revoke`)).status).toBe(200);
+        expect((await owner.post(`${path}/archive`)).status).toBe(200);
+        expect((await admin.post(`${path}/archive`)).status).toBe(200);
+      }
+
+      await owner.post(USERS, { user_id: 'first', roles: ['owner'] });
+      await owner.post(USERS, { user_id: 'second' });
+      await owner.put(`${membership}/second`, { roles: ['owner'] });
+      await owner.post(USERS, { user_id: 'third', roles: ['admin'] });
+      for (const path of [`${USERS}/first`, `${USERS}/second`]) {
+        expect((await admin.patch(path, { status: 'suspended' })).body).toMatchObject(denied);
+        expect((await admin.patch(path, { status: 'active', display_name: 'D' })).status).toBe(200);
+        const elsewhere = owner.in(await org.newWorkspace());
+        expect((await elsewhere.patch(path, { status: 'suspended' })).status).toBe(200);
+        expect((await admin.patch(path, { status: 'active' })).body).toMatchObject(denied);
+      }
+      expect((await admin.patch(`${USERS}/third`, { status: 'suspended' })).status).toBe(200);
+      expect((await admin.patch(`${USERS}/third`, { status: 'active' })).status).toBe(200);
     });
 
     it('not a role in all of the organization, where they are bound to a workspace', async () => {
@@ -326,6 +378,33 @@ describe('who may do what with accounts', () => {
       );
       expect(found.body.items.map((one) => one.service_account_id)).toContain(service_account_id);
       expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
+    });
+
+    it('not every workspace with a header that narrows the request to one', async () => {
+      const owner = await org.member('owner');
+      const narrowed = owner.in(org.workspaceId);
+      const body = (workspace_ids: string[]) => ({ name: name(), roles: ['viewer'], workspace_ids });
+      expect((await narrowed.post(ACCOUNTS, body(['*']))).body).toMatchObject(denied);
+      expect((await narrowed.post(ACCOUNTS, body([await org.newWorkspace()]))).body).toMatchObject(denied);
+      const inside = await narrowed.post<{ service_account_id: string }>(ACCOUNTS, body([org.workspaceId]));
+      expect(inside.status).toBe(201);
+      const itself = `${ACCOUNTS}/${inside.body.service_account_id}`;
+      expect((await narrowed.patch(itself, { workspace_ids: ['*'] })).body).toMatchObject(denied);
+      expect((await owner.patch(itself, { workspace_ids: ['*'] })).status).toBe(200);
+      for (const call of [
+        narrowed.patch(itself, { description: 'x' }),
+        narrowed.patch(itself, { workspace_ids: [org.workspaceId] }),
+        narrowed.post(`${itself}/keys`, { name: 'k' }),
+        narrowed.post(`${itself}/archive`),
+      ]) {
+        expect((await call).body).toMatchObject(denied);
+      }
+      const userId = newId('usr');
+      expect((await narrowed.post(USERS, { user_id: userId, roles: ['admin'] })).status).toBe(201);
+      expect((await narrowed.patch(`${USERS}/${userId}`, { roles: ['owner'] })).status).toBe(200);
+      expect((await narrowed.patch('/registry/v1/org', { name: name() })).status).toBe(200);
+      expect((await narrowed.post(WORKSPACES, { name: name() })).status).toBe(201);
+      expect((await narrowed.post(ACCOUNTS, { name: name() })).status).toBe(201);
     });
 
     it('not a workspace they cannot reach', async () => {

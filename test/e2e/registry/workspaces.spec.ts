@@ -55,7 +55,7 @@ describe('workspaces', () => {
     expect(read.headers.get('etag')).toBe('"1"');
   });
 
-  it('have their maker as a member, with the roles the maker holds', async () => {
+  it('have their maker as a member, with the roles stored for the maker', async () => {
     const { key, serviceAccountId } = await org.serviceAccount('admin', 'owner');
     const bound = app.api(key);
     const answer = await bound.post<Workspace>(WORKSPACES, { name: 'of a service account' });
@@ -71,6 +71,29 @@ describe('workspaces', () => {
         roles: ['owner'],
       }),
     ]);
+  });
+
+  it('give their maker nothing that only a token carried', async () => {
+    const owner = await org.member('owner');
+    await owner.post('/registry/v1/users', { user_id: 'stored', roles: ['editor'] });
+    await owner.post('/registry/v1/users', { user_id: 'unstored' });
+    for (const [userId, kept, mayWrite] of [
+      ['stored', [{ principal_id: 'stored', roles: ['editor'] }], 201],
+      ['unstored', [], 403],
+    ] as [string, object[], number][]) {
+      const asOwner = app.api(await org.tokenOf(userId, { roles: ['owner'] }));
+      const { body } = await asOwner.post<Workspace>(WORKSPACES, { name: `made by ${userId}` });
+      const path = `${WORKSPACES}/${body.workspace_id}`;
+      expect((await asOwner.patch(path, { description: 'mine' })).status).toBe(200);
+      const members = await asOwner.get<{ items: object[] }>(`${path}/members`);
+      expect(members.body.items).toEqual(kept.map((one) => expect.objectContaining(one) as object));
+      const asViewer = app.api(await org.tokenOf(userId, { roles: ['viewer'] }));
+      expect((await asViewer.get(path)).status).toBe(200);
+      expect((await asViewer.patch(path, { description: 'still mine' })).status).toBe(403);
+      const dataset = { workspace_id: body.workspace_id, name: 'd' };
+      const made = await asViewer.in(body.workspace_id).post('/eval/v1/datasets', dataset);
+      expect(made.status).toBe(mayWrite);
+    }
   });
 
   it('are made once for one idempotency key', async () => {
