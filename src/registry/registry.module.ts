@@ -22,7 +22,6 @@ import { SigningKeyService } from './tokens/signing-key.service';
 import { MemberEntity } from './workspaces/member.entity';
 import { MemberRepository } from './workspaces/member.repository';
 import { MemberService } from './workspaces/member.service';
-import { WorkspaceAccess } from './workspaces/workspace-access.service';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspacesRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
@@ -31,7 +30,6 @@ const SERVICES = [
   OrgService,
   UserService,
   WorkspaceService,
-  WorkspaceAccess,
   MemberService,
   ServiceAccountService,
   ApiKeyService,

@@ -1,4 +1,4 @@
-import { EVERY_WORKSPACE, expandRoles, NO_ROLES, type OrgScope, type Role } from '#platform/auth';
+import { EVERY_WORKSPACE, expandRoles, type OrgScope, type Role, WORKSPACE_HEADER } from '#platform/auth';
 import { problem } from '#platform/problem';
 
 /** What an account holds, as far as it can be granted. */
@@ -19,9 +19,21 @@ export interface HeldByMembership {
 
 /**
  * Nobody gives or takes a role that they lack, be it in the organization or in a workspace, and nobody gives a
- * workspace that they cannot reach. Throws 403 when the step from one holding to the other would.
+ * workspace that they cannot reach: every workspace is more than a request reaches that the header narrows to one.
+ * Throws 403 when the step from one holding to the other would.
  */
 export function checkGrant(scope: OrgScope, before: Holding, after: Holding): void {
+  const addsEvery =
+    after.workspaceIds.includes(EVERY_WORKSPACE) && !before.workspaceIds.includes(EVERY_WORKSPACE);
+  if (addsEvery && scope.narrowedTo !== null) {
+    throw problem.accessDenied(
+      `${WORKSPACE_HEADER} narrows this request to ${scope.narrowedTo}, so it cannot grant every workspace.`,
+    );
+  }
+  checkStep(scope, before, after);
+}
+
+function checkStep(scope: OrgScope, before: Holding, after: Holding): void {
   checkRoles(scope.roles, before.roles, after.roles, 'in the organization');
   const [had, has] = [new Set(before.workspaceIds), new Set(after.workspaceIds)];
   for (const workspaceId of new Set([...had, ...has])) {
@@ -44,17 +56,14 @@ export function checkHoldsAll(
   holding: Holding,
   memberships: readonly HeldByMembership[],
 ): void {
-  checkGrant(scope, NOTHING, holding);
+  checkStep(scope, NOTHING, holding);
   for (const { workspace_id, roles } of memberships) {
     checkRoles(scope.rolesIn(workspace_id), [], roles, `in ${placeOf(workspace_id)}`);
   }
 }
 
-/** Every workspace is more than a request reaches that the header narrows to one. */
-const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> => {
-  if (workspaceId !== EVERY_WORKSPACE) return scope.rolesIn(workspaceId);
-  return scope.narrowedTo === null ? scope.rolesEverywhere : NO_ROLES;
-};
+const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
+  workspaceId === EVERY_WORKSPACE ? scope.rolesEverywhere : scope.rolesIn(workspaceId);
 
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;

@@ -9,7 +9,7 @@ import { UserRepository } from '../accounts/user.repository';
 import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
 import { changesOf, checkLive, type Versioned } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
-import { WorkspaceAccess, workspaceNotFound } from './workspace-access.service';
+import { demandRole, workspaceNotFound } from './workspace-access';
 import {
   type CreateWorkspaceDto,
   type PatchWorkspaceDto,
@@ -26,7 +26,6 @@ export class WorkspaceService {
     private readonly changes: AccountChanges,
     private readonly workspaces: WorkspacesRepository,
     private readonly members: MemberRepository,
-    private readonly access: WorkspaceAccess,
     private readonly users: UserRepository,
     private readonly serviceAccounts: ServiceAccountRepository,
   ) {}
@@ -125,7 +124,7 @@ export class WorkspaceService {
   async lock(tx: Tx, scope: OrgScope, workspaceId: string): Promise<WorkspaceEntity> {
     const row = await this.workspaces.lock(tx, scope, workspaceId, 'update');
     if (!row || scope.rolesIn(workspaceId).size === 0) throw workspaceNotFound(scope, workspaceId);
-    this.access.demand(scope, workspaceId, ['admin']);
+    demandRole(scope, workspaceId, ['admin']);
     return row;
   }
 }

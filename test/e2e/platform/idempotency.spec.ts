@@ -153,7 +153,7 @@ describe('a request with an Idempotency-Key', () => {
       await app.database.query(`UPDATE idempotency_keys SET locked_until = now() WHERE holder = $1`, [
         successor,
       ]);
-      expect((await create('lost', 'another body')).body.code).toBe('validation_failed');
+      expect((await create('other', 'lost')).body.code).toBe('validation_failed');
       expect((await create('lost', 'lost')).status).toBe(201);
     });
   });
