@@ -5,14 +5,16 @@ export class PlatformIdempotency1795132800100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE idempotency_keys (
-        request_id bytea PRIMARY KEY,
+        principal_id text COLLATE "C" NOT NULL,
+        route text COLLATE "C" NOT NULL,
+        key text COLLATE "C" NOT NULL,
         digest bytea NOT NULL,
         status integer,
         headers jsonb,
-        body bytea,
-        holder uuid NOT NULL,
+        body text,
         locked_until timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (principal_id, route, key)
       );
       CREATE INDEX idempotency_keys_expires_at ON idempotency_keys (expires_at);
     `);

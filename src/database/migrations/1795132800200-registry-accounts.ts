@@ -18,7 +18,6 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_by text COLLATE "C" NOT NULL,
         archived_at timestamptz
       );
-      CREATE INDEX organizations_by_update ON organizations (updated_at, org_id);
       CREATE INDEX organizations_by_status ON organizations (status, org_id);
       CREATE INDEX organizations_created_by ON organizations (created_by, org_id);
 
@@ -122,8 +121,6 @@ export class RegistryAccounts1795132800200 implements MigrationInterface {
         created_by text COLLATE "C" NOT NULL
       );
       CREATE INDEX api_keys_by_creation ON api_keys (service_account_id, key_id);
-      CREATE INDEX api_keys_by_update ON api_keys (service_account_id, updated_at, key_id);
-      CREATE INDEX api_keys_by_name ON api_keys (service_account_id, (name COLLATE "C"), key_id);
 
       CREATE TABLE signing_keys (
         kid text COLLATE "C" PRIMARY KEY,

@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { bytesColumn } from '../bytes';
 
 /** Datasets, their records, and every version of each record. */
 export class EvaluationDatasets1795132800300 implements MigrationInterface {
@@ -22,7 +21,6 @@ export class EvaluationDatasets1795132800300 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text NOT NULL,
         archived_at timestamptz,
-        ${bytesColumn('description', 'metadata', 'input_schema', 'expected_schema')},
         search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE INDEX datasets_search ON datasets USING gin (search);
@@ -51,14 +49,11 @@ export class EvaluationDatasets1795132800300 implements MigrationInterface {
         -- the dataset's revision that made, and the one that archived the record
         created_revision bigint NOT NULL,
         archived_revision bigint,
-        ${bytesColumn('input', 'expected', 'metadata')},
-        -- A tsvector holds 1 MiB: what is searched of a record is its metadata, which is small, and the first 40,000
-        -- characters of input and of expected. Escapes of JSON go, or the word after a line break would begin with
-        -- an n.
+        -- A tsvector holds 1 MiB: what is searched of a record is its first 100,000 characters. Escapes of JSON go, or
+        -- the word after a line break would begin with an n.
         search tsvector GENERATED ALWAYS AS (
           search_words(regexp_replace(
-            metadata::text || ' ' || left(coalesce(expected::text, ''), 40000) || ' ' ||
-              left(coalesce(input::text, ''), 40000),
+            left(coalesce(input::text, '') || ' ' || coalesce(expected::text, '') || ' ' || metadata::text, 100000),
             '\\\\(u[0-9a-f]{4}|.)', ' ', 'g'))
         ) STORED,
         created_at timestamptz NOT NULL DEFAULT now(),
@@ -92,7 +87,6 @@ export class EvaluationDatasets1795132800300 implements MigrationInterface {
         source_kind text NOT NULL,
         source_ref text,
         external_id text,
-        ${bytesColumn('input', 'expected', 'metadata')},
         created_at timestamptz NOT NULL DEFAULT now(),
         created_by text NOT NULL,
         PRIMARY KEY (dataset_record_id, version)

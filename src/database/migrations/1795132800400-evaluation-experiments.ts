@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { bytesColumn } from '../bytes';
 
 /** Experiments and their results. */
 export class EvaluationExperiments1795132800400 implements MigrationInterface {
@@ -32,7 +31,6 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         snapshot_records json,
         tags text[] NOT NULL DEFAULT '{}',
         metadata json NOT NULL DEFAULT '{}',
-        ${bytesColumn('description', 'config', 'context_manifest', 'metrics', 'error', 'summary', 'metadata')},
         finalized_at timestamptz,
         generation integer NOT NULL DEFAULT 1,
         created_at timestamptz NOT NULL DEFAULT now(),
@@ -81,7 +79,6 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         duration_ms double precision,
         trial_group text COLLATE "C",
         trial_index integer,
-        ${bytesColumn('input', 'expected', 'metadata', 'output', 'error', 'scores', 'score_details')},
         created_at timestamptz NOT NULL,
         updated_at timestamptz NOT NULL,
         created_by text NOT NULL,
@@ -89,7 +86,6 @@ export class EvaluationExperiments1795132800400 implements MigrationInterface {
         PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
       );
       CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
-      CREATE INDEX results_by_update ON results (experiment_id, updated_at, result_id);
       CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
       CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
       CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;

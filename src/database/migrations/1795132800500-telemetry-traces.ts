@@ -12,8 +12,6 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         source_id uuid NOT NULL,
         resource json NOT NULL,
         scope json NOT NULL,
-        -- bytes of both, so that what a page of spans comes to is known without reading them
-        size integer NOT NULL GENERATED ALWAYS AS (octet_length(resource::text) + octet_length(scope::text)) STORED,
         PRIMARY KEY (workspace_id, source_id)
       );
 
@@ -37,10 +35,6 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         -- null for none
         events json,
         links json,
-        -- bytes of the three, so that readers know what they come to before they read them
-        content_size integer NOT NULL GENERATED ALWAYS AS (
-          octet_length(attributes::text) + coalesce(octet_length(events::text), 0)
-          + coalesce(octet_length(links::text), 0)) STORED,
         -- what makes a span that is sent again the one that is stored
         PRIMARY KEY (workspace_id, trace_id, span_id)
       );
@@ -56,7 +50,7 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         -- added up over calls of models
         input_tokens bigint,
         output_tokens bigint,
-        -- numeric, so that adding up loses nothing
+        -- numeric, so that a sum is the same in whatever order it is added up
         cost_usd numeric,
         -- the largest of those steps that repeat what calls below them used
         step_input_tokens bigint,
@@ -69,8 +63,6 @@ export class TelemetryTraces1795132800500 implements MigrationInterface {
         root_name text,
         input json,
         output json,
-        -- bytes of both; not generated, because each change of a row would unpack them to reckon it anew
-        content_size integer NOT NULL DEFAULT 0,
         session_key text COLLATE "C",
         session_id text COLLATE "C",
         service_key text COLLATE "C",

@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { bytesColumn } from '../bytes';
 
 /** Scorers, and every version of each. */
 export class EvaluationScorers1795132800600 implements MigrationInterface {
@@ -22,7 +21,6 @@ export class EvaluationScorers1795132800600 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now(),
         created_by text NOT NULL,
         archived_at timestamptz,
-        ${bytesColumn('description', 'definition', 'metadata')},
         search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
       );
       CREATE UNIQUE INDEX scorers_name ON scorers (workspace_id, name) WHERE archived_at IS NULL;
@@ -46,7 +44,6 @@ export class EvaluationScorers1795132800600 implements MigrationInterface {
         definition json NOT NULL,
         tags text[] NOT NULL,
         metadata json NOT NULL,
-        ${bytesColumn('description', 'definition', 'metadata')},
         created_at timestamptz NOT NULL,
         created_by text NOT NULL,
         PRIMARY KEY (scorer_id, scorer_version)

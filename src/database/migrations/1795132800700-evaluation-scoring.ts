@@ -88,7 +88,7 @@ export class EvaluationScoring1795132800700 implements MigrationInterface {
         CONSTRAINT score_results_no_score_of_a_failure CHECK (error IS NULL OR score IS NULL)
       );
       CREATE INDEX score_results_by_creation ON score_results (score_run_id, score_id);
-      CREATE INDEX score_results_target ON score_results (workspace_id, scorer_id, scorer_version, grain, target_id);
+      CREATE INDEX score_results_target ON score_results (scorer_id, scorer_version, grain, target_id);
     `);
   }
 

@@ -7,6 +7,11 @@ import { EvaluationExperiments1795132800400 } from './1795132800400-evaluation-e
 import { TelemetryTraces1795132800500 } from './1795132800500-telemetry-traces';
 import { EvaluationScorers1795132800600 } from './1795132800600-evaluation-scorers';
 import { EvaluationScoring1795132800700 } from './1795132800700-evaluation-scoring';
+import { PlatformIdempotencyHolders1795132800800 } from './1795132800800-platform-idempotency-holders';
+import { PlatformSortIndexes1795132800810 } from './1795132800810-platform-sort-indexes';
+import { PlatformRowSizes1795132800820 } from './1795132800820-platform-row-sizes';
+import { EvaluationRecordSearch1795132800830 } from './1795132800830-evaluation-record-search';
+import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bootstrap-reach';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -19,4 +24,9 @@ export const MIGRATIONS = [
   TelemetryTraces1795132800500,
   EvaluationScorers1795132800600,
   EvaluationScoring1795132800700,
+  PlatformIdempotencyHolders1795132800800,
+  PlatformSortIndexes1795132800810,
+  PlatformRowSizes1795132800820,
+  EvaluationRecordSearch1795132800830,
+  RegistryBootstrapReach1795132800840,
 ];
