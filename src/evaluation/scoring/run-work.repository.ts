@@ -61,8 +61,8 @@ const RENEW = {
  * the order of their ids, so that runs never wait for each other crosswise. A target that has a result already keeps
  * it, and nothing lands a second time.
  *
- * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer, and no newer version
- * of it, wrote it.
+ * Results are append-only: what stands there under the scorer's name stays, unless a run of this very scorer wrote it,
+ * of this version or an older one.
  */
 const STORE = {
   name: 'score-run.store',
