@@ -14,7 +14,7 @@ export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.fil
 export { created, etagOf, Reply, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
-export { IsTime, parseTime } from './time';
+export { firstMillisecond, IsTime, parseTime } from './time';
 export {
   ANY_JSON,
   AnyJson,
