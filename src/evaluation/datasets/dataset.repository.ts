@@ -22,7 +22,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     where.addIf(query.tags, 'tags @> ?::text[]').addSearch(query.q);
     if (query.metadata) where.add('metadata::jsonb @> ?::jsonb', toJsonText(query.metadata));
-    addCreated(where, query);
+    addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(
       this.database,
       {

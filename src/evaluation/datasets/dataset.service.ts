@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { withoutNulls } from '../shared/search.dto';
+import { searchAsList } from '../shared/search';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,
@@ -70,7 +70,7 @@ export class DatasetService {
 
   search(scope: Scope, dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
     checkWorkspaceOfSearch(scope, dto.workspace_id);
-    return this.list(scope, withoutNulls(dto));
+    return searchAsList(dto, (query) => this.list(scope, query));
   }
 
   /** Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for another workspace. */

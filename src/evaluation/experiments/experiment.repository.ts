@@ -85,7 +85,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addSearch(query.q);
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     if (query.metadata) where.add('metadata::jsonb @> ?::jsonb', toJsonText(query.metadata));
-    addCreated(where, query);
+    addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
     addScore(where, scope, query.score);
     return listPage<ExperimentEntity>(
       this.database,
@@ -138,8 +138,8 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
          WHERE experiment_id = $1 AND workspace_id = $2 AND experiment_status = 'running'
          RETURNING experiment_id, workspace_id, summary
        ), means AS (
-         INSERT INTO experiment_scores (experiment_id, workspace_id, scorer, mean)
-         SELECT experiment_id, workspace_id, score.key, (score.value->>'mean')::float8
+         INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
+         SELECT workspace_id, experiment_id, score.key, (score.value->>'mean')::float8
          FROM moved CROSS JOIN LATERAL json_each(summary->'scores') AS score LIMIT ${MEANS_FOUND_BY}
        )
        SELECT 1 FROM moved`,

@@ -7,7 +7,7 @@ import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Versioned } from '../shared/versioned';
-import { withoutNulls } from '../shared/search.dto';
+import { searchAsList } from '../shared/search';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,
@@ -78,7 +78,7 @@ export class ExperimentService {
 
   search(scope: Scope, dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
     checkWorkspaceOfSearch(scope, dto.workspace_id);
-    return this.list(scope, withoutNulls(dto));
+    return searchAsList(dto, (query) => this.list(scope, query));
   }
 
   /** Changes a running experiment; a final `experiment_status` freezes it. Every patch of a frozen one is 409. */

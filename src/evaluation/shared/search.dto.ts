@@ -1,7 +1,10 @@
 import type { Where } from '#platform/db';
 import { firstMillisecond, IsTime, NotNull, parseTime } from '#platform/http';
+import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from '#platform/paging';
 import { NotBelow } from './bounds';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 const instant = (value: unknown): number | null =>
   typeof value === 'string' ? (parseTime(value)?.getTime() ?? null) : null;
@@ -20,12 +23,27 @@ export class CreatedListQueryDto extends NamedListQueryDto {
   created_before?: string;
 }
 
-/** Narrows a list by the time of creation. */
-export function addCreated(where: Where, { created_after, created_before }: CreatedListQueryDto): void {
-  if (created_after !== undefined) where.add('created_at >= ?', firstMillisecond(created_after));
-  if (created_before !== undefined) where.add('created_at < ?', firstMillisecond(created_before));
+/** The column of a resource's own id, and the prefix that its ids have. */
+interface OwnId {
+  prefix: IdPrefix;
+  id: string;
 }
 
-/** A search body with null for a member of paging is one without it: `"cursor": page.next_cursor` of the last page. */
-export const withoutNulls = <Body extends object>(body: Body): Body =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as Body;
+/**
+ * Narrows a list by the time of creation. Ids hold that time too, but for what clocks are put back: bounds of them, a
+ * day wider, let a list that is in their order begin where it matters instead of passing over all that is newer.
+ */
+export function addCreated(
+  where: Where,
+  { prefix, id }: OwnId,
+  { created_after, created_before }: CreatedListQueryDto,
+): void {
+  if (created_after !== undefined) {
+    const time = firstMillisecond(created_after);
+    where.add(`created_at >= ? AND ${id} >= ?`, time, firstIdAt(prefix, time.getTime() - DAY_MS));
+  }
+  if (created_before !== undefined) {
+    const time = firstMillisecond(created_before);
+    where.add(`created_at < ? AND ${id} < ?`, time, firstIdAt(prefix, time.getTime() + DAY_MS));
+  }
+}
