@@ -26,8 +26,7 @@ export class EvaluationSearch1795132800910 implements MigrationInterface {
         FROM experiments CROSS JOIN LATERAL (SELECT * FROM json_each(summary->'scores') LIMIT 1000) AS score;
 
       -- all that counting a whole list looks at stands in the index, so that no row is read for it
-      DROP INDEX datasets_by_creation, experiments_by_creation, records_by_creation;
-      CREATE INDEX datasets_by_creation ON datasets (workspace_id, dataset_id) INCLUDE (archived_at);
+      DROP INDEX experiments_by_creation, records_by_creation;
       CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id) INCLUDE (archived_at);
       CREATE INDEX records_by_creation ON records (dataset_id, dataset_record_id) INCLUDE (workspace_id, archived_at);
     `);
@@ -35,8 +34,7 @@ export class EvaluationSearch1795132800910 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP INDEX datasets_by_creation, experiments_by_creation, records_by_creation;
-      CREATE INDEX datasets_by_creation ON datasets (workspace_id, dataset_id);
+      DROP INDEX experiments_by_creation, records_by_creation;
       CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id);
       CREATE INDEX records_by_creation ON records (dataset_id, dataset_record_id);
       DROP TABLE experiment_scores;
