@@ -1,3 +1,4 @@
+export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
 export { checkIfMatch, IfMatch } from './conditions';
@@ -17,6 +18,7 @@ export type { RequestContext, ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledBody, type SpooledRequest } from './spooled-body.decorator';
 export { SpooledFile } from './spooled-file';
+export { StreamedBody } from './streamed-body';
 export { firstMillisecond, IsTime, parseTime } from './time';
 export {
   ANY_JSON,
