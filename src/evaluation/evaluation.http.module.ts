@@ -3,6 +3,7 @@ import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
 import { RecordController } from './records/record.controller';
+import { RecordTransferController } from './records/record-transfer.controller';
 import { ResultController } from './results/result.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
@@ -14,6 +15,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   imports: [EvaluationModule],
   controllers: [
     DatasetController,
+    RecordTransferController,
     RecordController,
     ExperimentController,
     ResultController,

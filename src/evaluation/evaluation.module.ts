@@ -13,6 +13,8 @@ import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { RecordBulkService } from './records/record-bulk.service';
+import { RecordExportRepository } from './records/record-export.repository';
+import { RecordExportService } from './records/record-export.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
 import { RecordService } from './records/record.service';
@@ -52,6 +54,7 @@ const SERVICES = [
   DatasetService,
   RecordService,
   RecordBulkService,
+  RecordExportService,
   ExperimentService,
   ExperimentRules,
   ExperimentFinalizer,
@@ -81,6 +84,7 @@ const SCORING = [
 const REPOSITORIES = [
   DatasetRepository,
   RecordRepository,
+  RecordExportRepository,
   ExperimentRepository,
   SummaryRepository,
   ResultRepository,

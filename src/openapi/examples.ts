@@ -39,6 +39,12 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  dataset_search: {
+    metadata: {
+      summary: 'Those of a team with both tags, by name',
+      value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
+    },
+  },
   record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
   record_createBulk: {
     records: {
@@ -66,6 +72,16 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: {
         experiment_status: 'completed',
         metrics: { cases: 2, successful_cases: 2, failed_cases: 0, duration_ms: 5310 },
+      },
+    },
+  },
+  experiment_search: {
+    score: {
+      summary: 'Runs of a model this year whose mean was at least 0.8',
+      value: {
+        config: { model: 'gpt-4o' },
+        created_after: '2026-01-01T00:00:00Z',
+        score: { scorer: 'exact', gte: 0.8 },
       },
     },
   },

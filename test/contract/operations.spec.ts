@@ -105,6 +105,7 @@ describe('every operation', () => {
     const path = made.headers.get('location')!;
     await expectAll([evaluator.get('/eval/v1/datasets'), evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { description: 'sums' })], 200);
+    await expectAll([evaluator.post('/eval/v1/datasets/search', { metadata: {}, sort: 'name' })], 200);
     const record = await evaluator.post(`${path}/records`, {
       workspace_id,
       input: { question: '1 + 1' },
@@ -165,6 +166,8 @@ describe('every operation', () => {
     );
     await score(experiment.body.experiment_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
+    const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
+    await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 

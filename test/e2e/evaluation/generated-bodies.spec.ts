@@ -127,6 +127,7 @@ describe('whatever is sent', () => {
     bodies: fc.Arbitrary<unknown>,
     send: (body: unknown) => Promise<Answer<unknown>>,
     successes: number[],
+    numRuns = RUNS,
   ): Promise<void> => {
     const seen = new Set<number>();
     await fc.assert(
@@ -137,7 +138,7 @@ describe('whatever is sent', () => {
         const location = answer.headers.get('location');
         if (location !== null) expect((await space.viewer.get(location)).body).toEqual(answer.body);
       }),
-      { numRuns: RUNS },
+      { numRuns },
     );
     expect([...seen].some((status) => successes.includes(status))).toBe(true);
     expect(seen.has(400)).toBe(true);
@@ -209,11 +210,44 @@ describe('whatever is sent', () => {
     return hold(bulkOf(result()), (body) => bulkAnswer(path, body), [207]);
   });
 
+  const searched = (): Values => ({
+    workspace_id: [space.id],
+    tags: [['a'], []],
+    metadata: [{ a: 1 }, {}, { a: [{}], b: null }],
+    q: ['text', '', 'a b'],
+    name: ['n'],
+    tag: ['a'],
+    created_after: ['2025-01-01T00:00:00Z', '2999-01-01T00:00:00+14:00'],
+    created_before: ['2999-12-31T23:59:60.999999Z', '2025-01-01T00:00:00Z'],
+    sort: ['name', '-created_at', 'updated_at'],
+    limit: [0, 1, 500],
+    offset: [0, 3],
+    cursor: [null],
+    include_archived: [true, false],
+  });
+
+  it('searching datasets is answered as documented', () =>
+    hold(sent(searched()), (body) => space.viewer.post('/eval/v1/datasets/search', body), [200], 1_000));
+
+  it('searching experiments is answered as documented', () => {
+    const values = {
+      ...searched(),
+      dataset_id: [datasetId, 'ds_x'],
+      subject_kind: ['agent', 'x'],
+      subject_id: ['s'],
+      experiment_status: ['running', 'x'],
+      baseline_experiment_id: [experimentId],
+      config: [['a:1'], { a: 1 }, ['a'], {}],
+      score: [{ scorer: 's' }, { scorer: 's', gte: 0, lte: 1 }, { scorer: 's', lte: -1e308 }],
+    };
+    return hold(sent(values), (body) => space.viewer.post('/eval/v1/experiments/search', body), [200], 1_000);
+  });
+
   it.each([
-    ['/eval/v1/datasets', ['q', 'tag']],
+    ['/eval/v1/datasets', ['q', 'tag', 'name', 'created_after', 'created_before']],
     [
       '/eval/v1/experiments',
-      ['q', 'tag', 'name', 'config', 'dataset_id', 'subject_kind', 'experiment_status'],
+      ['q', 'tag', 'name', 'config', 'dataset_id', 'subject_kind', 'experiment_status', 'created_after'],
     ],
     ['records', ['q', 'label', 'category', 'source_kind', 'source_ref', 'external_id']],
     ['results', ['case_id', 'dataset_record_id', 'session_id']],
@@ -227,6 +261,7 @@ describe('whatever is sent', () => {
     const text = fc.oneof(
       fc.constantFrom(
         '1',
+        '2025-01-01T00:00:00Z',
         'true',
         '-created_at',
         'name',
