@@ -51,13 +51,14 @@ const USED = ['input_tokens', 'output_tokens', 'cost_usd'] as const;
  */
 const shareOf = (used: string): string =>
   `CASE WHEN f.calls_${used} IS NOT NULL THEN m.${used}
-     WHEN row_number() OVER (PARTITION BY f.trace_id ORDER BY m.step_${used} DESC NULLS LAST, m.model) = 1
-     THEN m.step_${used} END AS used_${used}`;
+     WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
+     END AS used_${used}`;
 
 /** A row for each model of each trace, and one for a trace of which no span tells any. */
 const MODELS_OF_FOUND = `(
     SELECT f.*, nullif(m.model, '') AS model, ${USED.map(shareOf).join(', ')}
     FROM found f LEFT JOIN trace_models m ON m.workspace_id = $1 AND m.trace_id = f.trace_id
+    WINDOW of_trace AS (PARTITION BY f.trace_id)
   )`;
 
 /** The same figures by model. */
