@@ -4,6 +4,7 @@ import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
+import { traceStats } from './cases/trace-stats';
 import { exportTraces } from './cases/traces';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
@@ -18,6 +19,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-results': listResults,
   finalize,
   'export-traces': exportTraces,
+  'trace-stats': traceStats,
   'noop-scorer': noopScorer,
 };
 

@@ -48,6 +48,7 @@ import { TargetSelector } from './scoring/target-selector';
 import { WorkerSlots } from './scoring/worker-slots';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
+import { TraceStatsService } from './traces/trace-stats.service';
 
 const SERVICES = [
   DatasetSchemas,
@@ -61,6 +62,7 @@ const SERVICES = [
   ResultService,
   CaseRules,
   ExperimentTraceService,
+  TraceStatsService,
   ScorerService,
   ScorerDefinitions,
   CodeEngine,

@@ -89,6 +89,20 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   result_createBulk: {
     results: { summary: 'Up to 100 cases', value: { workspace_id: WORKSPACE_ID, items: [result] } },
   },
+  experimentTrace_queryStats: {
+    slow: {
+      summary: 'What the slow ones cost, by model',
+      value: {
+        metrics: [
+          { measure: 'count', aggregation: 'count' },
+          { measure: 'cost_usd', aggregation: 'sum' },
+          { measure: 'duration_ms', aggregation: 'p95' },
+        ],
+        group_by: ['model'],
+        filters: [{ field: 'duration_ms', op: 'gte', value: 2000 }],
+      },
+    },
+  },
   scorer_create: {
     javascript: {
       summary: 'JavaScript',

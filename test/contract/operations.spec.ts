@@ -164,6 +164,7 @@ describe('every operation', () => {
       reads.map((one) => evaluator.get(`${path}/${one}`)),
       200,
     );
+    await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
     const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };

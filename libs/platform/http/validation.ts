@@ -213,14 +213,24 @@ export function instantiate(
   return dto;
 }
 
+/**
+ * A body has room for a million nested objects, and validating them would hold up all other requests for seconds,
+ * before the member's own limit is looked at.
+ */
+const NESTED_MAX = 1_000;
+
 function instantiateNested(
   type: Constructor,
   value: unknown,
   pointer: string,
   errors: FieldError[],
 ): unknown {
-  if (Array.isArray(value))
-    return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
+  if (Array.isArray(value)) {
+    if (value.length <= NESTED_MAX)
+      return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
+    errors.push({ pointer, detail: `may have at most ${NESTED_MAX} elements` });
+    return undefined;
+  }
   return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
 }
 
