@@ -24,6 +24,8 @@ export class EvaluationHumanScores1795132800920 implements MigrationInterface {
         choice text,
         value json,
         answers json,
+        -- SHA-256 of the definition's output (RFC 8785): scores of one scorer are of one scale where it is the same
+        output_sha256 text NOT NULL,
         comment text,
         metadata json NOT NULL DEFAULT '{}',
         supersedes_score_id text COLLATE "C" REFERENCES human_scores,

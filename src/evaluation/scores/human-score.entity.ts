@@ -33,6 +33,8 @@ export interface HumanScoreRow {
   value: RawJson | null;
   /** `questions`: key to choice, boolean or number. */
   answers: RawJson | null;
+  /** SHA-256 of the definition's output: scores of one scorer are of one scale where it is the same. */
+  output_sha256: string;
   comment: string | null;
   metadata: RawJson;
   /** The same person's earlier score of the same target by the same scorer. */

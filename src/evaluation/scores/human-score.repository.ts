@@ -5,8 +5,8 @@ import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/
 import type { HumanScoreRow } from './human-score.entity';
 
 const COLUMNS = `s.score_id, s.workspace_id, s.scorer_id, s.scorer_version, s.target_kind, s.trace_id, s.session_id,
-  s.experiment_id, s.result_id, s.score, s.choice, s.value, s.answers, s.comment, s.metadata, s.supersedes_score_id,
-  s.superseded_by_score_id, s.created_at, s.updated_at, s.created_by`;
+  s.experiment_id, s.result_id, s.score, s.choice, s.value, s.answers, s.output_sha256, s.comment, s.metadata,
+  s.supersedes_score_id, s.superseded_by_score_id, s.created_at, s.updated_at, s.created_by`;
 
 const FIND = {
   name: 'human-score.find',
@@ -23,9 +23,9 @@ const SUPERSEDE = {
 const INSERT = {
   name: 'human-score.insert',
   text: `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, session_id,
-                                   experiment_id, result_id, score, choice, value, answers, comment, metadata,
-                                   supersedes_score_id, created_at, updated_at, created_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17, $18)`,
+                                   experiment_id, result_id, score, choice, value, answers, output_sha256,
+                                   comment, metadata, supersedes_score_id, created_at, updated_at, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19)`,
 };
 
 /** A score that is to be kept: all but how it stands to others. */
@@ -82,6 +82,7 @@ export class HumanScoreRepository {
       row.choice,
       row.value?.text ?? null,
       row.answers?.text ?? null,
+      row.output_sha256,
       row.comment,
       row.metadata.text,
       supersedes,
@@ -125,13 +126,16 @@ export class HumanScoreRepository {
       .addIf(query.experiment_id, 'e.experiment_id = ?');
     if (query.include_superseded !== true) where.add('s.superseded_by_score_id IS NULL');
     // joined, not looked up for each score: the key of the experiment's scores has them in the list's own order
-    const from =
+    const source =
       query.experiment_id === undefined
-        ? 'human_scores s'
-        : 'human_score_experiments e JOIN human_scores s USING (workspace_id, score_id)';
+        ? { from: 'human_scores s', id: 's.score_id' }
+        : {
+            from: 'human_score_experiments e JOIN human_scores s USING (workspace_id, score_id)',
+            id: 'e.score_id',
+          };
     return listPage<HumanScoreRow>(
       this.database,
-      { columns: COLUMNS, from, where, id: 's.score_id', sorts: BY_CHANGE, bytes: 's.bytes' },
+      { columns: COLUMNS, ...source, where, sorts: BY_CHANGE, bytes: 's.bytes' },
       query,
     );
   }
