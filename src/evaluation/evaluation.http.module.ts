@@ -5,6 +5,7 @@ import { ExperimentController } from './experiments/experiment.controller';
 import { RecordController } from './records/record.controller';
 import { RecordTransferController } from './records/record-transfer.controller';
 import { ResultController } from './results/result.controller';
+import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
 import { ScoringController } from './scoring/scoring.controller';
@@ -23,6 +24,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     ScorerController,
     ScoringController,
     ScoreRunController,
+    HumanScoreController,
   ],
 })
 export class EvaluationHttpModule {}

@@ -13,6 +13,7 @@ import { PlatformRowSizes1795132800820 } from './1795132800820-platform-row-size
 import { EvaluationRecordSearch1795132800830 } from './1795132800830-evaluation-record-search';
 import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bootstrap-reach';
 import { EvaluationSearch1795132800910 } from './1795132800910-evaluation-search';
+import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-human-scores';
 import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-trace-models';
 
 /** Every migration, in the one order in which they are run. */
@@ -32,5 +33,6 @@ export const MIGRATIONS = [
   EvaluationRecordSearch1795132800830,
   RegistryBootstrapReach1795132800840,
   EvaluationSearch1795132800910,
+  EvaluationHumanScores1795132800920,
   TelemetryTraceModels1795132800940,
 ];
