@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { ComparisonController } from './comparison/comparison.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
+import { GateController } from './gate/gate.controller';
 import { RecordController } from './records/record.controller';
 import { RecordTransferController } from './records/record-transfer.controller';
 import { ResultController } from './results/result.controller';
@@ -19,6 +21,8 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     RecordTransferController,
     RecordController,
     ExperimentController,
+    ComparisonController,
+    GateController,
     ResultController,
     ExperimentTraceController,
     ScorerController,

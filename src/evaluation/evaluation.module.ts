@@ -2,6 +2,11 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { ComparisonCache } from './comparison/comparison-cache';
+import { ComparisonReader } from './comparison/comparison-reader';
+import { ComparisonRepository } from './comparison/comparison.repository';
+import { ComparisonService } from './comparison/comparison.service';
+import { ComputingTurns } from './comparison/computing-turns';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -12,6 +17,7 @@ import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { GateService } from './gate/gate.service';
 import { RecordBulkService } from './records/record-bulk.service';
 import { RecordExportRepository } from './records/record-export.repository';
 import { RecordExportService } from './records/record-export.service';
@@ -91,6 +97,15 @@ const SCORING = [
   WorkerSlots,
 ];
 
+const COMPARISON = [
+  ComparisonCache,
+  ComparisonReader,
+  ComparisonRepository,
+  ComparisonService,
+  ComputingTurns,
+  GateService,
+];
+
 const REPOSITORIES = [
   DatasetRepository,
   RecordRepository,
@@ -117,7 +132,7 @@ const REPOSITORIES = [
     JobsModule.register(SCORE_RUN),
     TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
   ],
-  providers: [...SERVICES, ...SCORING, ...REPOSITORIES],
-  exports: [...SERVICES, ...SCORING, ...REPOSITORIES],
+  providers: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
+  exports: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
 })
 export class EvaluationModule {}

@@ -145,6 +145,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** What the groups of operations are about. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
+  Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',

@@ -19,25 +19,26 @@ export interface ScorerReference {
   scorer_version: number;
 }
 
-/** Ids of results sort by arrival. */
-const FOLDED = `folded AS (
+/** The results that are folded in, of the experiment $1 in the workspace $2. Their ids sort by arrival. */
+export const FOLDED = `folded AS (
   SELECT result_id, scores, score_details FROM results WHERE experiment_id = $1 AND workspace_id = $2
   ORDER BY result_id LIMIT ${SUMMARY_RESULTS_MAX}
 )`;
+
+/** Mean and count of each scorer's scores that are not null, over those. */
+export const MEANS = `SELECT score.key AS scorer, avg(score.value::numeric)::float8 AS mean, count(*) AS count
+  FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
+  WHERE jsonb_typeof(score.value) = 'number' GROUP BY score.key`;
 
 /** What is read of an experiment's results and records as it is finalized, under its exclusive lock. */
 @Injectable()
 export class SummaryRepository {
   /** Mean and count of each scorer's scores that are not null, over the results that are folded in. */
   means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    return tx.query<ScorerMean>(
-      `WITH ${FOLDED}
-       SELECT score.key AS scorer, avg(score.value::numeric)::float8 AS mean, count(*) AS count
-       FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
-       WHERE jsonb_typeof(score.value) = 'number'
-       GROUP BY score.key ORDER BY score.key COLLATE "C"`,
-      [experimentId, scope.workspaceId],
-    );
+    return tx.query<ScorerMean>(`WITH ${FOLDED} ${MEANS} ORDER BY score.key COLLATE "C"`, [
+      experimentId,
+      scope.workspaceId,
+    ]);
   }
 
   /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. */
