@@ -9,6 +9,7 @@ import { RecordTransferController } from './records/record-transfer.controller';
 import { ResultController } from './results/result.controller';
 import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
+import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
 import { ScoringController } from './scoring/scoring.controller';
 import { ExperimentTraceController } from './traces/experiment-trace.controller';
@@ -26,6 +27,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     ResultController,
     ExperimentTraceController,
     ScorerController,
+    ScorerStarterController,
     ScoringController,
     ScoreRunController,
     HumanScoreController,

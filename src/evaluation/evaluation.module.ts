@@ -38,6 +38,7 @@ import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
 import { ScorerEntity } from './scorers/scorer.entity';
 import { ScorerRepository } from './scorers/scorer.repository';
 import { ScorerService } from './scorers/scorer.service';
+import { ScorerStarterService } from './scorers/starters/scorer-starter.service';
 import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
@@ -77,6 +78,7 @@ const SERVICES = [
   ScorerService,
   ScorerDefinitions,
   CodeEngine,
+  ScorerStarterService,
   HumanScoreService,
   ScoreTargets,
 ];
