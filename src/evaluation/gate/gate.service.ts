@@ -6,7 +6,7 @@ import type { ComparedExperiment } from '../comparison/comparison.repository';
 import { ComputingTurns } from '../comparison/computing-turns';
 import { PairedCases } from '../comparison/paired-cases';
 import { ScoredResults } from '../comparison/scored-results';
-import { meanInterval, pairedDifference } from '../comparison/scorer-statistics';
+import { differenceInterval, meanInterval, sharedDifferences } from '../comparison/scorer-statistics';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 import { checksOf, isGiven, type Measured } from './gate-checks';
 
@@ -116,10 +116,12 @@ async function measure({ cases, candidate, baseline }: Reading, rule: GateRuleDt
   }
   if (baseline && isGiven(max_regression)) {
     const pair = [candidate.experimentId, baseline.experimentId] as const;
-    const found = await pairedDifference(cases, scorer, pair);
-    measured.sharedCases = found.cases;
-    measured.difference = found.difference;
-    if (confident === true) measured.differenceInterval = found.interval;
+    const { shared, mean, difference } = sharedDifferences(cases, scorer);
+    measured.sharedCases = shared.length;
+    measured.difference = difference;
+    if (confident === true && difference !== null) {
+      measured.differenceInterval = await differenceInterval(mean, scorer, pair);
+    }
   }
   return measured;
 }
