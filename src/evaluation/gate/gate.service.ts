@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import { ComparisonReader, type FoundPair, type SideReading } from '../comparison/comparison-reader';
-import type { ComparedExperiment } from '../comparison/comparison.repository';
 import { ComputingTurns } from '../comparison/computing-turns';
 import { PairedCases } from '../comparison/paired-cases';
 import { ScoredResults } from '../comparison/scored-results';
@@ -53,23 +52,22 @@ export class GateService {
   }
 
   /** Reads the scores that the rules are about; of the baseline only where a rule is about regressions. */
-  private read(scope: Scope, { candidate, baseline }: FoundPair, rules: GateRuleDto[]): Promise<Reading> {
+  private async read(
+    scope: Scope,
+    { candidate, baseline }: FoundPair,
+    rules: GateRuleDto[],
+  ): Promise<Reading> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
-    return this.reader.onOneState(async (tx) => {
-      const side = async (experiment: ComparedExperiment): Promise<SideReading> => ({
-        experimentId: experiment.experiment_id,
-        means: await this.reader.means(tx, scope, experiment, scorers),
-        scored: await this.reader.scored(tx, scope, experiment, scorers),
-      });
-      const own = await side(candidate);
-      const other =
-        baseline && rules.some((rule) => isGiven(rule.max_regression)) ? await side(baseline) : null;
-      return {
-        candidate: own,
-        baseline: other,
-        cases: new PairedCases(own.scored, other?.scored ?? new ScoredResults(scorers)),
-      };
-    });
+    const isAboutRegressions = rules.some((rule) => isGiven(rule.max_regression));
+    const [own, other] = await Promise.all([
+      this.reader.read(scope, candidate, scorers),
+      baseline && isAboutRegressions ? this.reader.read(scope, baseline, scorers) : null,
+    ]);
+    return {
+      candidate: own,
+      baseline: other,
+      cases: new PairedCases(own.scored, other?.scored ?? new ScoredResults([])),
+    };
   }
 }
 
