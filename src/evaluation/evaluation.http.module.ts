@@ -6,7 +6,9 @@ import { ExperimentController } from './experiments/experiment.controller';
 import { GateController } from './gate/gate.controller';
 import { RecordController } from './records/record.controller';
 import { ResultController } from './results/result.controller';
+import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
+import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
 import { ScoringController } from './scoring/scoring.controller';
 import { ExperimentTraceController } from './traces/experiment-trace.controller';
@@ -23,8 +25,10 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     ResultController,
     ExperimentTraceController,
     ScorerController,
+    ScorerStarterController,
     ScoringController,
     ScoreRunController,
+    HumanScoreController,
   ],
 })
 export class EvaluationHttpModule {}

@@ -27,15 +27,21 @@ import { CaseRules } from './results/case-rules';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { HumanLandingRepository } from './scores/human-landing.repository';
+import { HumanScoreRepository } from './scores/human-score.repository';
+import { HumanScoreService } from './scores/human-score.service';
+import { ScoreTargets } from './scores/score-targets';
 import { CodeEngine } from './scorers/code-engine';
 import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
 import { ScorerEntity } from './scorers/scorer.entity';
 import { ScorerRepository } from './scorers/scorer.repository';
 import { ScorerService } from './scorers/scorer.service';
+import { ScorerStarterService } from './scorers/starters/scorer-starter.service';
 import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { JudgeBackends } from './scoring/judge-backends';
+import { KnownTargets } from './scoring/known-targets';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
 import { ScoreRunRepository } from './scoring/score-run.repository';
@@ -67,12 +73,16 @@ const SERVICES = [
   ScorerService,
   ScorerDefinitions,
   CodeEngine,
+  ScorerStarterService,
+  HumanScoreService,
+  ScoreTargets,
 ];
 
 const SCORING = [
   { provide: AgentSessions, useClass: NoAgentSessions },
   CandidateSource,
   JudgeBackends,
+  KnownTargets,
   ScoreRunService,
   ScoringRunner,
   ScoringService,
@@ -107,6 +117,8 @@ const REPOSITORIES = [
   EarlierScoresRepository,
   SelectionRepository,
   SubjectRepository,
+  HumanScoreRepository,
+  HumanLandingRepository,
 ];
 
 /** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */

@@ -2,6 +2,8 @@ const WORKSPACE_ID = 'wsp_01jd0000000000000000000001';
 const DATASET_ID = 'ds_01jd0000000000000000000002';
 const RECORD_ID = 'rec_01jd0000000000000000000003';
 const EXPERIMENT_ID = 'exp_01jd0000000000000000000004';
+const SCORER_ID = 'scr_01jd0000000000000000000005';
+const RESULT_ID = 'res_01jd0000000000000000000006';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 interface Example {
@@ -103,6 +105,27 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  humanScore_create: {
+    result: {
+      summary: 'Thumbs up for a result',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        scorer_id: SCORER_ID,
+        result_id: RESULT_ID,
+        value: true,
+        comment: 'answers what was asked',
+      },
+    },
+    trace: {
+      summary: 'Answers to the questions of a rubric, about a trace',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        scorer_id: SCORER_ID,
+        trace_id: TRACE_ID,
+        answers: { tone: 'kind', correct: true, stars: 4 },
+      },
+    },
+  },
   scoring_score: {
     experiment: {
       summary: 'The next 100 of an experiment that this version has not scored',
@@ -119,6 +142,7 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',
+  'Human scores': 'What people say of traces, sessions and results.',
   Health: 'For load balancers and orchestrators.',
   Platform: 'Organizations, for platform principals.',
   Records: 'The cases of a dataset, with all their versions.',

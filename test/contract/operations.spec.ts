@@ -164,6 +164,7 @@ describe('every operation', () => {
       200,
     );
     await score(experiment.body.experiment_id as string);
+    await scoreByHand(result.body.result_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
@@ -220,6 +221,24 @@ describe('every operation', () => {
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
+  }
+
+  async function scoreByHand(resultId: string): Promise<void> {
+    await expectAll([evaluator.get('/eval/v1/scorer-starters')], 200);
+    const scorer = await evaluator.post('/eval/v1/scorers', {
+      workspace_id,
+      name: 'kind',
+      scorer_kind: 'human',
+      definition: { rubric: 'Is it kind?', output: { type: 'boolean' } },
+    });
+    const made = await evaluator.post('/eval/v1/scores', {
+      workspace_id,
+      scorer_id: scorer.body.scorer_id,
+      result_id: resultId,
+      value: true,
+    });
+    expect(made.status).toBe(201);
+    await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
   }
 
   it('was driven to each of its documented successes', () => {

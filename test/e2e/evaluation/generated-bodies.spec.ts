@@ -209,8 +209,60 @@ describe('whatever is sent', () => {
     return hold(bulkOf(result()), (body) => bulkAnswer(path, body), [207]);
   });
 
+  it('recording what people score is answered as documented', async () => {
+    const output = {
+      type: 'questions',
+      questions: [
+        { key: 'a', question: 'Is it?', output: { type: 'boolean' } },
+        { key: '__proto__', question: 'How much?', output: { type: 'numeric', min: 0, max: 1 } },
+      ],
+    };
+    const choices = [
+      { value: 'up', score: 1 },
+      { value: 'down', score: 0 },
+    ];
+    const ids: string[] = [];
+    for (const [index, one] of [{ type: 'boolean' }, { type: 'choice', choices }, output].entries()) {
+      const scorer = {
+        name: `person ${index}`,
+        scorer_kind: 'human',
+        definition: { rubric: 'r', output: one },
+      };
+      ids.push((await space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body.scorer_id);
+    }
+    const trace_id = '0af7651916cd43dd8448eb211c80319c';
+    const fields = { trace_id, session_id: 's', scores: {} };
+    const { result_id, experiment_id } = await space.result((await space.experiment()).experiment_id, fields);
+    // one answer and one target, or few bodies would be more than contradictions
+    const scored = (scorer: number, answer: Values) =>
+      fc
+        .constantFrom<Values>(
+          { trace_id: [trace_id, 'x'] },
+          { session_id: ['s', 't'] },
+          { result_id: [result_id, 'res_x'], experiment_id: [experiment_id, null] },
+        )
+        .chain((target) =>
+          sent({ ...common(), scorer_id: [ids[scorer]!, scorerId], scorer_version: [1, 2, null], comment: ['c'], ...target, ...answer }),
+        ); // prettier-ignore
+    const answers = ['{"a":true,"__proto__":0.5}', '{"a":1,"__proto__":2}', '{"b":true}'];
+    const bodies = fc.oneof(
+      scored(0, { value: [true, false] }),
+      scored(1, { choice: ['up', 'down', 'left'] }),
+      scored(2, { answers: answers.map((text) => JSON.parse(text) as unknown) }),
+    );
+    await hold(bodies, (body) => space.evaluator.post('/eval/v1/scores', body), [201]);
+  });
+
   it.each([
     ['/eval/v1/datasets', ['q', 'tag']],
+    [
+      '/eval/v1/scores',
+      [
+        ...['scorer_id', 'trace_id', 'session_id', 'result_id', 'experiment_id', 'created_by'],
+        'include_superseded',
+      ],
+    ],
+    ['/eval/v1/scorer-starters', ['scorer_kind', 'grain', 'tag']],
     [
       '/eval/v1/experiments',
       ['q', 'tag', 'name', 'config', 'dataset_id', 'subject_kind', 'experiment_status'],
