@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { ScorerMean } from '../experiments/summary.repository';
 import { type ComparedExperiment, ComparisonRepository } from './comparison.repository';
 import { ScoredResults } from './scored-results';
+
+/** Scorers of one experiment whose scores are kept, those with the most scores. */
+const SCORERS_KEPT_MAX = 200;
 
 /** What was read of one side. */
 export interface SideReading {
@@ -18,15 +20,9 @@ export interface FoundPair {
   baseline: ComparedExperiment | null;
 }
 
-/** Reads two experiments on one state of the database. */
 @Injectable()
 export class ComparisonReader {
   constructor(private readonly comparisons: ComparisonRepository) {}
-
-  /** Runs `read` on one state of the database. */
-  onOneState<Result>(read: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return this.comparisons.onOneState(read);
-  }
 
   /**
    * The experiment, and its baseline: the one given, else its own. Errors: 404 for an experiment that is unknown;
@@ -47,26 +43,21 @@ export class ComparisonReader {
     return { candidate, baseline };
   }
 
-  /** @param scorers narrows to these names. */
-  means(
-    tx: Tx,
+  /** The scores of an experiment, and their means, as of one moment. @param scorers narrows to these names. */
+  read(
     scope: Scope,
     experiment: ComparedExperiment,
     scorers: readonly string[] | null = null,
-  ): Promise<ScorerMean[]> {
-    return this.comparisons.means(tx, scope, experiment, scorers);
-  }
-
-  async scored(
-    tx: Tx,
-    scope: Scope,
-    { experiment_id }: ComparedExperiment,
-    scorers: readonly string[],
-  ): Promise<ScoredResults> {
-    const scored = new ScoredResults(scorers);
-    scored.isTruncated = await this.comparisons.eachScored(tx, scope, experiment_id, (rows) =>
-      scored.add(rows),
-    );
-    return scored;
+  ): Promise<SideReading> {
+    const experimentId = experiment.experiment_id;
+    return this.comparisons.onOneState(async (tx) => {
+      const means = await this.comparisons.means(tx, scope, experiment, scorers);
+      const kept = means.slice(0, SCORERS_KEPT_MAX).map((mean) => mean.scorer);
+      const scored = new ScoredResults(kept);
+      scored.isTruncated = await this.comparisons.eachScored(tx, scope, experimentId, (rows) =>
+        scored.add(rows),
+      );
+      return { experimentId, means, scored };
+    });
   }
 }

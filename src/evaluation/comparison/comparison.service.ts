@@ -8,7 +8,7 @@ import { ComparisonReader, type FoundPair } from './comparison-reader';
 import type { ComparedCaseDto, ComparedCasePageDto, CompareQueryDto, ComparisonDto } from './comparison.dto';
 import { toCase, toExperiment, toScorer, toTotals } from './comparison.mapper';
 import { type ComparedExperiment, ComparisonRepository, type ShownRow } from './comparison.repository';
-import { prepare, type PreparedComparison, scorersToCompare } from './prepared-comparison';
+import { prepare, type PreparedComparison } from './prepared-comparison';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -54,20 +54,11 @@ export class ComparisonService {
   }
 
   private async prepare(scope: Scope, pair: Pair): Promise<PreparedComparison> {
-    const read = await this.reader.onOneState(async (tx) => {
-      const means = {
-        candidate: await this.reader.means(tx, scope, pair.candidate),
-        baseline: await this.reader.means(tx, scope, pair.baseline),
-      };
-      const scorers = scorersToCompare(means.candidate, means.baseline);
-      const side = async (which: Side) => ({
-        experimentId: pair[which].experiment_id,
-        means: means[which],
-        scored: await this.reader.scored(tx, scope, pair[which], scorers),
-      });
-      return { scorers, candidate: await side('candidate'), baseline: await side('baseline') };
-    });
-    return prepare(read.candidate, read.baseline, read.scorers);
+    const [candidate, baseline] = await Promise.all([
+      this.reader.read(scope, pair.candidate),
+      this.reader.read(scope, pair.baseline),
+    ]);
+    return prepare(candidate, baseline);
   }
 
   private async page(

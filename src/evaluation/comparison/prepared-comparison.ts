@@ -21,10 +21,7 @@ export interface PreparedComparison {
 }
 
 /** Which scorers are compared: those of both sides, then those with the most scores; in the order of their names. */
-export function scorersToCompare(
-  candidate: readonly ScorerMean[],
-  baseline: readonly ScorerMean[],
-): string[] {
+function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly ScorerMean[]): string[] {
   const counts = new Map<string, { shared: boolean; count: number }>();
   for (const { scorer, count } of [...candidate, ...baseline]) {
     const known = counts.get(scorer);
@@ -40,15 +37,11 @@ export function scorersToCompare(
     .sort();
 }
 
-export async function prepare(
-  candidate: SideReading,
-  baseline: SideReading,
-  scorers: readonly string[],
-): Promise<PreparedComparison> {
+export async function prepare(candidate: SideReading, baseline: SideReading): Promise<PreparedComparison> {
   const cases = new PairedCases(candidate.scored, baseline.scored);
   const pair = [candidate.experimentId, baseline.experimentId] as const;
   const compared: ComparedScorer[] = [];
-  for (const scorer of scorers) {
+  for (const scorer of scorersToCompare(candidate.means, baseline.means)) {
     compared.push({
       scorer,
       candidate: meanOf(candidate.means, scorer),

@@ -2,6 +2,8 @@ import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 import { Pace } from '../statistics/pace';
 import type { ScoredRow } from './comparison.repository';
 
+const NOTHING = new Float64Array(0);
+
 /** The results of one experiment as far as a comparison needs all of them: by columns, a few dozen bytes each. */
 export class ScoredResults {
   readonly resultIds: string[] = [];
@@ -36,6 +38,6 @@ export class ScoredResults {
 
   /** A score for each result, NaN for none. */
   of(scorer: string): Float64Array {
-    return this.scores.get(scorer)!.subarray(0, this.resultIds.length);
+    return this.scores.get(scorer)?.subarray(0, this.resultIds.length) ?? NOTHING;
   }
 }

@@ -1,4 +1,4 @@
-import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
+import { bootstrapInterval, type Interval, type Resampled } from '../statistics/bootstrap';
 import { clusteredMeanOf, meanOf } from '../statistics/mean';
 import { signFlipTest } from '../statistics/permutation';
 import { type Seed, seedOf } from '../statistics/xoshiro';
@@ -26,27 +26,40 @@ export interface PairedDifference {
  * What chance is drawn from: the two experiments, whichever way round, and the scorer. So an answer repeats, and with
  * the sides swapped it is mirrored.
  */
-export const seedOfPair = (purpose: string, a: string, b: string, scorer: string): Seed =>
+const seedOfPair = (purpose: string, a: string, b: string, scorer: string): Seed =>
   seedOf(purpose, ...[a, b].sort(), scorer);
 
-/** @param pair the ids of the two experiments. */
+/** The ids of the two experiments. */
+export type ExperimentPair = readonly [candidate: string, baseline: string];
+
+/** The differences of the cases that both have scores of, and their mean. */
+export function sharedDifferences(
+  cases: PairedCases,
+  scorer: string,
+): { shared: Float64Array; mean: Resampled; difference: number | null } {
+  const shared = cases.differences(scorer).filter((difference) => !Number.isNaN(difference));
+  const mean = meanOf(shared);
+  return { shared, mean, difference: Number.isFinite(mean.estimate) ? mean.estimate : null };
+}
+
+export const differenceInterval = (
+  mean: Resampled,
+  scorer: string,
+  pair: ExperimentPair,
+): Promise<Interval | null> => bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer));
+
 export async function pairedDifference(
   cases: PairedCases,
   scorer: string,
-  pair: readonly [string, string],
+  pair: ExperimentPair,
 ): Promise<PairedDifference> {
-  const all = cases.differences(scorer);
   const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
-  for (const difference of all) outcomes[outcomeOf(difference)]++;
-  const shared = all.filter((difference) => !Number.isNaN(difference));
-  const mean = meanOf(shared);
-  if (!Number.isFinite(mean.estimate)) {
-    const nothing = { difference: null, interval: null, pValue: null };
-    return { ...nothing, cases: shared.length, outcomes, verdict: 'inconclusive' };
-  }
-  const interval = await bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer));
-  const pValue = await signFlipTest(shared, seedOfPair('permutation', ...pair, scorer));
-  const found = { difference: mean.estimate, interval, pValue };
+  for (const difference of cases.differences(scorer)) outcomes[outcomeOf(difference)]++;
+  const { shared, mean, difference } = sharedDifferences(cases, scorer);
+  const isKnown = difference !== null;
+  const interval = isKnown ? await differenceInterval(mean, scorer, pair) : null;
+  const pValue = isKnown ? await signFlipTest(shared, seedOfPair('permutation', ...pair, scorer)) : null;
+  const found = { difference, interval, pValue };
   return { ...found, cases: shared.length, outcomes, verdict: verdictOf(found) };
 }
 

@@ -68,19 +68,21 @@ function detailOf(
   { count, sharedCases }: Measured,
 ): string {
   const least = `at least ${shown(bound)} is asked for`;
-  if (kind === 'min_count') return `${count} scores; ${least}.`;
+  if (kind === 'min_count') return `${counted(count, 'score')}; ${least}.`;
   if (kind === 'min_mean' && count === 0) return `There are no scores by this scorer; a mean of ${least}.`;
   if (kind === 'max_regression' && estimate === null) {
     return `No case has a score by this scorer in both experiments; a difference of ${least}.`;
   }
   const what =
     kind === 'min_mean'
-      ? `Mean ${shown(estimate)} of ${count} scores`
-      : `Difference ${shown(estimate)} to the baseline over ${sharedCases} cases`;
+      ? `Mean ${shown(estimate)} of ${counted(count, 'score')}`
+      : `Difference ${shown(estimate)} to the baseline over ${counted(sharedCases, 'case')}`;
   if (!confident) return `${what}; ${least}.`;
-  if (actual === null) return `${what}; there are too few cases for an interval, and ${least} for sure.`;
+  if (actual === null) return `${what}; there are too few cases to be sure, and ${least}.`;
   return `${what}, at least ${shown(actual)} with 95 % confidence; ${least}.`;
 }
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Six digits, which is more than scores are good for. */
 const shown = (number: number | null): string =>

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import { ComparisonReader, type FoundPair, type SideReading } from '../comparison/comparison-reader';
-import type { ComparedExperiment } from '../comparison/comparison.repository';
 import { ComputingTurns } from '../comparison/computing-turns';
 import { PairedCases } from '../comparison/paired-cases';
 import { ScoredResults } from '../comparison/scored-results';
-import { meanInterval, pairedDifference } from '../comparison/scorer-statistics';
+import { differenceInterval, meanInterval, sharedDifferences } from '../comparison/scorer-statistics';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 import { checksOf, isGiven, type Measured } from './gate-checks';
 
@@ -53,23 +52,22 @@ export class GateService {
   }
 
   /** Reads the scores that the rules are about; of the baseline only where a rule is about regressions. */
-  private read(scope: Scope, { candidate, baseline }: FoundPair, rules: GateRuleDto[]): Promise<Reading> {
+  private async read(
+    scope: Scope,
+    { candidate, baseline }: FoundPair,
+    rules: GateRuleDto[],
+  ): Promise<Reading> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
-    return this.reader.onOneState(async (tx) => {
-      const side = async (experiment: ComparedExperiment): Promise<SideReading> => ({
-        experimentId: experiment.experiment_id,
-        means: await this.reader.means(tx, scope, experiment, scorers),
-        scored: await this.reader.scored(tx, scope, experiment, scorers),
-      });
-      const own = await side(candidate);
-      const other =
-        baseline && rules.some((rule) => isGiven(rule.max_regression)) ? await side(baseline) : null;
-      return {
-        candidate: own,
-        baseline: other,
-        cases: new PairedCases(own.scored, other?.scored ?? new ScoredResults(scorers)),
-      };
-    });
+    const isAboutRegressions = rules.some((rule) => isGiven(rule.max_regression));
+    const [own, other] = await Promise.all([
+      this.reader.read(scope, candidate, scorers),
+      baseline && isAboutRegressions ? this.reader.read(scope, baseline, scorers) : null,
+    ]);
+    return {
+      candidate: own,
+      baseline: other,
+      cases: new PairedCases(own.scored, other?.scored ?? new ScoredResults([])),
+    };
   }
 }
 
@@ -116,10 +114,12 @@ async function measure({ cases, candidate, baseline }: Reading, rule: GateRuleDt
   }
   if (baseline && isGiven(max_regression)) {
     const pair = [candidate.experimentId, baseline.experimentId] as const;
-    const found = await pairedDifference(cases, scorer, pair);
-    measured.sharedCases = found.cases;
-    measured.difference = found.difference;
-    if (confident === true) measured.differenceInterval = found.interval;
+    const { shared, mean, difference } = sharedDifferences(cases, scorer);
+    measured.sharedCases = shared.length;
+    measured.difference = difference;
+    if (confident === true && difference !== null) {
+      measured.differenceInterval = await differenceInterval(mean, scorer, pair);
+    }
   }
   return measured;
 }

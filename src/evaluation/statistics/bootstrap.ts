@@ -6,10 +6,10 @@ import { type Seed, Xoshiro128 } from './xoshiro';
 /** The share of samples whose interval holds the true value, all being well. */
 export const CONFIDENCE = 0.95;
 export const RESAMPLES_MAX = 9_999;
-/** As many as a percentile interval needs to have settled (Efron and Tibshirani, chapter 14). */
-export const RESAMPLES_MIN = 1_999;
+/** About as many as the ends of an interval need (Efron and Tibshirani, section 12.5 and chapter 14: 1,000). */
+export const RESAMPLES_MIN = 999;
 /** Draws of single units that an interval may take, before it makes do with fewer samples. */
-const DRAWS = 24_000_000;
+const DRAWS = 12_000_000;
 /** What is nearer to each other than this, for its size, differs by rounding alone. */
 const ROUNDING = 1e-12;
 
