@@ -4,6 +4,8 @@ import type { Tx } from '#platform/db';
 
 /** Results that are folded into a summary, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
+/** Scorers that a summary tells, in the order of their names: a result has room for 100 names of its own. */
+export const SUMMARY_SCORERS_MAX = 1_000;
 /** Records of a dataset that a snapshot holds. */
 export const SNAPSHOT_RECORDS_MAX = 10_000;
 
@@ -28,19 +30,25 @@ const FOLDED = `folded AS (
 /** What is read of an experiment's results and records as it is finalized, under its exclusive lock. */
 @Injectable()
 export class SummaryRepository {
-  /** Mean and count of each scorer's scores that are not null, over the results that are folded in. */
-  means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    return tx.query<ScorerMean>(
+  /**
+   * Mean and count of each scorer's scores that are not null, over the results that are folded in; of one scorer more
+   * than a summary tells. Means are the doubles nearest to the true ones: they are divided to 400 decimals and rounded
+   * here, because PostgreSQL divides to 16 digits and fails on what is too small for a double.
+   */
+  async means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
+    const rows = await tx.query<Omit<ScorerMean, 'mean'> & { mean: string }>(
       `WITH ${FOLDED}
-       SELECT score.key AS scorer, avg(score.value::numeric)::float8 AS mean, count(*) AS count
+       SELECT score.key AS scorer, ((sum(score.value::numeric) + 0::numeric(500, 400)) / count(*))::text AS mean,
+              count(*) AS count
        FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
        WHERE jsonb_typeof(score.value) = 'number'
-       GROUP BY score.key ORDER BY score.key COLLATE "C"`,
+       GROUP BY score.key ORDER BY score.key COLLATE "C" LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
       [experimentId, scope.workspaceId],
     );
+    return rows.map(({ scorer, mean, count }) => ({ scorer, mean: Number(mean), count }));
   }
 
-  /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. */
+  /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. Also one more. */
   references(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerReference[]> {
     return tx.query<ScorerReference>(
       `WITH ${FOLDED}
@@ -49,7 +57,7 @@ export class SummaryRepository {
        FROM folded CROSS JOIN LATERAL json_each(folded.score_details) AS detail
        WHERE folded.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
          AND detail.value->>'scorer_version' IS NOT NULL
-       ORDER BY detail.key COLLATE "C", folded.result_id DESC`,
+       ORDER BY detail.key COLLATE "C", folded.result_id DESC LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
       [experimentId, scope.workspaceId],
     );
   }
