@@ -118,7 +118,7 @@ describe('the snapshot of a dataset', () => {
     expect(digest(records.slice(1))).not.toBe(snapshot!.sha256);
   });
 
-  it('is taken of 10,000 records, and a dataset of 10,001 backs no experiment', async () => {
+  it('"records in a dataset snapshot: 10,000": so many are taken, and a dataset of 10,001 backs no experiment', async () => {
     const { dataset_id } = await space.dataset();
     const fill = (from: number, to: number) =>
       app.database.query(

@@ -113,7 +113,7 @@ describe('the summary of an experiment', () => {
     expect([Object.keys(cut.scores!), cut.is_truncated]).toEqual([named(1_000), true]);
   });
 
-  it('folds in the first 10,000 results to arrive, for the scorers they name as well', async () => {
+  it('"results folded into a summary: 10,000 per experiment": the first to arrive, for the scorers they name as well', async () => {
     const [early, late] = [await scorer('early'), await scorer('late')];
     const { experiment_id: id } = await space.experiment();
     const reference = (scorerId: string, version: number) =>

@@ -571,8 +571,9 @@ describe('figures over the traces of an experiment', () => {
   it('are told to be unreadable, 503, when the store does not answer in time', async () => {
     await lasting(10);
     const { databaseUrl, issuer } = app;
-    const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' }, databaseUrl, issuer });
+    const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });
     const viewer = hasty.api(await space.organization.token('viewer')).in(space.id);
+    expect((await viewer.post(pathOf(), {})).status).toBe(200);
     const database = new Client({ connectionString: databaseUrl });
     await database.connect();
     await database.query('BEGIN');
