@@ -23,6 +23,8 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
 }
 
+const digestOf = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex');
+
 const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as Reference[];
 
 describe('the snapshot of a dataset', () => {
@@ -110,12 +112,11 @@ describe('the snapshot of a dataset', () => {
     const { experiment_id } = await space.experiment({ dataset_id });
     const { dataset_snapshot: snapshot } = await space.finalize(experiment_id);
     const records = snapshot!.records as Reference[];
-    const digest = (value: unknown) => createHash('sha256').update(canonical(value)).digest('hex');
-    expect([records.length, snapshot!.sha256]).toEqual([25, digest(records)]);
+    expect([records.length, snapshot!.sha256]).toEqual([25, digestOf(records)]);
     // and that tells when one of them is another
     const forged = records.map((one, index) => (index === 24 ? { ...one, version: 2 } : one));
-    expect(digest(forged)).not.toBe(snapshot!.sha256);
-    expect(digest(records.slice(1))).not.toBe(snapshot!.sha256);
+    expect(digestOf(forged)).not.toBe(snapshot!.sha256);
+    expect(digestOf(records.slice(1))).not.toBe(snapshot!.sha256);
   });
 
   it('"records in a dataset snapshot: 10,000": so many are taken, and a dataset of 10,001 backs no experiment', async () => {
@@ -147,6 +148,7 @@ describe('the snapshot of a dataset', () => {
     ]);
     const final = await space.finalize(experiment_id);
     expect([final.dataset_snapshot!.record_count, recordsOf(final).length]).toEqual([10_000, 10_000]);
+    expect(final.dataset_snapshot!.sha256).toBe(digestOf(recordsOf(final)));
     expect(recordsOf(final).map((one) => one.dataset_record_id)).not.toContain(extra.dataset_record_id);
     await space.archive(`/eval/v1/datasets/${dataset_id}/records/${extra.dataset_record_id}`);
     expect((await create()).status).toBe(201);
