@@ -204,7 +204,7 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
-  /** Only the first 10,000 results were folded in. */
+  /** There are more than the 10,000 results that are folded in, or than the 1,000 scorers by name that are told. */
   is_truncated?: boolean;
 }
 

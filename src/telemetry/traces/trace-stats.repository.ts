@@ -74,10 +74,13 @@ const percentile =
   (figure: string): string =>
     `percentile_cont(${share}) WITHIN GROUP (ORDER BY (${figure})::float8)`;
 
-/** `percentile_cont` is definition 7 of Hyndman & Fan. Of one figure, all percentiles share one sort. */
+/**
+ * A mean of costs is rounded where doubles end, because PostgreSQL fails on what is too small for one. `percentile_cont`
+ * is definition 7 of Hyndman & Fan; of one figure, all percentiles share one sort.
+ */
 const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>> = {
   sum: (figure) => `sum(${figure})::float8`,
-  avg: (figure) => `avg(${figure})::float8`,
+  avg: (figure) => `round(avg(${figure}), 320)::float8`,
   min: (figure) => `min(${figure})::float8`,
   max: (figure) => `max(${figure})::float8`,
   p50: percentile(0.5),

@@ -45,9 +45,7 @@ describe('figures over the traces of an experiment', () => {
 
   beforeAll(async () => {
     const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-    app = await createTestApp({
-      env: { REQUEST_TIMEOUT_MS: '3000', MODEL_PRICES: JSON.stringify(prices) },
-    });
+    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
   });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
@@ -155,6 +153,12 @@ describe('figures over the traces of an experiment', () => {
         'count.count': 5,
         'error_count.max': 0,
       });
+    });
+
+    it('also costs so small that no double holds their mean', async () => {
+      for (const dollars of [5e-324, 0, 0]) await lasting(1, { attributes: cost(dollars) });
+      const smallest = { 'cost_usd.sum': 5e-324, 'cost_usd.avg': 0, 'cost_usd.max': 5e-324 };
+      expect(await values(Object.keys(smallest))).toEqual(smallest);
     });
 
     it('nothing as null and none as 0, in one row; in groups, no row', async () => {
@@ -566,20 +570,25 @@ describe('figures over the traces of an experiment', () => {
 
   it('are told to be unreadable, 503, when the store does not answer in time', async () => {
     await lasting(10);
-    const database = new Client({ connectionString: app.databaseUrl });
+    const { databaseUrl, issuer } = app;
+    const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });
+    const viewer = hasty.api(await space.organization.token('viewer')).in(space.id);
+    expect((await viewer.post(pathOf(), {})).status).toBe(200);
+    const database = new Client({ connectionString: databaseUrl });
     await database.connect();
     await database.query('BEGIN');
     await database.query('LOCK TABLE traces');
-    const answer: Answer = await ask({});
+    const answer: Answer = await viewer.post(pathOf(), {});
     await database.query('ROLLBACK');
     await database.end();
     expect(outcome(answer)).toEqual([503, 'service_unavailable']);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     let status = 0;
     for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
-      ({ status } = await ask({}));
+      ({ status } = await viewer.post(pathOf(), {}));
       if (status !== 200) await delay(100);
     }
+    await hasty.close();
     expect(status).toBe(200);
   });
 });
