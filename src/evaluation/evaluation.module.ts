@@ -2,6 +2,10 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { DatasetContent } from './dataset-versions/dataset-content';
+import { DatasetReadingService } from './dataset-versions/dataset-reading.service';
+import { DatasetVersionRepository } from './dataset-versions/dataset-version.repository';
+import { DatasetVersionService } from './dataset-versions/dataset-version.service';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -50,6 +54,9 @@ import { ExperimentTraceService } from './traces/experiment-trace.service';
 const SERVICES = [
   DatasetSchemas,
   DatasetService,
+  DatasetVersionService,
+  DatasetReadingService,
+  DatasetContent,
   RecordService,
   RecordBulkService,
   ExperimentService,
@@ -80,6 +87,7 @@ const SCORING = [
 
 const REPOSITORIES = [
   DatasetRepository,
+  DatasetVersionRepository,
   RecordRepository,
   ExperimentRepository,
   SummaryRepository,

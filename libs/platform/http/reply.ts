@@ -1,3 +1,6 @@
+import { Readable } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+
 /** An answer with a status or headers of its own; a handler that returns a view alone answers its default status. */
 export class Reply {
   constructor(
@@ -17,3 +20,47 @@ export const created = (location: string, view: unknown, version?: number): Repl
 /** 200 with a resource that has a version or generation. */
 export const versioned = (view: unknown, version: number): Reply =>
   new Reply(200, view, { ETag: etagOf(version) });
+
+/** What is said of bytes that are answered as they are read. */
+export interface StreamedContent {
+  type: string;
+  /** Bytes, where that is known beforehand. */
+  length?: number;
+  /** The name that a browser saves it under: visible ASCII without quotes. */
+  filename: string;
+  /** SHA-256 of the bytes, in hexadecimal: makes a strong ETag and a `Repr-Digest` (RFC 9530). */
+  sha256?: string;
+}
+
+/**
+ * 200 with bytes that are read as they are sent, at the pace of the client. The first of them are read before anything
+ * is answered, so that what cannot be read is told as a problem; an answer that fails later is broken off, never ended
+ * as if it were complete.
+ */
+export async function streamed(
+  bytes: AsyncIterable<Buffer>,
+  { type, length, filename, sha256 }: StreamedContent,
+): Promise<Reply> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const stream = Readable.from(startingWith(first, iterator), { objectMode: false, highWaterMark: 1 });
+  const disposition = `attachment; filename="${filename}"`;
+  const body = new StreamableFile(stream, { type, disposition, ...(length !== undefined && { length }) });
+  return new Reply(200, body, sha256 === undefined ? {} : digestHeaders(sha256));
+}
+
+const digestHeaders = (sha256: string): Record<string, string> => ({
+  ETag: `"${sha256}"`,
+  'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+});
+
+async function* startingWith(
+  first: IteratorResult<Buffer>,
+  rest: AsyncIterator<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}

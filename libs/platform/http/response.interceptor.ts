@@ -32,15 +32,22 @@ function write(request: ServiceRequest, response: Response, result: unknown): un
     for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
     body = result.body;
   }
-  if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
+  if (body === undefined || Buffer.isBuffer(body)) return body;
+  const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
+  // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
+  const isKnown = (): boolean =>
+    isRead && names(request.headers['if-none-match'], String(response.getHeader('ETag')));
+  if (body instanceof StreamableFile) {
+    if (!isKnown()) return body;
+    body.getStream().destroy();
+    response.status(304);
+    return undefined;
+  }
   const text = toJsonText(body);
-  if ((request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200) {
-    if (!response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
-    // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
-    if (names(request.headers['if-none-match'], String(response.getHeader('ETag')))) {
-      response.status(304);
-      return undefined;
-    }
+  if (isRead && !response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
+  if (isKnown()) {
+    response.status(304);
+    return undefined;
   }
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   return text;
