@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ComparisonController } from './comparison/comparison.controller';
+import { DatasetVersionController } from './dataset-versions/dataset-version.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
@@ -20,6 +21,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   controllers: [
     DatasetController,
     RecordTransferController,
+    DatasetVersionController,
     RecordController,
     ExperimentController,
     ComparisonController,

@@ -7,6 +7,10 @@ import { ComparisonReader } from './comparison/comparison-reader';
 import { ComparisonRepository } from './comparison/comparison.repository';
 import { ComparisonService } from './comparison/comparison.service';
 import { ComputingTurns } from './comparison/computing-turns';
+import { DatasetContent } from './dataset-versions/dataset-content';
+import { DatasetReadingService } from './dataset-versions/dataset-reading.service';
+import { DatasetVersionRepository } from './dataset-versions/dataset-version.repository';
+import { DatasetVersionService } from './dataset-versions/dataset-version.service';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -65,6 +69,9 @@ import { TraceStatsService } from './traces/trace-stats.service';
 const SERVICES = [
   DatasetSchemas,
   DatasetService,
+  DatasetVersionService,
+  DatasetReadingService,
+  DatasetContent,
   RecordService,
   RecordBulkService,
   RecordExportService,
@@ -110,6 +117,7 @@ const COMPARISON = [
 
 const REPOSITORIES = [
   DatasetRepository,
+  DatasetVersionRepository,
   RecordRepository,
   RecordExportRepository,
   ExperimentRepository,

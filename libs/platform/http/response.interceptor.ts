@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  StreamableFile,
-} from '@nestjs/common';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
 import { toJsonText } from '#platform/json';
@@ -35,7 +29,7 @@ async function write(request: ServiceRequest, response: Response, result: unknow
     for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
     body = result.body;
   }
-  if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
+  if (body === undefined || Buffer.isBuffer(body)) return body;
   const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
   if (body instanceof StreamedBody) {
     if (!isRead || !isHeld(request, response)) return body;

@@ -239,15 +239,7 @@ export const pointerToken = (member: string): string =>
   member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 
 /** Constraints on what a value is; where one is broken, what the others say of the value is noise. */
-const OF_TYPE = [
-  'isString',
-  'isInt',
-  'isNumber',
-  'isBoolean',
-  'isArray',
-  'isObject',
-  'isNotNull',
-];
+const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
 
 /** The faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { attachment, etagOf, Reply } from '#platform/http';
+import { etagOf, Reply, streamed } from '#platform/http';
 import { RecordExportService } from './record-export.service';
 import { EXPORT_MEDIA, RecordExportQueryDto } from './record-transfer.dto';
 
@@ -27,10 +27,7 @@ export class RecordTransferController {
     @Query() query: RecordExportQueryDto,
   ): Promise<Reply> {
     const { body, format, fileName, revision } = await this.exports.export(scope, datasetId, query);
-    return new Reply(200, body, {
-      'Content-Type': `${EXPORT_MEDIA[format]}; charset=utf-8`,
-      'Content-Disposition': attachment(fileName),
-      ETag: etagOf(revision),
-    });
+    const type = `${EXPORT_MEDIA[format]}; charset=utf-8`;
+    return streamed(body, { type, fileName, etag: etagOf(revision) });
   }
 }
