@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AgreementController } from './agreement/agreement.controller';
 import { ComparisonController } from './comparison/comparison.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
@@ -21,6 +22,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     RecordController,
     ExperimentController,
     ComparisonController,
+    AgreementController,
     GateController,
     ResultController,
     ExperimentTraceController,

@@ -13,6 +13,7 @@ import { PlatformRowSizes1795132800820 } from './1795132800820-platform-row-size
 import { EvaluationRecordSearch1795132800830 } from './1795132800830-evaluation-record-search';
 import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bootstrap-reach';
 import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-human-scores';
+import { EvaluationAgreement1795132800930 } from './1795132800930-evaluation-agreement';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -31,4 +32,5 @@ export const MIGRATIONS = [
   EvaluationRecordSearch1795132800830,
   RegistryBootstrapReach1795132800840,
   EvaluationHumanScores1795132800920,
+  EvaluationAgreement1795132800930,
 ];
