@@ -33,79 +33,78 @@ export interface ScoredBy {
   version: number | null;
 }
 
-const HOSTED_COLUMNS = `CASE WHEN trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind,
-  target_id AS unit_id, score_id AS id, score, choice AS label, NULL AS annotator`;
-const HOSTED = `FROM score_results WHERE workspace_id = $1 AND scorer_id = $2
-  AND ($3::integer IS NULL OR scorer_version = $3) AND error IS NULL AND (score IS NOT NULL OR choice IS NOT NULL)`;
-
-const UNIT = `CASE WHEN trace_id IS NOT NULL THEN 'trace' WHEN session_id IS NOT NULL THEN 'session' ELSE 'result' END
-    AS unit_kind, coalesce(trace_id, session_id, result_id) AS unit_id`;
-/** Of the units $4 (traces), $5 (sessions) and $6 (results). */
-const WITHIN = `(trace_id = ANY($4::text[])
-  OR (trace_id IS NULL AND session_id = ANY($5::text[]))
-  OR (trace_id IS NULL AND session_id IS NULL AND result_id = ANY($6::text[])))`;
+/** Of the newest, or of given units: what follows FROM and is called `s`. */
+const HOSTED = (
+  from: string,
+): string => `SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind,
+    s.target_id AS unit_id, s.score_id AS id, s.score, s.choice AS label, NULL AS annotator
+  FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
+    AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
 
 /** Present scores, of one scale: that of the scorer's newest score. */
-const HUMAN_COLUMNS = `${UNIT}, score_id AS id, score, choice AS label, created_by AS annotator`;
-const HUMAN = `FROM human_scores WHERE workspace_id = $1 AND scorer_id = $2
-  AND ($3::integer IS NULL OR scorer_version = $3) AND superseded_by_score_id IS NULL
-  AND output_sha256 = (SELECT newest.output_sha256 FROM human_scores newest
-    WHERE newest.workspace_id = $1 AND newest.scorer_id = $2 AND ($3::integer IS NULL OR newest.scorer_version = $3)
-    ORDER BY newest.score_id DESC LIMIT 1)`;
+const HUMAN = (from: string): string => `SELECT
+    CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.score_id AS id, s.score, s.choice AS label,
+    s.created_by AS annotator
+  FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
+    AND s.superseded_by_score_id IS NULL AND s.output_sha256 = (
+      SELECT newest.output_sha256 FROM human_scores newest WHERE newest.workspace_id = $1 AND newest.scorer_id = $2
+        AND ($3::integer IS NULL OR newest.scorer_version = $3) ORDER BY newest.score_id DESC LIMIT 1)`;
 
 /** Scores in results that name the scorer they are by; not what people said there, which counts where they said it. */
-const WRITTEN_COLUMNS = `unit_kind, unit_id, result_id AS id, (scores ->> detail.key)::float8 AS score,
-  detail.value ->> 'label' AS label, NULL AS annotator`;
-const WRITTEN = `CROSS JOIN LATERAL json_each(score_details) AS detail
+const WRITTEN = (results: string): string => `SELECT
+    CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.result_id AS id,
+    (s.scores ->> detail.key)::float8 AS score, detail.value ->> 'label' AS label, NULL AS annotator
+  FROM (${results}) s CROSS JOIN LATERAL json_each(s.score_details) AS detail
   WHERE detail.value ->> 'scorer_id' = $2
     AND ($3::integer IS NULL OR (detail.value ->> 'scorer_version')::integer = $3)
     AND detail.value #> '{metadata,score_ids}' IS NULL
-    AND (scores ->> detail.key IS NOT NULL OR detail.value ->> 'label' IS NOT NULL)`;
+    AND (s.scores ->> detail.key IS NOT NULL OR detail.value ->> 'label' IS NOT NULL)`;
 
-const named = (name: string, text: string) => ({ name: `agreement.${name}`, text });
+const RESULT_COLUMNS = 's.result_id, s.trace_id, s.session_id, s.scores, s.score_details';
+const IS_DETAILED = `s.score_details::text <> '{}'`;
 
 const NEWEST = {
-  hosted: named('newest-hosted', `SELECT ${HOSTED_COLUMNS} ${HOSTED} ORDER BY score_id DESC LIMIT $4`),
-  human: named('newest-human', `SELECT ${HUMAN_COLUMNS} ${HUMAN} ORDER BY score_id DESC LIMIT $4`),
+  hosted: `${HOSTED('score_results s')} ORDER BY s.score_id DESC LIMIT $4`,
+  human: `${HUMAN('human_scores s')} ORDER BY s.score_id DESC LIMIT $4`,
 };
+
+/**
+ * Rows of the units $4 (traces), $5 (sessions) and $6 (results). Joined, and in statements without a name: looked up in
+ * an array, each row would be held against each unit as soon as the plan is kept.
+ */
+const WITHIN = (select: (from: string) => string, table: string): string => `
+  ${select(`unnest($4::text[]) AS unit(id) JOIN ${table} s ON s.trace_id = unit.id`)}
+  UNION ALL ${select(`unnest($5::text[]) AS unit(id) JOIN ${table} s ON s.session_id = unit.id AND s.trace_id IS NULL`)}
+  UNION ALL ${select(`unnest($6::text[]) AS unit(id) JOIN ${table} s ON s.result_id = unit.id AND s.trace_id IS NULL AND s.session_id IS NULL`)}`;
+
 const OF_UNITS = {
-  hosted: named(
-    'hosted-of-units',
-    `SELECT DISTINCT ON (target_id) ${HOSTED_COLUMNS} ${HOSTED}
-       AND (trace_id = ANY($4::text[]) OR (trace_id IS NULL AND session_id = ANY($5::text[])))
-       AND target_id = ANY($4::text[] || $5::text[])
-     ORDER BY target_id, score_id DESC`,
-  ),
-  human: named(
-    'human-of-units',
-    `SELECT ${HUMAN_COLUMNS} ${HUMAN} AND ${WITHIN} ORDER BY score_id DESC LIMIT ${ANNOTATIONS_MAX}`,
-  ),
+  hosted: `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
+      ${HOSTED('unnest($4::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NOT NULL')}
+      UNION ALL
+      ${HOSTED('unnest($5::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NULL')}
+    ) found ORDER BY unit_kind, unit_id, id DESC`,
+  human: `SELECT * FROM (${WITHIN(HUMAN, 'human_scores')}) found ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX}`,
 };
-const NEWEST_WRITTEN = named(
-  'newest-written',
-  `SELECT ${WRITTEN_COLUMNS} FROM (
-     SELECT ${UNIT}, result_id, scores, score_details FROM results
-     WHERE workspace_id = $1 AND score_details::text <> '{}' ORDER BY result_id DESC LIMIT ${RESULTS_SCANNED}
-   ) found ${WRITTEN}`,
-);
-const WRITTEN_OF_UNITS = named(
-  'written-of-units',
-  `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (SELECT ${WRITTEN_COLUMNS} FROM (
-     SELECT ${UNIT}, result_id, scores, score_details FROM results
-     WHERE workspace_id = $1 AND ${WITHIN} AND score_details::text <> '{}'
-       AND ($7::text IS NULL OR experiment_id = $7)
-   ) found ${WRITTEN}) written ORDER BY unit_kind, unit_id, id DESC`,
-);
-const UNITS_OF_EXPERIMENT = named(
-  'units-of-experiment',
-  `SELECT ${UNIT} FROM results WHERE experiment_id = $1 AND workspace_id = $2
-   ORDER BY result_id DESC LIMIT ${UNITS_MAX + 1}`,
-);
-const HAS_MORE_DETAILED = named(
-  'has-more-detailed',
-  `SELECT 1 FROM results WHERE workspace_id = $1 AND score_details::text <> '{}'
-   ORDER BY result_id DESC OFFSET ${RESULTS_SCANNED} LIMIT 1`,
-);
+const NEWEST_WRITTEN = WRITTEN(`SELECT ${RESULT_COLUMNS} FROM results s
+  WHERE s.workspace_id = $1 AND ${IS_DETAILED} ORDER BY s.result_id DESC LIMIT ${RESULTS_SCANNED}`);
+const WRITTEN_OF_UNITS = `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (${WRITTEN(
+  WITHIN(
+    (from) => `SELECT ${RESULT_COLUMNS} FROM ${from}
+      WHERE s.workspace_id = $1 AND ${IS_DETAILED} AND ($7::text IS NULL OR s.experiment_id = $7)`,
+    'results',
+  ),
+)}) found ORDER BY unit_kind, unit_id, id DESC`;
+const UNITS_OF_EXPERIMENT = {
+  name: 'agreement.units-of-experiment',
+  text: `SELECT
+      CASE WHEN trace_id IS NOT NULL THEN 'trace' WHEN session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+      coalesce(trace_id, session_id, result_id) AS unit_id
+    FROM results WHERE experiment_id = $1 AND workspace_id = $2 ORDER BY result_id DESC LIMIT ${UNITS_MAX + 1}`,
+};
+const HAS_MORE_DETAILED = `SELECT 1 FROM results s WHERE s.workspace_id = $1 AND ${IS_DETAILED}
+  ORDER BY s.result_id DESC OFFSET ${RESULTS_SCANNED} LIMIT 1`;
 
 /** Reads what was scored, and how: by runs of the service, by people, and by clients in the results they wrote. */
 @Injectable()
