@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AgreementController } from './agreement/agreement.controller';
 import { ComparisonController } from './comparison/comparison.controller';
 import { DatasetVersionController } from './dataset-versions/dataset-version.controller';
 import { DatasetController } from './datasets/dataset.controller';
@@ -25,6 +26,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     RecordController,
     ExperimentController,
     ComparisonController,
+    AgreementController,
     GateController,
     ResultController,
     ExperimentTraceController,

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { AgreementRepository } from './agreement/agreement.repository';
+import { AgreementService } from './agreement/agreement.service';
 import { ComparisonCache } from './comparison/comparison-cache';
 import { ComparisonReader } from './comparison/comparison-reader';
 import { ComparisonRepository } from './comparison/comparison.repository';
@@ -107,6 +109,8 @@ const SCORING = [
 ];
 
 const COMPARISON = [
+  AgreementRepository,
+  AgreementService,
   ComparisonCache,
   ComparisonReader,
   ComparisonRepository,

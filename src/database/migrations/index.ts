@@ -15,6 +15,7 @@ import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bo
 import { EvaluationDatasetVersions1795132800900 } from './1795132800900-evaluation-dataset-versions';
 import { EvaluationSearch1795132800910 } from './1795132800910-evaluation-search';
 import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-human-scores';
+import { EvaluationAgreement1795132800930 } from './1795132800930-evaluation-agreement';
 import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-trace-models';
 
 /** Every migration, in the one order in which they are run. */
@@ -36,5 +37,6 @@ export const MIGRATIONS = [
   EvaluationDatasetVersions1795132800900,
   EvaluationSearch1795132800910,
   EvaluationHumanScores1795132800920,
+  EvaluationAgreement1795132800930,
   TelemetryTraceModels1795132800940,
 ];
