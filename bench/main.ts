@@ -2,6 +2,7 @@ import os from 'node:os';
 import { Bench } from './bench';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
+import { exportRecords, listRecords, search } from './cases/records';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
 import { exportTraces } from './cases/traces';
@@ -17,6 +18,9 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'get-experiment': getExperiment,
   'list-results': listResults,
   finalize,
+  'list-records': listRecords,
+  search,
+  'export-records': exportRecords,
   'export-traces': exportTraces,
   'noop-scorer': noopScorer,
 };
@@ -35,7 +39,7 @@ async function main(names: string[]): Promise<void> {
   const http = new Http(new URL(base_url), headers, CONNECTIONS);
   const direct = new Direct(service.databaseUrl, CONNECTIONS);
   try {
-    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct);
+    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct, () => service.memory());
     for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
   } finally {
     http.close();
