@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DatasetVersionController } from './dataset-versions/dataset-version.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
@@ -15,6 +16,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   imports: [EvaluationModule],
   controllers: [
     DatasetController,
+    DatasetVersionController,
     RecordTransferController,
     RecordController,
     ExperimentController,

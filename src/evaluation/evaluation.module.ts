@@ -2,6 +2,10 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { DatasetContent } from './dataset-versions/dataset-content';
+import { DatasetReadingService } from './dataset-versions/dataset-reading.service';
+import { DatasetVersionRepository } from './dataset-versions/dataset-version.repository';
+import { DatasetVersionService } from './dataset-versions/dataset-version.service';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -52,6 +56,9 @@ import { ExperimentTraceService } from './traces/experiment-trace.service';
 const SERVICES = [
   DatasetSchemas,
   DatasetService,
+  DatasetVersionService,
+  DatasetReadingService,
+  DatasetContent,
   RecordService,
   RecordBulkService,
   RecordExportService,
@@ -83,6 +90,7 @@ const SCORING = [
 
 const REPOSITORIES = [
   DatasetRepository,
+  DatasetVersionRepository,
   RecordRepository,
   RecordExportRepository,
   ExperimentRepository,

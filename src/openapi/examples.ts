@@ -45,6 +45,17 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
     },
   },
+  datasetVersion_create: {
+    csv: {
+      summary: 'A file whose ids are in the column case',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        content: 'case,question,answer,level\r\nc1,What is 6 times 7?,42,easy\r\n',
+        case_id_column: 'case',
+        mapping: { expected: ['answer'], tags: ['level'] },
+      },
+    },
+  },
   record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
   record_createBulk: {
     records: {
@@ -131,6 +142,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** What the groups of operations are about. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
+  'Dataset versions': 'CSV files of a dataset, which experiments can pin.',
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',

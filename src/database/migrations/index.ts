@@ -12,6 +12,7 @@ import { PlatformSortIndexes1795132800810 } from './1795132800810-platform-sort-
 import { PlatformRowSizes1795132800820 } from './1795132800820-platform-row-sizes';
 import { EvaluationRecordSearch1795132800830 } from './1795132800830-evaluation-record-search';
 import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bootstrap-reach';
+import { EvaluationDatasetVersions1795132800900 } from './1795132800900-evaluation-dataset-versions';
 import { EvaluationSearch1795132800910 } from './1795132800910-evaluation-search';
 
 /** Every migration, in the one order in which they are run. */
@@ -30,5 +31,6 @@ export const MIGRATIONS = [
   PlatformRowSizes1795132800820,
   EvaluationRecordSearch1795132800830,
   RegistryBootstrapReach1795132800840,
+  EvaluationDatasetVersions1795132800900,
   EvaluationSearch1795132800910,
 ];
