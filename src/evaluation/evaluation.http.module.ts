@@ -21,8 +21,8 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   imports: [EvaluationModule],
   controllers: [
     DatasetController,
-    RecordTransferController,
     DatasetVersionController,
+    RecordTransferController,
     RecordController,
     ExperimentController,
     ComparisonController,

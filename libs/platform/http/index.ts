@@ -1,4 +1,5 @@
 export { ApiBodies, BODIES_EXTENSION } from './api-bodies.decorator';
+export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
 export { checkIfMatch, IfMatch } from './conditions';

@@ -1,5 +1,5 @@
 import { attachment } from './attachment';
-import type { StreamedBody } from './streamed-body';
+import { StreamedBody } from './streamed-body';
 
 /** An answer with a status or headers of its own; a handler that returns a view alone answers its default status. */
 export class Reply {
@@ -21,31 +21,38 @@ export const created = (location: string, view: unknown, version?: number): Repl
 export const versioned = (view: unknown, version: number): Reply =>
   new Reply(200, view, { ETag: etagOf(version) });
 
-/** What is said of bytes that are answered as they are made. */
+/** What is said of bytes that are answered as they are read. */
 export interface StreamedContent {
-  /** The media type, with its parameters. */
   type: string;
-  /** The name that they are saved under; any text. */
-  fileName: string;
-  /** Names this state of what is answered: a version's ETag, or that of `sha256`. */
-  etag?: string;
   /** Bytes, where that is known beforehand. */
   length?: number;
+  /** The name that a browser saves it under. */
+  filename: string;
   /** SHA-256 of the bytes, in hexadecimal: makes a strong ETag and a `Repr-Digest` (RFC 9530). */
   sha256?: string;
+  /** The ETag, where there is no digest beforehand. */
+  etag?: string;
 }
 
-/** 200 with bytes that are to be kept as a file. */
-export function streamed(body: StreamedBody, content: StreamedContent): Reply {
-  const { type, fileName, etag, length, sha256 } = content;
-  return new Reply(200, body, {
+/**
+ * 200 with bytes that are read as they are sent, at the pace of the client, see `StreamedBody`. The first of them are
+ * read before anything is answered, so that what cannot be read is told as a problem; an answer that fails later is
+ * broken off, never ended as if it were complete.
+ */
+export async function streamed(
+  bytes: AsyncIterable<Buffer>,
+  { type, length, filename, sha256, etag }: StreamedContent,
+): Promise<Reply> {
+  return new Reply(200, await StreamedBody.begin(bytes), {
     'Content-Type': type,
-    'Content-Disposition': attachment(fileName),
-    ...(etag !== undefined && { ETag: etag }),
+    'Content-Disposition': attachment(filename),
     ...(length !== undefined && { 'Content-Length': String(length) }),
-    ...(sha256 !== undefined && {
-      ETag: `"${sha256}"`,
-      'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
-    }),
+    ...(etag !== undefined && { ETag: etag }),
+    ...(sha256 !== undefined && digestHeaders(sha256)),
   });
 }
+
+const digestHeaders = (sha256: string): Record<string, string> => ({
+  ETag: `"${sha256}"`,
+  'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+});

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Environment } from '#platform/config';
-import { type Reply, streamed, StreamedBody } from '#platform/http';
+import { type Reply, streamed } from '#platform/http';
 import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { CsvCase } from './csv/csv.case';
@@ -19,17 +18,15 @@ export class DatasetReadingService {
   constructor(
     private readonly versions: DatasetVersionService,
     private readonly content: DatasetContent,
-    private readonly environment: Environment,
   ) {}
 
   /** The very bytes of a version, as a stream. */
   async bytes(scope: Scope, datasetId: string, number: number): Promise<Reply> {
     const version = await this.versions.find(scope, datasetId, number);
-    const bytes = this.content.bytes(scope, version);
-    return streamed(await StreamedBody.begin(bytes, this.environment.REQUEST_TIMEOUT_MS), {
+    return streamed(this.content.bytes(scope, version), {
       type: `${CSV_MEDIA}; charset=utf-8`,
       length: version.size_bytes,
-      fileName: `${datasetId}-v${number}.csv`,
+      filename: `${datasetId}-v${number}.csv`,
       sha256: version.sha256,
     });
   }
