@@ -122,6 +122,17 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    const csv = 'question,answer\r\n1 + 1,2\r\n';
+    const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
+    expect(version.status).toBe(201);
+    await expectAll([evaluator.post(`${path}/versions`, { workspace_id, content: csv })], 200);
+    const versionPath = version.headers.get('location')!;
+    await expectAll(
+      [`${path}/versions`, versionPath, `${versionPath}/content`, `${versionPath}/rows`].map((one) =>
+        evaluator.get(one),
+      ),
+      200,
+    );
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 
