@@ -98,6 +98,18 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  gate_check: {
+    gate: {
+      summary: 'No worse than its baseline, and good enough for sure',
+      value: {
+        baseline_experiment_id: EXPERIMENT_ID,
+        rules: [
+          { scorer: 'exact', max_regression: 0.02, min_count: 100 },
+          { scorer: 'tone', min_mean: 0.8, confident: true },
+        ],
+      },
+    },
+  },
   result_create: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },
   result_createBulk: {
     results: { summary: 'Up to 100 cases', value: { workspace_id: WORKSPACE_ID, items: [result] } },

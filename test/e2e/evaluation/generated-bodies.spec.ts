@@ -144,6 +144,12 @@ describe('whatever is sent', () => {
     expect([...seen].some((status) => successes.includes(status))).toBe(true);
     expect(seen.has(400)).toBe(true);
   };
+  /** An experiment that has a baseline, and a score as it has. */
+  const withBaseline = async (): Promise<string> => {
+    const { experiment_id } = await space.experiment({ baseline_experiment_id: experimentId });
+    await space.result(experiment_id, { case_id: 'a', scores: { s: 0.5 } });
+    return experiment_id;
+  };
   /** Mostly the members an operation has, now and then any JSON at all. */
   const sent = (values: Values) =>
     fc.oneof({ weight: 20, arbitrary: bodyOf(values) }, { weight: 1, arbitrary: fc.jsonValue() });
@@ -364,6 +370,32 @@ describe('whatever is sent', () => {
     await hold(bodies, (body) => space.evaluator.post('/eval/v1/scores', body), [201]);
   });
 
+  it('a gate is answered as documented', async () => {
+    const baseline = (await space.experiment()).experiment_id;
+    await space.result(baseline, { scores: { s: 1 } });
+    const rule = bodyOf({
+      scorer: ['s', 't', '</testcase>'],
+      min_mean: [0, 0.5, null],
+      max_regression: [0, 0.5, null],
+      min_count: [1, 10, null],
+      confident: [true, false, null],
+    });
+    const bodies = fc.oneof(
+      {
+        weight: 20,
+        arbitrary: fc
+          .array(rule, { minLength: 1, maxLength: 4 })
+          .chain((rules) => bodyOf({ baseline_experiment_id: [baseline, null, 'exp_x'], rules: [rules] })),
+      },
+      { weight: 1, arbitrary: fc.jsonValue() },
+    );
+    const media = ['application/json', 'application/xml', 'text/markdown'];
+    let sent = 0;
+    const send = (body: unknown) =>
+      space.viewer.post(`/eval/v1/experiments/${experimentId}/gate`, body, { accept: media[sent++ % 3]! });
+    await hold(bodies, send, [200]);
+  });
+
   it.each([
     ['/eval/v1/datasets', ['q', 'tag', 'name', 'created_after', 'created_before']],
     [
@@ -382,12 +414,14 @@ describe('whatever is sent', () => {
     ['results', ['case_id', 'dataset_record_id', 'session_id']],
     ['versions', []],
     ['versions/1/rows', []],
+    ['compare', ['baseline_experiment_id', 'scorer', 'only']],
   ])('listing %s by anything is answered as documented', async (list, filters) => {
     const owner = {
       records: `/eval/v1/datasets/${datasetId}`,
       versions: `/eval/v1/datasets/${datasetId}`,
       'versions/1/rows': `/eval/v1/datasets/${datasetId}`,
       results: `/eval/v1/experiments/${experimentId}`,
+      compare: `/eval/v1/experiments/${await withBaseline()}`,
     };
     const path = list in owner ? `${owner[list as keyof typeof owner]}/${list}` : list;
     const names = [...filters, 'limit', 'offset', 'cursor', 'sort', 'include_archived'];
@@ -413,7 +447,7 @@ describe('whatever is sent', () => {
       fc.asyncProperty(queries, async (pairs) => {
         const query = new URLSearchParams(pairs).toString();
         const { status } = await space.viewer.get(`${path}?${query}`);
-        expect([200, 400, 422]).toContain(status);
+        expect(list === 'compare' ? [200, 400, 404, 422] : [200, 400, 422]).toContain(status);
       }),
       { numRuns: RUNS },
     );
