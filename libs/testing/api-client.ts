@@ -91,6 +91,8 @@ function bodyOf(body: unknown): { content?: NonNullable<RequestInit['body']>; ty
 }
 
 function parsed(answer: Response, text: string): unknown {
-  if (text === '') return undefined;
-  return /[/+]json\b/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
+  const type = answer.headers.get('content-type');
+  const isJson = /[/+]json\b/.test(type ?? '');
+  if (text === '' && (isJson || type === null)) return undefined;
+  return isJson ? JSON.parse(text) : text;
 }

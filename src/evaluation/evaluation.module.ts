@@ -9,6 +9,10 @@ import { ComparisonReader } from './comparison/comparison-reader';
 import { ComparisonRepository } from './comparison/comparison.repository';
 import { ComparisonService } from './comparison/comparison.service';
 import { ComputingTurns } from './comparison/computing-turns';
+import { DatasetContent } from './dataset-versions/dataset-content';
+import { DatasetReadingService } from './dataset-versions/dataset-reading.service';
+import { DatasetVersionRepository } from './dataset-versions/dataset-version.repository';
+import { DatasetVersionService } from './dataset-versions/dataset-version.service';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -21,6 +25,11 @@ import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { GateService } from './gate/gate.service';
 import { RecordBulkService } from './records/record-bulk.service';
+import { ImportSources } from './records/import/import-sources';
+import { RecordImportRepository } from './records/import/record-import.repository';
+import { RecordImportService } from './records/import/record-import.service';
+import { RecordExportRepository } from './records/record-export.repository';
+import { RecordExportService } from './records/record-export.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
 import { RecordService } from './records/record.service';
@@ -60,18 +69,26 @@ import { TargetSelector } from './scoring/target-selector';
 import { WorkerSlots } from './scoring/worker-slots';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
+import { TraceStatsService } from './traces/trace-stats.service';
 
 const SERVICES = [
   DatasetSchemas,
   DatasetService,
+  DatasetVersionService,
+  DatasetReadingService,
+  DatasetContent,
   RecordService,
   RecordBulkService,
+  RecordExportService,
+  RecordImportService,
+  ImportSources,
   ExperimentService,
   ExperimentRules,
   ExperimentFinalizer,
   ResultService,
   CaseRules,
   ExperimentTraceService,
+  TraceStatsService,
   ScorerService,
   ScorerDefinitions,
   CodeEngine,
@@ -109,7 +126,10 @@ const COMPARISON = [
 
 const REPOSITORIES = [
   DatasetRepository,
+  DatasetVersionRepository,
   RecordRepository,
+  RecordExportRepository,
+  RecordImportRepository,
   ExperimentRepository,
   SummaryRepository,
   ResultRepository,

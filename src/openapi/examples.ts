@@ -41,6 +41,23 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  dataset_search: {
+    metadata: {
+      summary: 'Those of a team with both tags, by name',
+      value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
+    },
+  },
+  datasetVersion_create: {
+    csv: {
+      summary: 'A file whose ids are in the column case',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        content: 'case,question,answer,level\r\nc1,What is 6 times 7?,42,easy\r\n',
+        case_id_column: 'case',
+        mapping: { expected: ['answer'], tags: ['level'] },
+      },
+    },
+  },
   record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
   record_createBulk: {
     records: {
@@ -71,6 +88,16 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  experiment_search: {
+    score: {
+      summary: 'Runs of a model this year whose mean was at least 0.8',
+      value: {
+        config: { model: 'gpt-4o' },
+        created_after: '2026-01-01T00:00:00Z',
+        score: { scorer: 'exact', gte: 0.8 },
+      },
+    },
+  },
   gate_check: {
     gate: {
       summary: 'No worse than its baseline, and good enough for sure',
@@ -86,6 +113,20 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   result_create: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },
   result_createBulk: {
     results: { summary: 'Up to 100 cases', value: { workspace_id: WORKSPACE_ID, items: [result] } },
+  },
+  experimentTrace_queryStats: {
+    slow: {
+      summary: 'What the slow ones cost, by model',
+      value: {
+        metrics: [
+          { measure: 'count', aggregation: 'count' },
+          { measure: 'cost_usd', aggregation: 'sum' },
+          { measure: 'duration_ms', aggregation: 'p95' },
+        ],
+        group_by: ['model'],
+        filters: [{ field: 'duration_ms', op: 'gte', value: 2000 }],
+      },
+    },
   },
   scorer_create: {
     javascript: {
@@ -151,6 +192,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
   Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
+  'Dataset versions': 'CSV files of a dataset, which experiments can pin.',
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',

@@ -1,6 +1,19 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export {
+  type LabelledTraces,
+  TRACE_AGGREGATIONS,
+  TRACE_GROUPS,
+  TRACE_MEASURES,
+  TRACE_STATUSES,
+  type TraceAggregation,
+  type TraceFilter,
+  type TraceMeasure,
+  type TraceMetric,
+  type TraceStats,
+  type TraceStatsQuery,
+} from './trace-stats';
+export {
   type KeptIds,
   type SessionRef,
   type SpanRow,

@@ -6,6 +6,7 @@ import { Database } from '#platform/db';
 import type { ListQueryDto, RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { ModelPrices } from './model-prices';
+import type { TraceStats, TraceStatsQuery } from './trace-stats';
 import {
   type SessionRef,
   type SpanRow,
@@ -19,6 +20,7 @@ import {
 import { SpanRepository } from './traces/span.repository';
 import { sourcesOf, toSpanRecords } from './traces/span-record';
 import { TraceRepository } from './traces/trace.repository';
+import { TraceStatsRepository } from './traces/trace-stats.repository';
 import { aggregateTraces } from './traces/trace-aggregate';
 
 /**
@@ -40,6 +42,7 @@ export class PostgresTraceStore extends TraceStore {
     private readonly database: Database,
     private readonly spans: SpanRepository,
     private readonly traces: TraceRepository,
+    private readonly figures: TraceStatsRepository,
     private readonly prices: ModelPrices,
     environment: Environment,
   ) {
@@ -111,6 +114,10 @@ export class PostgresTraceStore extends TraceStore {
 
   override countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number> {
     return this.read(() => this.traces.countSelected(scope, selection, 'session_id'));
+  }
+
+  override stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
+    return this.read(() => this.figures.stats(scope, query));
   }
 
   /** Gives a read its time. What runs on afterwards is ended by the statement timeout of the connection. */

@@ -5,6 +5,7 @@ import { TraceStore } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { TraceExportService } from './traces/trace-export.service';
 import { TraceRepository } from './traces/trace.repository';
+import { TraceStatsRepository } from './traces/trace-stats.repository';
 
 /** Telemetry: the trace store, for the API and the worker alike. */
 @Module({
@@ -12,6 +13,7 @@ import { TraceRepository } from './traces/trace.repository';
     ModelPrices,
     SpanRepository,
     TraceRepository,
+    TraceStatsRepository,
     TraceExportService,
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],

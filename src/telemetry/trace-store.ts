@@ -2,6 +2,7 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { ListQueryDto, RowPage } from '#platform/paging';
+import type { TraceStats, TraceStatsQuery } from './trace-stats';
 
 /** The figures and names of a trace, kept up to date as its spans arrive, late and out of order. */
 export interface TraceSummary {
@@ -160,4 +161,7 @@ export abstract class TraceStore {
 
   /** How many sessions have a trace that meets all of a selection. */
   abstract countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number>;
+
+  /** Figures over some traces, of at most 10,000 groups, and of as many as come to 32 MiB of JSON. */
+  abstract stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats>;
 }

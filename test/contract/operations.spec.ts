@@ -105,6 +105,7 @@ describe('every operation', () => {
     const path = made.headers.get('location')!;
     await expectAll([evaluator.get('/eval/v1/datasets'), evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { description: 'sums' })], 200);
+    await expectAll([evaluator.post('/eval/v1/datasets/search', { metadata: {}, sort: 'name' })], 200);
     const record = await evaluator.post(`${path}/records`, {
       workspace_id,
       input: { question: '1 + 1' },
@@ -121,6 +122,17 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    const csv = 'question,answer\r\n1 + 1,2\r\n';
+    const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
+    expect(version.status).toBe(201);
+    await expectAll([evaluator.post(`${path}/versions`, { workspace_id, content: csv })], 200);
+    const versionPath = version.headers.get('location')!;
+    await expectAll(
+      [`${path}/versions`, versionPath, `${versionPath}/content`, `${versionPath}/rows`].map((one) =>
+        evaluator.get(one),
+      ),
+      200,
+    );
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 
@@ -163,10 +175,13 @@ describe('every operation', () => {
       reads.map((one) => evaluator.get(`${path}/${one}`)),
       200,
     );
+    await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
     await compare(path, experiment.body.experiment_id as string);
     await scoreByHand(result.body.result_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
+    const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
+    await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 

@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  StreamableFile,
-} from '@nestjs/common';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { mergeMap, type Observable } from 'rxjs';
 import { toJsonText } from '#platform/json';
 import { Reply } from './reply';
 import type { ServiceRequest } from './request-context';
+import { StreamedBody } from './streamed-body';
 
 /**
  * Writes what a handler returned: a view, or a `Reply`. Views are serialised here, by the one JSON writer. What is
@@ -21,29 +16,40 @@ export class ResponseInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
-    return next.handle().pipe(map((result: unknown) => write(request, http.getResponse<Response>(), result)));
+    return next
+      .handle()
+      .pipe(mergeMap((result: unknown) => write(request, http.getResponse<Response>(), result)));
   }
 }
 
-function write(request: ServiceRequest, response: Response, result: unknown): unknown {
+async function write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
   let body = result;
   if (result instanceof Reply) {
     response.status(result.status);
     for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
     body = result.body;
   }
-  if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
-  const text = toJsonText(body);
-  if ((request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200) {
-    if (!response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
-    // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
-    if (names(request.headers['if-none-match'], String(response.getHeader('ETag')))) {
-      response.status(304);
-      return undefined;
-    }
+  if (body === undefined || Buffer.isBuffer(body)) return body;
+  const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
+  // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
+  const isKnown = (): boolean =>
+    isRead && names(request.headers['if-none-match'], String(response.getHeader('ETag')));
+  if (body instanceof StreamedBody) {
+    if (!isKnown()) return body;
+    await body.cancel();
+    return notModified(response);
   }
+  const text = toJsonText(body);
+  if (isRead && !response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
+  if (isKnown()) return notModified(response);
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   return text;
+}
+
+/** Without what describes the content that is not sent (RFC 9110, section 15.4.5). */
+function notModified(response: Response): undefined {
+  response.status(304);
+  for (const name of ['Content-Type', 'Content-Length', 'Content-Disposition']) response.removeHeader(name);
 }
 
 const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;

@@ -213,33 +213,33 @@ export function instantiate(
   return dto;
 }
 
+/**
+ * A body has room for a million nested objects, and validating them would hold up all other requests for seconds,
+ * before the member's own limit is looked at.
+ */
+const NESTED_MAX = 1_000;
+
 function instantiateNested(
   type: Constructor,
   value: unknown,
   pointer: string,
   errors: FieldError[],
 ): unknown {
-  if (Array.isArray(value))
-    return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
+  if (Array.isArray(value)) {
+    if (value.length <= NESTED_MAX)
+      return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
+    errors.push({ pointer, detail: `may have at most ${NESTED_MAX} elements` });
+    return undefined;
+  }
   return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
 }
 
-/** RFC 6901, section 3. A member name of a client's is cut, so that a hostile one does not fill the answer. */
 /** A member's name as a part of a JSON pointer (RFC 6901), of which the answer repeats no more than 100 characters. */
 export const pointerToken = (member: string): string =>
   member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 
 /** Constraints on what a value is; where one is broken, what the others say of the value is noise. */
-const OF_TYPE = [
-  'isString',
-  'isInt',
-  'isNumber',
-  'isBoolean',
-  'isArray',
-  'isObject',
-  'isObject',
-  'isNotNull',
-];
+const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
 
 /** The faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {

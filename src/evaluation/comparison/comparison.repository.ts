@@ -3,7 +3,14 @@ import type { Scope } from '#platform/auth';
 import { arrayParameter, Database, type Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { ExperimentStatus } from '../experiments/experiment.entity';
-import { FOLDED, MEANS, type ScorerMean, SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
+import {
+  FOLDED,
+  MEANS,
+  type ScorerMean,
+  type ScorerMeanRow,
+  SUMMARY_RESULTS_MAX,
+  toScorerMean,
+} from '../experiments/summary.repository';
 
 /** Rows of scores that are in memory as rows at once. */
 const BATCH = 1_000;
@@ -66,7 +73,7 @@ const RUNNING_MEANS = {
 
 const FROZEN_MEANS = {
   name: 'comparison.frozen-means',
-  text: `SELECT own.key AS scorer, (own.value->>'mean')::float8 AS mean, (own.value->>'count')::bigint AS count
+  text: `SELECT own.key AS scorer, own.value->>'mean' AS mean, (own.value->>'count')::bigint AS count
     FROM experiments CROSS JOIN LATERAL json_each(summary->'scores') AS own
     WHERE experiment_id = $1 AND workspace_id = $2 AND ($3::text[] IS NULL OR own.key = ANY($3))
     ORDER BY count DESC, own.key COLLATE "C" LIMIT ${SCORERS_READ_MAX}`,
@@ -103,7 +110,7 @@ export class ComparisonRepository {
    * Mean and count of the scores that are not null, by scorer, as the summary has them; those with the most scores
    * first, at most 1,000. @param scorers narrows to these names.
    */
-  means(
+  async means(
     tx: Tx,
     scope: Scope,
     experiment: ComparedExperiment,
@@ -111,7 +118,12 @@ export class ComparisonRepository {
   ): Promise<ScorerMean[]> {
     const statement = experiment.experiment_status === 'running' ? RUNNING_MEANS : FROZEN_MEANS;
     const names = scorers && arrayParameter('text', scorers);
-    return tx.query<ScorerMean>(statement, [experiment.experiment_id, scope.workspaceId, names]);
+    const rows = await tx.query<ScorerMeanRow>(statement, [
+      experiment.experiment_id,
+      scope.workspaceId,
+      names,
+    ]);
+    return rows.map(toScorerMean);
   }
 
   /**

@@ -6,10 +6,21 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { searchAsList } from '../shared/search';
+import {
+  checkWorkspaceOfCreate,
+  checkWorkspaceOfPatch,
+  checkWorkspaceOfSearch,
+} from '../shared/workspace-body';
 import type { Versioned } from '../shared/versioned';
 import { DatasetSchemas } from './dataset-schemas';
-import type { CreateDatasetDto, DatasetDto, DatasetListQueryDto, PatchDatasetDto } from './dataset.dto';
+import type {
+  CreateDatasetDto,
+  DatasetDto,
+  DatasetListQueryDto,
+  DatasetSearchDto,
+  PatchDatasetDto,
+} from './dataset.dto';
 import { toDatasetDto } from './dataset.dto';
 import type { DatasetEntity } from './dataset.entity';
 import { DatasetRepository } from './dataset.repository';
@@ -52,9 +63,19 @@ export class DatasetService {
     return versionedView(row);
   }
 
+  /** The row of a dataset; null without one. */
+  find(scope: Scope, id: string): Promise<DatasetEntity | null> {
+    return this.datasets.find(scope, id);
+  }
+
   async list(scope: Scope, query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
     const { rows, page } = await this.datasets.list(scope, query);
     return { items: rows.map(toDatasetDto), page };
+  }
+
+  search(scope: Scope, dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
+    checkWorkspaceOfSearch(scope, dto.workspace_id);
+    return searchAsList(dto, (query) => this.list(scope, query));
   }
 
   /** Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for another workspace. */
@@ -114,6 +135,11 @@ export class DatasetService {
   /** The revision under which one change of the dataset's records is written. */
   nextRevision(tx: Tx, scope: Scope, id: string, recordsAdded: number, at: Date): Promise<number> {
     return this.datasets.nextRevision(tx, scope, id, recordsAdded, at);
+  }
+
+  /** The number of the dataset's next CSV version. */
+  nextVersion(tx: Tx, scope: Scope, id: string, at: Date): Promise<number> {
+    return this.datasets.nextVersion(tx, scope, id, at);
   }
 
   /** Locks a dataset that can be written to: 404 without one, 409 when it is archived. */

@@ -5,7 +5,7 @@ import { canonicalJson, sha256OfJson, toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 import type { ExperimentEntity } from './experiment.entity';
 import { ExperimentRepository, type FinalState } from './experiment.repository';
-import { SummaryRepository } from './summary.repository';
+import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
 
 /**
  * Freezes an experiment. The caller's transaction holds the exclusive lock on it, so what is computed here counts
@@ -39,12 +39,17 @@ export class ExperimentFinalizer {
   private async summarize(tx: Tx, scope: Scope, experimentId: string): Promise<object> {
     const means = await this.summaries.means(tx, scope, experimentId);
     const references = await this.summaries.references(tx, scope, experimentId);
+    const scores = means.slice(0, SUMMARY_SCORERS_MAX);
+    const scorers = references.slice(0, SUMMARY_SCORERS_MAX);
     return {
-      scores: Object.fromEntries(means.map(({ scorer, mean, count }) => [scorer, { mean, count }])),
+      scores: Object.fromEntries(scores.map(({ scorer, mean, count }) => [scorer, { mean, count }])),
       scorers: Object.fromEntries(
-        references.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
+        scorers.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
       ),
-      is_truncated: await this.summaries.isTruncated(tx, scope, experimentId),
+      is_truncated:
+        means.length > scores.length ||
+        references.length > scorers.length ||
+        (await this.summaries.isTruncated(tx, scope, experimentId)),
     };
   }
 
@@ -55,6 +60,7 @@ export class ExperimentFinalizer {
   ): Promise<FinalState['snapshot']> {
     const { dataset_id, dataset_version, dataset_revision } = experiment;
     if (dataset_id === null || dataset_revision === null) return null;
+    if (dataset_version !== null) return this.csvSnapshot(tx, scope, dataset_id, dataset_version);
     const records = await this.summaries.recordsAsOf(tx, scope, dataset_id, dataset_revision);
     const head = {
       dataset_id,
@@ -64,5 +70,17 @@ export class ExperimentFinalizer {
       sha256: sha256OfJson(records),
     };
     return { head: toJsonText(head), records: canonicalJson(records) };
+  }
+
+  /** A CSV version never changes: its digest says all of it. */
+  private async csvSnapshot(
+    tx: Tx,
+    scope: Scope,
+    dataset_id: string,
+    dataset_version: number,
+  ): Promise<FinalState['snapshot']> {
+    const { row_count, sha256 } = await this.summaries.csvVersion(tx, scope, dataset_id, dataset_version);
+    const head = { dataset_id, source: 'csv', dataset_version, record_count: row_count, sha256 };
+    return { head: toJsonText(head), records: '[]' };
   }
 }

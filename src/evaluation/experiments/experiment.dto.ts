@@ -1,17 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsBoolean,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -24,7 +12,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { PageMetaDto } from '#platform/paging';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentStatus,
@@ -193,56 +181,6 @@ export class PatchExperimentDto {
   error?: unknown;
 }
 
-const CONFIG_PAIR = /^[^:]+:/;
-
-export class ExperimentListQueryDto extends NamedListQueryDto {
-  @IsOptional()
-  @IsString()
-  dataset_id?: string;
-
-  @IsOptional()
-  @IsOneOf(SUBJECT_KINDS, { required: false })
-  subject_kind?: SubjectKind;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
-  subject_id?: string;
-
-  @IsOptional()
-  @IsOneOf(EXPERIMENT_STATUSES, { required: false })
-  experiment_status?: ExperimentStatus;
-
-  @IsOptional()
-  @IsString()
-  baseline_experiment_id?: string;
-
-  /** `key:value` of a scalar in the config, nested keys with dots. Repeatable; all must hold. */
-  @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
-  @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
-  @ArrayMaxSize(20)
-  @Matches(CONFIG_PAIR, { each: true, message: 'must be of the form key:value' })
-  config?: string[];
-
-  /** The evaluation's name, exactly. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
-  name?: string;
-
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
-  tag?: string;
-
-  /** Words of the names or description; the last letters of each may be missing. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  q?: string;
-}
-
 /** Mean of a scorer's scores that are not null, and their count. */
 export class ScoreSummaryDto {
   mean!: number;
@@ -266,7 +204,7 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
-  /** Only the first 10,000 results were folded in. */
+  /** There are more than the 10,000 results that are folded in, or than the 1,000 scorers by name that are told. */
   is_truncated?: boolean;
 }
 
@@ -282,11 +220,12 @@ export class DatasetSnapshotDto {
   source!: 'records' | 'csv';
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_version!: number | null;
+  /** Records, or rows of the CSV version. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   record_count!: number;
-  /** SHA-256 of the canonical JSON (RFC 8785) of `records`, in hexadecimal. */
+  /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** The records as they stood when the experiment was created. Left out in lists. */
+  /** The records as they stood when the experiment was created; none of a CSV version. Left out in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
 }

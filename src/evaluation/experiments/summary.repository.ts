@@ -4,6 +4,8 @@ import type { Tx } from '#platform/db';
 
 /** Results that are folded into a summary, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
+/** Scorers that a summary tells, in the order of their names: a result has room for 100 names of its own. */
+export const SUMMARY_SCORERS_MAX = 1_000;
 /** Records of a dataset that a snapshot holds. */
 export const SNAPSHOT_RECORDS_MAX = 10_000;
 
@@ -25,23 +27,40 @@ export const FOLDED = `folded AS (
   ORDER BY result_id LIMIT ${SUMMARY_RESULTS_MAX}
 )`;
 
-/** Mean and count of each scorer's scores that are not null, over those. */
-export const MEANS = `SELECT score.key AS scorer, avg(score.value::numeric)::float8 AS mean, count(*) AS count
+/**
+ * Mean and count of each scorer's scores that are not null, over those. Means are divided to 400 decimals and told as
+ * text, for `toScorerMean` to round, because PostgreSQL divides to 16 digits and fails on what is too small for a double.
+ */
+export const MEANS = `SELECT score.key AS scorer,
+    ((sum(score.value::numeric) + 0::numeric(500, 400)) / count(*))::text AS mean, count(*) AS count
   FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
   WHERE jsonb_typeof(score.value) = 'number' GROUP BY score.key`;
+
+export type ScorerMeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
+
+/** The double nearest to the true mean. */
+export const toScorerMean = ({ scorer, mean, count }: ScorerMeanRow): ScorerMean => ({
+  scorer,
+  mean: Number(mean),
+  count,
+});
 
 /** What is read of an experiment's results and records as it is finalized, under its exclusive lock. */
 @Injectable()
 export class SummaryRepository {
-  /** Mean and count of each scorer's scores that are not null, over the results that are folded in. */
-  means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    return tx.query<ScorerMean>(`WITH ${FOLDED} ${MEANS} ORDER BY score.key COLLATE "C"`, [
-      experimentId,
-      scope.workspaceId,
-    ]);
+  /**
+   * Mean and count of each scorer's scores that are not null, over the results that are folded in; of one scorer more
+   * than a summary tells.
+   */
+  async means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
+    const rows = await tx.query<ScorerMeanRow>(
+      `WITH ${FOLDED} ${MEANS} ORDER BY score.key COLLATE "C" LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
+      [experimentId, scope.workspaceId],
+    );
+    return rows.map(toScorerMean);
   }
 
-  /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. */
+  /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. Also one more. */
   references(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerReference[]> {
     return tx.query<ScorerReference>(
       `WITH ${FOLDED}
@@ -50,7 +69,7 @@ export class SummaryRepository {
        FROM folded CROSS JOIN LATERAL json_each(folded.score_details) AS detail
        WHERE folded.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
          AND detail.value->>'scorer_version' IS NOT NULL
-       ORDER BY detail.key COLLATE "C", folded.result_id DESC`,
+       ORDER BY detail.key COLLATE "C", folded.result_id DESC LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
       [experimentId, scope.workspaceId],
     );
   }
@@ -84,5 +103,20 @@ export class SummaryRepository {
        ORDER BY r.dataset_record_id LIMIT ${SNAPSHOT_RECORDS_MAX}`,
       [scope.workspaceId, datasetId, revision],
     );
+  }
+
+  /** Rows and digest of a CSV version. */
+  async csvVersion(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    version: number,
+  ): Promise<{ row_count: number; sha256: string }> {
+    const [row] = await tx.query<{ row_count: number; sha256: string }>(
+      'SELECT row_count, sha256 FROM dataset_versions WHERE workspace_id = $1 AND dataset_id = $2 AND version = $3',
+      [scope.workspaceId, datasetId, version],
+    );
+    if (!row) throw new Error(`The dataset has no version ${version}, which an experiment pins.`);
+    return row;
   }
 }

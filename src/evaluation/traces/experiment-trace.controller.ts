@@ -1,6 +1,7 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestBody } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import {
   ExperimentTraceDto,
@@ -10,12 +11,20 @@ import {
   SpanPageDto,
 } from './experiment-trace.dto';
 import { ExperimentTraceService } from './experiment-trace.service';
+import { TraceStatsDto, TraceStatsQueryDto } from './trace-stats.dto';
+import { TraceStatsService } from './trace-stats.service';
+
+/** Largest query, in bytes. */
+const QUERY_MAX = 1024 * 1024;
 
 @ApiTags('Experiment traces')
 @Controller('eval/v1/experiments/:experiment_id/traces')
 @RequireWorkspace()
 export class ExperimentTraceController {
-  constructor(private readonly traces: ExperimentTraceService) {}
+  constructor(
+    private readonly traces: ExperimentTraceService,
+    private readonly figures: TraceStatsService,
+  ) {}
 
   /** List an experiment's traces */
   @Get()
@@ -56,5 +65,20 @@ export class ExperimentTraceController {
     @Query() query: SpanListQueryDto,
   ): Promise<Page<SpanDto>> {
     return this.traces.listSpans(scope, experimentId, traceId, query);
+  }
+
+  /** Reckon figures over an experiment's traces */
+  @Post('stats/query')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @RequestBody({ kind: 'json', optional: true, limit: QUERY_MAX })
+  @ApiBody({ type: TraceStatsQueryDto, required: false })
+  @ApiOkResponse({ type: TraceStatsDto })
+  queryStats(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Body() query: TraceStatsQueryDto,
+  ): Promise<TraceStatsDto> {
+    return this.figures.query(scope, experimentId, query);
   }
 }

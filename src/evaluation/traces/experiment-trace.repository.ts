@@ -2,6 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, Where } from '#platform/db';
 import { BY_CREATION, type ListQueryDto, listPage, type ListSpec, type RowPage } from '#platform/paging';
+import type { LabelledTraces } from '../../telemetry';
+
+/** What results say of the traces that they name, beside what the traces themselves tell. */
+export const TRACE_LABELS = ['case_id', 'tag'] as const;
 
 /** That a result carries the id of a trace. */
 export interface TraceNaming {
@@ -24,6 +28,18 @@ const NAMED_IDS = {
   text: `SELECT string_agg(trace_id, ',') AS ids FROM (
       SELECT DISTINCT trace_id FROM results
       WHERE experiment_id = $1 AND workspace_id = $2 AND trace_id IS NOT NULL LIMIT $3) named`,
+};
+
+/** Results of an experiment, and those that name a trace. */
+export interface TraceCoverage {
+  results: number;
+  with_trace: number;
+}
+
+const COVERAGE = {
+  name: 'experiment-trace.coverage',
+  text: `SELECT count(*) AS results, count(trace_id) AS with_trace FROM results
+    WHERE experiment_id = $1 AND workspace_id = $2`,
 };
 
 const NAMING = {
@@ -60,6 +76,18 @@ export class ExperimentTraceRepository {
       limit,
     ]);
     return row?.ids ? row.ids.split(',') : [];
+  }
+
+  /** The traces that an experiment's results name, labelled by the newest result that names each. */
+  labelled(scope: Scope, experimentId: string): LabelledTraces {
+    const select = `SELECT DISTINCT ON (trace_id) trace_id, ARRAY[case_id] AS case_id, tags AS tag FROM results
+      WHERE experiment_id = ? AND workspace_id = ? AND trace_id IS NOT NULL ORDER BY trace_id, result_id DESC`;
+    return { select, values: [experimentId, scope.workspaceId], labels: TRACE_LABELS };
+  }
+
+  async coverage(scope: Scope, experimentId: string): Promise<TraceCoverage> {
+    const [row] = await this.database.query<TraceCoverage>(COVERAGE, [experimentId, scope.workspaceId]);
+    return row!;
   }
 
   /** The newest result that carries a trace's id: of this experiment if it has one, else of any other. */

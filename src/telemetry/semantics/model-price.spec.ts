@@ -20,6 +20,14 @@ describe('the cost of tokens', () => {
     ['gpt-4o-mini-2024-07-18', 0.75],
     ['gpt-4-0613', 90],
     ['gpt-4:latest', 90],
+    ['gpt-4@2024-08-06', 90],
+    ['gpt-4-20240620-v1:0', 90],
+    ['gpt-4_v1.5', 90],
+    // models of their own, at prices of their own
+    ['gpt-4-turbo', null],
+    ['gpt-4-32k', null],
+    ['gpt-4o-audio-preview', null],
+    ['gpt-4-turbo-2024-04-09', null],
     ['gpt-4.1', null],
     ['gpt-4omni', null],
     ['gpt', null],
@@ -44,8 +52,8 @@ describe('the cost of tokens', () => {
   });
 
   it('does not look for the beginnings of a name that is none', () => {
-    expect(costOf(`gpt-4o-${'-'.repeat(249)}`, 1e6, 0, PRICES)).toBe(2.5);
-    expect(costOf(`gpt-4o-${'-'.repeat(250)}`, 1e6, 0, PRICES)).toBeNull();
+    expect(costOf(`gpt-4o-${'1'.repeat(249)}`, 1e6, 0, PRICES)).toBe(2.5);
+    expect(costOf(`gpt-4o-${'1'.repeat(250)}`, 1e6, 0, PRICES)).toBeNull();
   });
 
   it('is what the span itself says, if it does', () => {

@@ -5,9 +5,9 @@ export interface ModelPrice {
 }
 
 /**
- * Prices by the name of a model, or by the beginning of names: `gpt-4o` is also the price of `gpt-4o-2024-08-06`, but
- * not of `gpt-4`, `gpt-4.1` or `gpt-4omni`, because a name goes on only after one of `-`, `:`, `@`, `_` and `/`. A
- * `gpt-4o-mini` needs its own entry, or it costs what `gpt-4o` does.
+ * Prices by the name of a model, which is also the price of its versions: `gpt-4o` that of `gpt-4o-2024-08-06` and of
+ * `gpt-4o:latest`, but not of `gpt-4o-mini`, which costs a sixteenth: a price that is not known is better than a wrong
+ * one. An entry that ends in one of `-`, `:`, `@`, `_` and `/` is the price of all names that begin so.
  */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
@@ -15,6 +15,9 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
 const MAX_NAME_LENGTH = 256;
 
 const SEPARATORS = new Set(['-', ':', '@', '_', '/']);
+
+/** How a name goes on that is of a version: numbers, dates, `v2`, `latest`. `gpt-4.1` is no version of `gpt-4`. */
+const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
 
 /**
  * What so many tokens of the model cost, in US dollars. The longest entry that fits is used; where none does, one
@@ -56,12 +59,10 @@ export function costOfSpan(
 /** Tries the name and its beginnings, the longest first, instead of going through the table for every span. */
 function priceOf(model: string, prices: PriceTable): ModelPrice | undefined {
   for (let end = model.length; end > 0; end -= 1) {
-    const atSeparator =
-      end === model.length ||
-      SEPARATORS.has(model[end] as string) ||
-      SEPARATORS.has(model[end - 1] as string);
+    const isWhole = end === model.length || SEPARATORS.has(model[end - 1] as string);
+    if (!isWhole && !SEPARATORS.has(model[end] as string)) continue;
     const name = model.slice(0, end);
-    if (atSeparator && Object.hasOwn(prices, name)) {
+    if (Object.hasOwn(prices, name) && (isWhole || VERSION.test(model.slice(end)))) {
       return prices[name];
     }
   }

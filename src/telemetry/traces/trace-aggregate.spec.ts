@@ -132,6 +132,33 @@ describe('what spans add to their trace', () => {
     expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
   });
 
+  it('keeps what each model used apart, and of spans that name none under no name', () => {
+    const used = (tokens: number, model?: string, operation = 'chat') => ({
+      'gen_ai.operation.name': operation,
+      'gen_ai.usage.input_tokens': tokens,
+      ...(model !== undefined && { 'gen_ai.response.model': model }),
+    });
+    const { usage } = aggregate([
+      { id: 1, attributes: used(90, 'a', 'invoke_agent') },
+      { id: 2, parent: 1, attributes: used(70, 'a', 'invoke_agent') },
+      { id: 3, parent: 2, attributes: used(20, 'a') },
+      { id: 4, parent: 2, attributes: used(30, 'a') },
+      { id: 5, parent: 2, attributes: used(7, 'b') },
+      { id: 6, parent: 2, attributes: used(3) },
+      { id: 7, parent: 2 },
+    ]);
+    const told = Array.from(usage.values(), ({ model, calls, steps }) => [
+      model,
+      calls.inputTokens,
+      steps.inputTokens,
+    ]);
+    expect(told).toEqual([
+      ['a', 50, 90],
+      ['b', 7, null],
+      ['', 3, null],
+    ]);
+  });
+
   it('knows steps of calls in the words of every convention', () => {
     for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
       expect([step, repeatsUsage(step)]).toEqual([step, true]);

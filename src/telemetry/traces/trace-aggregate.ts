@@ -17,6 +17,14 @@ export interface FirstOf<Value> {
   value: Value;
 }
 
+/** What one model used in a trace: the trace's own usage, by the model that its spans tell. */
+export interface ModelUsage {
+  /** Empty for spans that tell what was used, but not by which model. */
+  model: string;
+  calls: Usage;
+  steps: Usage;
+}
+
 /** What is shown of a trace's root. */
 export interface RootView {
   name: string;
@@ -42,6 +50,8 @@ export interface TraceAggregate {
   steps: Usage;
   /** Sorted. */
   models: string[];
+  /** By model, all of them. */
+  usage: Map<string, ModelUsage>;
   root: FirstOf<RootView> | null;
   session: FirstOf<string> | null;
   service: FirstOf<string> | null;
@@ -73,9 +83,10 @@ const emptyTrace = ({ span, startedAt, endedAt }: SpanRecord): TraceAggregate =>
   endedAt,
   spanCount: 0,
   errorCount: 0,
-  calls: { inputTokens: null, outputTokens: null, costUsd: null },
-  steps: { inputTokens: null, outputTokens: null, costUsd: null },
+  calls: noUsage(),
+  steps: noUsage(),
   models: [],
+  usage: new Map(),
   root: null,
   session: null,
   service: null,
@@ -86,14 +97,32 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   if (record.endedAt > trace.endedAt) trace.endedAt = record.endedAt;
   trace.spanCount += 1;
   if (record.span.status.code === 'error') trace.errorCount += 1;
-  const [usage, combine] = record.repeatsUsage ? [trace.steps, Math.max] : [trace.calls, sum];
-  usage.inputTokens = combined(usage.inputTokens, record.inputTokens, combine);
-  usage.outputTokens = combined(usage.outputTokens, record.outputTokens, combine);
-  usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
+  addUsage(trace, record);
+  addUsage(usageOf(trace, record), record);
   if (record.model !== null && !trace.models.includes(record.model)) addModel(trace.models, record.model);
   const key = orderKey(record);
   trace.session = first(trace.session, key, record.sessionId);
   trace.service = first(trace.service, key, record.serviceName);
+}
+
+/** Of a span that tells neither a model nor what it used, nothing is kept. */
+function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
+  const { model, inputTokens, outputTokens, costUsd } = record;
+  if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
+  const key = model ?? '';
+  let ofModel = usage.get(key);
+  if (!ofModel) usage.set(key, (ofModel = { model: key, calls: noUsage(), steps: noUsage() }));
+  return ofModel;
+}
+
+const noUsage = (): Usage => ({ inputTokens: null, outputTokens: null, costUsd: null });
+
+function addUsage(to: Pick<TraceAggregate, 'calls' | 'steps'> | null, record: SpanRecord): void {
+  if (!to) return;
+  const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
+  usage.inputTokens = combined(usage.inputTokens, record.inputTokens, combine);
+  usage.outputTokens = combined(usage.outputTokens, record.outputTokens, combine);
+  usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
 }
 
 const sum = (one: number, other: number): number => one + other;

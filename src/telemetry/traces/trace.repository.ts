@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { arrayParameter, BulkColumns, Database, type Tx, Where } from '#platform/db';
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import type { SpanSource } from './span-record';
-import { MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
+import { type ModelUsage, MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
 
 /** Traces per statement. */
 const CHUNK = 1_000;
@@ -36,6 +36,17 @@ const MERGED = new BulkColumns<TraceAggregate>([
   { name: 'service_name', type: 'text', value: ({ service }) => service?.value ?? null },
 ]);
 
+const MODELS = new BulkColumns<ModelUsage & { traceId: string }>([
+  { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
+  { name: 'model', type: 'text', value: ({ model }) => model },
+  { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
+  { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
+  { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
+  { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
+  { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
+  { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
+]);
+
 const SOURCES = new BulkColumns<SpanSource>([
   { name: 'source_id', type: 'uuid', value: ({ id }) => id },
   { name: 'resource', type: 'json', value: ({ resource }) => resource },
@@ -46,6 +57,11 @@ const SOURCES = new BulkColumns<SpanSource>([
 const plus = (column: string) =>
   `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
+
+const USAGE = `${plus('input_tokens')}, ${plus('output_tokens')}, ${plus('cost_usd')},
+      step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
+      step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
+      step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`;
 
 /** Columns that come from the span with the least key. */
 const ofFirst = (key: string, ...columns: string[]) =>
@@ -72,15 +88,21 @@ const MERGE_TRACES = {
       ended_at = greatest(t.ended_at, excluded.ended_at),
       span_count = t.span_count + excluded.span_count,
       error_count = t.error_count + excluded.error_count,
-      ${plus('input_tokens')}, ${plus('output_tokens')}, ${plus('cost_usd')},
-      step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
-      step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
-      step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd),
+      ${USAGE},
       models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
         SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_MAX}) END,
       ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size')},
       ${ofFirst('session_key', 'session_id')},
       ${ofFirst('service_key', 'service_name')}`,
+};
+
+/** Only whoever holds the lock of a trace's row writes what its models used. */
+const MERGE_MODELS = {
+  name: 'trace-model.merge-many',
+  text: `INSERT INTO trace_models AS t (workspace_id, ${MODELS.names})
+    SELECT $1, ${MODELS.names} FROM ${MODELS.from(2, 'given')}
+    ON CONFLICT (workspace_id, trace_id, model) DO UPDATE SET
+      ${USAGE}`,
 };
 
 const INSERT_SOURCES = {
@@ -128,11 +150,18 @@ const OF_SESSION = {
 export class TraceRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds to traces, sorted by their ids, what spans that were just inserted bring. */
+  /** Adds to traces, sorted by their ids, and to what their models used, what spans that were just inserted bring. */
   async merge(tx: Tx, scope: Scope, aggregates: readonly TraceAggregate[]): Promise<void> {
     for (let start = 0; start < aggregates.length; start += CHUNK) {
       const chunk = aggregates.slice(start, start + CHUNK);
       await tx.query(MERGE_TRACES, [scope.workspaceId, ...MERGED.parameters(chunk)]);
+    }
+    const usage = aggregates.flatMap(({ traceId, usage: byModel }) =>
+      Array.from(byModel.values(), (one) => ({ ...one, traceId })),
+    );
+    for (let start = 0; start < usage.length; start += CHUNK) {
+      const chunk = usage.slice(start, start + CHUNK);
+      await tx.query(MERGE_MODELS, [scope.workspaceId, ...MODELS.parameters(chunk)]);
     }
   }
 

@@ -127,17 +127,19 @@ describe('whatever is sent', () => {
     bodies: fc.Arbitrary<unknown>,
     send: (body: unknown) => Promise<Answer<unknown>>,
     successes: number[],
+    numRuns = RUNS,
+    refusals: number[] = [],
   ): Promise<void> => {
     const seen = new Set<number>();
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
         const answer = await send(body);
         seen.add(answer.status);
-        expect([...successes, ...REFUSALS]).toContain(answer.status);
+        expect([...successes, ...REFUSALS, ...refusals]).toContain(answer.status);
         const location = answer.headers.get('location');
         if (location !== null) expect((await space.viewer.get(location)).body).toEqual(answer.body);
       }),
-      { numRuns: RUNS },
+      { numRuns },
     );
     expect([...seen].some((status) => successes.includes(status))).toBe(true);
     expect(seen.has(400)).toBe(true);
@@ -185,6 +187,73 @@ describe('whatever is sent', () => {
     return hold(bodies, (body) => bulkAnswer(`/eval/v1/datasets/${datasetId}/records/bulk`, body), [207]);
   });
 
+  const csv = () => [
+    ...[
+      'a,b\n1,2\n',
+      'id,a\nx,1\ny,2\n',
+      '\ufeffid\r\n1\r\n',
+      'a',
+      '',
+      'a\n"',
+      'a,a\n',
+      'id\n1\n1\n',
+      'a\n\ufffd',
+    ],
+    '1'.repeat(70_000),
+  ];
+  const mapping = [
+    null,
+    {},
+    ...[
+      { input: ['a'] },
+      { tags: ['a'], expected: ['b'] },
+      { input: ['a', 'a'] },
+      { inputs: ['a'] },
+      { input: 'a' },
+    ],
+  ];
+  it('uploading a CSV version is answered as documented', () => {
+    const path = `/eval/v1/datasets/${datasetId}/versions`;
+    const values = { workspace_id: [space.id], content: csv(), case_id_column: [null, 'id', 'a'], mapping };
+    return hold(sent(values), (body) => space.editor.post(path, body), [200, 201]);
+  });
+
+  it('uploading any bytes as a CSV version, with any options, is answered as documented', () => {
+    const path = `/eval/v1/datasets/${datasetId}/versions`;
+    const option = (values: unknown[]) =>
+      fc.oneof(
+        fc.constantFrom(...values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))),
+        fc.string({ unit: 'binary', maxLength: 30 }),
+      );
+    const query = fc.record(
+      { workspace_id: fc.constant(space.id), case_id_column: option(['id', 'a']), mapping: option(mapping) },
+      { requiredKeys: [] },
+    );
+    const content = fc.oneof(
+      fc.constantFrom(...csv()).map((text) => Buffer.from(text)),
+      fc.array(fc.constantFrom('"', ',', '\n', '\r\n', 'id', 'é', '\0', ''), { maxLength: 20 }).map((parts) => Buffer.from(parts.join(''))),
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+    ); // prettier-ignore
+    const types = fc.constantFrom(
+      'text/csv',
+      'text/csv',
+      'text/csv',
+      'multipart/form-data; boundary=a',
+      'a/b',
+    );
+    return hold(
+      fc.tuple(content, query, types),
+      (given) => {
+        const [bytes, options, type] = given as [Buffer, Record<string, string>, string];
+        const to = `${path}?${new URLSearchParams(options).toString()}`;
+        return space.editor.post(to, bytes, { 'content-type': type });
+      },
+      [200, 201],
+      RUNS,
+      [415],
+    );
+  });
+
   it('creating an experiment is answered as documented', () =>
     hold(sent(experiment()), (body) => space.editor.post('/eval/v1/experiments', body), [200, 201]));
 
@@ -210,9 +279,51 @@ describe('whatever is sent', () => {
     return hold(sent(result()), (body) => space.editor.post(path, body), [201]);
   });
 
+  it('creating results of a pinned CSV version in bulk is answered as documented', async () => {
+    const { dataset_id } = await space.dataset();
+    const content = 'id\na\nb\nc\n';
+    await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content });
+    const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
+    const path = `/eval/v1/experiments/${experiment_id}/results/bulk`;
+    await hold(bulkOf(result()), (body) => bulkAnswer(path, body), [207]);
+  });
+
   it('creating results in bulk is answered as documented', () => {
     const path = `/eval/v1/experiments/${experimentId}/results/bulk`;
     return hold(bulkOf(result()), (body) => bulkAnswer(path, body), [207]);
+  });
+
+  const searched = (): Values => ({
+    workspace_id: [space.id],
+    tags: [['a'], []],
+    metadata: [{ a: 1 }, {}, { a: [{}], b: null }],
+    q: ['text', '', 'a b'],
+    name: ['n'],
+    tag: ['a'],
+    created_after: ['2025-01-01T00:00:00Z', '2999-01-01T00:00:00+14:00'],
+    created_before: ['2999-12-31T23:59:60.999999Z', '2025-01-01T00:00:00Z'],
+    sort: ['name', '-created_at', 'updated_at'],
+    limit: [0, 1, 500],
+    offset: [0, 3],
+    cursor: [null],
+    include_archived: [true, false],
+  });
+
+  it('searching datasets is answered as documented', () =>
+    hold(sent(searched()), (body) => space.viewer.post('/eval/v1/datasets/search', body), [200], 1_000));
+
+  it('searching experiments is answered as documented', () => {
+    const values = {
+      ...searched(),
+      dataset_id: [datasetId, 'ds_x'],
+      subject_kind: ['agent', 'x'],
+      subject_id: ['s'],
+      experiment_status: ['running', 'x'],
+      baseline_experiment_id: [experimentId],
+      config: [['a:1'], { a: 1 }, ['a'], {}],
+      score: [{ scorer: 's' }, { scorer: 's', gte: 0, lte: 1 }, { scorer: 's', lte: -1e308 }],
+    };
+    return hold(sent(values), (body) => space.viewer.post('/eval/v1/experiments/search', body), [200], 1_000);
   });
 
   it('recording what people score is answered as documented', async () => {
@@ -286,7 +397,7 @@ describe('whatever is sent', () => {
   });
 
   it.each([
-    ['/eval/v1/datasets', ['q', 'tag']],
+    ['/eval/v1/datasets', ['q', 'tag', 'name', 'created_after', 'created_before']],
     [
       '/eval/v1/scores',
       [
@@ -297,14 +408,18 @@ describe('whatever is sent', () => {
     ['/eval/v1/scorer-starters', ['scorer_kind', 'grain', 'tag']],
     [
       '/eval/v1/experiments',
-      ['q', 'tag', 'name', 'config', 'dataset_id', 'subject_kind', 'experiment_status'],
+      ['q', 'tag', 'name', 'config', 'dataset_id', 'subject_kind', 'experiment_status', 'created_after'],
     ],
     ['records', ['q', 'label', 'category', 'source_kind', 'source_ref', 'external_id']],
     ['results', ['case_id', 'dataset_record_id', 'session_id']],
+    ['versions', []],
+    ['versions/1/rows', []],
     ['compare', ['baseline_experiment_id', 'scorer', 'only']],
   ])('listing %s by anything is answered as documented', async (list, filters) => {
     const owner = {
       records: `/eval/v1/datasets/${datasetId}`,
+      versions: `/eval/v1/datasets/${datasetId}`,
+      'versions/1/rows': `/eval/v1/datasets/${datasetId}`,
       results: `/eval/v1/experiments/${experimentId}`,
       compare: `/eval/v1/experiments/${await withBaseline()}`,
     };
@@ -313,6 +428,7 @@ describe('whatever is sent', () => {
     const text = fc.oneof(
       fc.constantFrom(
         '1',
+        '2025-01-01T00:00:00Z',
         'true',
         '-created_at',
         'name',

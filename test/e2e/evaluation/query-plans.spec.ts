@@ -2,13 +2,7 @@ import type { PreparedStatement, Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
-
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  Plans?: Plan[];
-}
+import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -73,29 +67,8 @@ describe('on filled tables', () => {
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements by which a list is answered: of its count and of its rows. */
-  async function plansOf(path: string): Promise<Plan[]> {
-    const spy = jest.spyOn(app.database, 'query');
-    const answer = await space.viewer.get<Page<unknown>>(path);
-    const statements = [...spy.mock.calls];
-    spy.mockRestore();
-    expect([path, answer.status, answer.body.items.length > 0]).toEqual([path, 200, true]);
-    const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
-    expect(selects).toHaveLength(2);
-    return Promise.all(
-      selects.map(async ([text, values]) => {
-        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
-          `EXPLAIN (FORMAT JSON) ${text as string}`,
-          values,
-        );
-        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
-      }),
-    );
-  }
-
-  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-  const scansOf = (plans: Plan[]): Plan[] =>
-    plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
+  const plansOf = (path: string): Promise<Plan[]> =>
+    plansOfAnswer(app, path, () => space.viewer.get<Page<unknown>>(path));
 
   it.each([
     ['the first page', ''],
@@ -116,6 +89,16 @@ describe('on filled tables', () => {
     const rows = [first!, second!].find((plan) => JSON.stringify(plan).includes('result_id <'))!;
     expect(nodesOf(rows).map((node) => node['Node Type'])).not.toContain('Sort');
     expect(JSON.stringify(rows)).toMatch(/"Index Cond":"[^"]*result_id < /);
+  });
+
+  it('all of a list is counted from an index, without a look at its rows', async () => {
+    for (const path of [results, records, EXPERIMENTS, '/eval/v1/datasets']) {
+      const [counted] = (await plansOf(path)).filter((plan) => plan['Node Type'] === 'Aggregate');
+      expect([path, ...scansOf([counted!]).map((node) => node['Node Type'])]).toEqual([
+        path,
+        'Index Only Scan',
+      ]);
+    }
   });
 
   /** The plans of every statement on results and scores by which a request is answered. */
@@ -193,7 +176,7 @@ describe('on filled tables', () => {
       of('experiments'),
     ),
     ...['sort=created_at', 'sort=updated_at', 'sort=-name', 'sort=name&offset=400'].map(of('experiments')),
-    ...['', 'q=40', 'tag=t40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
+    ...['', 'q=40', 'tag=t40', 'name=dataset 40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
     ...['', 'scorer_id=scr_40', `trace_id=${'40'.padStart(32, '0')}`, 'session_id=s40'].map(of('scores')),
     ...['result_id=res_40', 'experiment_id', 'created_by=usr_40', 'sort=-updated_at'].map(of('scores')),
     ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
@@ -237,18 +220,6 @@ async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Pr
      FROM generate_series(1, 40000) n`,
     [experimentId, workspaceId],
   );
-}
-
-/** Vacuums until every page is known to be visible to all, which whoever reads at the same time can delay. */
-async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
-  for (;;) {
-    await database.query(`VACUUM (ANALYZE) ${tables.join(', ')}`);
-    const rest = await database.query(
-      'SELECT 1 FROM pg_class WHERE oid = ANY ($1::regclass[]) AND relallvisible < relpages',
-      [tables],
-    );
-    if (rest.length === 0) return;
-  }
 }
 
 function of(list: string): (query: string) => [string, string] {

@@ -43,8 +43,25 @@ describe('a database of the first schema', () => {
         VALUES ('a', 'o', 'default', '{owner}', '{w}', ${BY}), ('b', 'o', 'another', '{owner}', '{w}', ${BY});
       INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, input)
         VALUES ('w', 't', '2026-11-20', '2026-11-20', 1, 0, '{}', '"asked"'), ('w', 'u', '2026-11-20', '2026-11-20', 1, 0, '{}', NULL);
+      INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, model,
+                         input_tokens, cost_usd, attributes)
+        SELECT 'w', 't', n::text, 'step', 'client', 'unset', now(), now(), '00000000-0000-0000-0000-000000000001', model,
+               tokens, cost, attributes
+        FROM (VALUES (1, 'a', 20, 0.1, '{"gen_ai.operation.name": "chat"}'::json),
+                     (2, 'a', 10, 0.2, '{}'),
+                     (3, 'a', 30, 0.3, '{"openinference.span.kind": "AGENT"}'),
+                     (4, 'b', 35, NULL, '{"gen_ai.operation.name": "", "ai.operationId": "ai.generateText"}'),
+                     (5, NULL, 5, NULL, '{}'),
+                     (6, NULL, NULL, NULL, '{}')) AS span(n, model, tokens, cost, attributes);
     `);
     await migrate(url);
+    const used =
+      'SELECT model, input_tokens::int AS calls, cost_usd::float AS cost, step_input_tokens::int AS steps FROM trace_models ORDER BY 1';
+    expect(await old.query(used)).toEqual([
+      { model: '', calls: 5, cost: null, steps: null },
+      { model: 'a', calls: 30, cost: 0.3, steps: 30 },
+      { model: 'b', calls: null, cost: null, steps: 35 },
+    ]);
     expect(await old.query('SELECT trace_id, content_size FROM traces ORDER BY 1')).toEqual([
       { trace_id: 't', content_size: 7 },
       { trace_id: 'u', content_size: 0 },

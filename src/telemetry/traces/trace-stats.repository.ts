@@ -1,0 +1,255 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, Where } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import type {
+  TraceAggregation,
+  TraceFilter,
+  TraceMeasure,
+  TraceMetric,
+  TraceStats,
+  TraceStatsQuery,
+} from '../trace-stats';
+
+/** Groups that are answered, and what they may come to as JSON, in bytes. */
+export const STATS_ROWS_MAX = 10_000;
+export const STATS_BYTES_MAX = 32 * 1024 * 1024;
+
+type Figure = Exclude<TraceMeasure, 'count'>;
+
+/** Both, or the one that is told. */
+const together = (one: string, other: string): string =>
+  `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
+
+const INPUT = 'coalesce(t.input_tokens, t.step_input_tokens)';
+const OUTPUT = 'coalesce(t.output_tokens, t.step_output_tokens)';
+
+/** Of a trace `t`, exact: only what is answered is made a double, so that it is the same in whatever order it is added up. */
+const FIGURES: Readonly<Record<Figure, string>> = {
+  duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
+  input_tokens: INPUT,
+  output_tokens: OUTPUT,
+  total_tokens: together(INPUT, OUTPUT),
+  cost_usd: 'coalesce(t.cost_usd, t.step_cost_usd)',
+  span_count: 't.span_count',
+  error_count: 't.error_count',
+};
+
+const TEXTS: Readonly<Record<string, string>> = {
+  root_name: 't.root_name',
+  status: `CASE WHEN t.error_count > 0 THEN 'error' ELSE 'ok' END`,
+  service_name: 't.service_name',
+};
+
+const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
+
+const USED = ['input_tokens', 'output_tokens', 'cost_usd'] as const;
+
+/**
+ * What a model `m` used of what a trace `f` did: its calls. Where only steps tell it, of which the largest counts for
+ * the trace, it is the model's of that step; of equal ones, the first by name.
+ */
+const shareOf = (used: string): string =>
+  `CASE WHEN f.calls_${used} IS NOT NULL THEN m.${used}
+     WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
+     END AS used_${used}`;
+
+/** A row for each model of each trace, and one for a trace of which no span tells any. */
+const MODELS_OF_FOUND = `(
+    SELECT f.*, nullif(m.model, '') AS model, ${USED.map(shareOf).join(', ')}
+    FROM found f LEFT JOIN trace_models m ON m.workspace_id = $1 AND m.trace_id = f.trace_id
+    WINDOW of_trace AS (PARTITION BY f.trace_id)
+  )`;
+
+/** The same figures by model. */
+const USED_BY_MODEL: Readonly<Partial<Record<Figure, string>>> = {
+  input_tokens: 'f.used_input_tokens',
+  output_tokens: 'f.used_output_tokens',
+  total_tokens: together('f.used_input_tokens', 'f.used_output_tokens'),
+  cost_usd: 'f.used_cost_usd',
+};
+
+const percentile =
+  (share: number) =>
+  (figure: string): string =>
+    `percentile_cont(${share}) WITHIN GROUP (ORDER BY (${figure})::float8)`;
+
+/**
+ * A mean of costs is rounded where doubles end, because PostgreSQL fails on what is too small for one. `percentile_cont`
+ * is definition 7 of Hyndman & Fan; of one figure, all percentiles share one sort.
+ */
+const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>> = {
+  sum: (figure) => `sum(${figure})::float8`,
+  avg: (figure) => `round(avg(${figure}), 320)::float8`,
+  min: (figure) => `min(${figure})::float8`,
+  max: (figure) => `max(${figure})::float8`,
+  p50: percentile(0.5),
+  p75: percentile(0.75),
+  p90: percentile(0.9),
+  p95: percentile(0.95),
+  p99: percentile(0.99),
+  count: (figure) => `count(${figure})`,
+};
+
+/** Figures over traces, as one statement. */
+@Injectable()
+export class TraceStatsRepository {
+  constructor(private readonly database: Database) {}
+
+  async stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
+    const { text, values } = new StatsStatement(scope, query);
+    const found = await this.database.query<Answered>(text, values);
+    const rows = found.flatMap(({ row }) => row ?? []);
+    const { groups_found = 0, traces_found = 0 } = found[0] ?? {};
+    return { rows, isTruncated: groups_found > rows.length, tracesFound: traces_found };
+  }
+}
+
+interface Answered {
+  row: RawJson | null;
+  groups_found: number;
+  traces_found: number;
+}
+
+/**
+ * The statement of a query. Columns are chosen by name, from those known here and the labels, which come from code;
+ * what clients send are parameters.
+ */
+class StatsStatement {
+  readonly text: string;
+  private readonly where: Where;
+  private readonly byModel: boolean;
+
+  constructor(
+    scope: Scope,
+    private readonly query: TraceStatsQuery,
+  ) {
+    this.where = new Where(scope.key, 't');
+    this.byModel = query.groupBy.includes('model');
+    this.text = this.build();
+  }
+
+  get values(): unknown[] {
+    return this.where.values;
+  }
+
+  private build(): string {
+    const { groupBy, metrics } = this.query;
+    const ofWorkspace = this.where.toString();
+    const groups = groupBy.map((field, index) => `${this.groupOf(field)} AS group_${index}`);
+    const values = metrics.map((metric, index) => `${this.aggregate(metric)} AS value_${index}`);
+    const places = groupBy.map((_, index) => `${index + 1}`).join(', ');
+    const order = groupBy.map((_, index) => `group_${index} NULLS LAST`).join(', ');
+    return `
+      WITH kept AS (${this.kept()}),
+      found AS MATERIALIZED (
+        SELECT ${this.columns()} FROM kept JOIN traces t ON t.trace_id = kept.trace_id WHERE ${ofWorkspace}
+      ),
+      groups AS (
+        SELECT ${[...groups, ...values].join(', ')} FROM ${this.byModel ? MODELS_OF_FOUND : 'found'} f
+        ${this.unfolded()} WHERE ${this.conditions()} ${places && `GROUP BY ${places}`}
+      ),
+      sized AS (
+        SELECT *, sum(octet_length(row::text)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
+        FROM (SELECT ${this.row()} AS row, row_number() OVER (${order && `ORDER BY ${order}`}) AS place FROM groups) g
+        WHERE place <= ${STATS_ROWS_MAX}
+      )
+      SELECT s.row, (SELECT count(*) FROM groups) AS groups_found, (SELECT count(*) FROM found) AS traces_found
+      FROM (VALUES (1)) one LEFT JOIN sized s ON s.bytes <= ${STATS_BYTES_MAX} ORDER BY s.place`;
+  }
+
+  private kept(): string {
+    const { select, values } = this.query.among;
+    let next = 0;
+    return select.replace(/\?/g, () => this.where.parameter(values[next++]));
+  }
+
+  private columns(): string {
+    const known = { ...FIGURES, ...TEXTS, started_at: STARTED_AT };
+    return [
+      't.trace_id',
+      ...this.query.among.labels.map((label) => `kept.${label}`),
+      ...Object.entries(known).map(([name, expression]) => `${expression} AS ${name}`),
+      ...USED.map((used) => `t.${used} AS calls_${used}`),
+    ].join(', ');
+  }
+
+  private isLabel(field: string): boolean {
+    return this.query.among.labels.includes(field);
+  }
+
+  /** What a row of `f` is grouped by. */
+  private groupOf(field: string): string {
+    if (this.isLabel(field)) return `of_${field}.value COLLATE "C"`;
+    if (field === 'model') return 'f.model';
+    if (!Object.hasOwn(TEXTS, field)) throw new TypeError(`Traces cannot be grouped by ${field}.`);
+    return `f.${field} COLLATE "C"`;
+  }
+
+  /** Joins that give each trace a row for each value of the labels that it is grouped by. */
+  private unfolded(): string {
+    return this.query.groupBy
+      .filter((field) => this.isLabel(field))
+      .map((field) => `LEFT JOIN LATERAL unnest(f.${field}) AS of_${field}(value) ON true`)
+      .join(' ');
+  }
+
+  private aggregate({ measure, aggregation }: TraceMetric): string {
+    if (measure === 'count') return 'count(*)';
+    return AGGREGATES[aggregation]((this.byModel && USED_BY_MODEL[measure]) || `f.${measure}`);
+  }
+
+  private row(): string {
+    const { groupBy, metrics } = this.query;
+    const group = groupBy.map((field, index) => `'${field}', group_${index}`);
+    const values = metrics.map(
+      ({ measure, aggregation }, index) => `'${measure}.${aggregation}', value_${index}`,
+    );
+    const object = (members: string[]) => `json_build_object(${members.join(', ')})`;
+    return object([`'group'`, object(group), `'values'`, object(values)]);
+  }
+
+  private conditions(): string {
+    return this.query.filters.map((filter) => `(${this.condition(filter)})`).join(' AND ') || 'true';
+  }
+
+  private condition({ field, among, from, to }: TraceFilter): string {
+    if (Object.hasOwn(FIGURES, field))
+      return this.compared(`f.${field}::float8`, 'float8', { among, from, to });
+    if (field === 'started_at') return this.compared('f.started_at', 'timestamptz', { among, from, to });
+    const isGrouped = this.query.groupBy.includes(field);
+    if (isGrouped || Object.hasOwn(TEXTS, field))
+      return this.compared(this.groupOf(field), 'text', { among });
+    return this.isLabel(field)
+      ? this.holds(among, `f.${field} && ?`, `cardinality(f.${field}) = 0`)
+      : this.holds(
+          among,
+          usedByModel('m.model = ANY (?)'),
+          `NOT ${usedByModel()} OR ${usedByModel(`m.model = ''`)}`,
+        );
+  }
+
+  private compared(
+    expression: string,
+    type: string,
+    { among, from, to }: Omit<TraceFilter, 'field'>,
+  ): string {
+    const conditions: string[] = [];
+    if (among) conditions.push(this.holds(among, `${expression} = ANY (?)`, `${expression} IS NULL`, type));
+    if (from !== undefined) conditions.push(`${expression} >= ${this.where.parameter(from)}::${type}`);
+    if (to !== undefined) conditions.push(`${expression} <= ${this.where.parameter(to)}::${type}`);
+    return conditions.join(' AND ');
+  }
+
+  /** @param one what holds for one of the values, whose array stands for `?`; @param none what does for no value. */
+  private holds(among: TraceFilter['among'] = [], one: string, none: string, type = 'text'): string {
+    const values = among.filter((value) => value !== null);
+    const array = () => `${this.where.parameter(values)}::${type}[]`;
+    const conditions = values.length > 0 ? [one.replace('?', array)] : [];
+    if (values.length < among.length) conditions.push(none);
+    return `(${conditions.map((condition) => `(${condition})`).join(' OR ')})`;
+  }
+}
+
+const usedByModel = (condition = 'true'): string =>
+  `EXISTS (SELECT 1 FROM trace_models m WHERE m.workspace_id = $1 AND m.trace_id = f.trace_id AND ${condition})`;

@@ -1,0 +1,164 @@
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import {
+  type BulkAnswer,
+  EvaluationWorkspace,
+  type Experiment,
+  type Page,
+  type Result,
+  statuses,
+  statusesOf,
+} from './evaluation.harness';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+const ROUNDS = 40;
+
+/** What would be lost between clients that do not know of one another, and API processes that share a database. */
+describe('results, with two API processes on one database,', () => {
+  let app: TestApp;
+  let other: TestApp;
+  let space: EvaluationWorkspace;
+  /** Two clients, one of each process. */
+  let clients: ApiClient[];
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+    const { databaseUrl, issuer } = app;
+    other = await createTestApp({ databaseUrl, issuer, env: { DATABASE_POOL_SIZE: '10' } });
+    space = await EvaluationWorkspace.open(app);
+    const token = await space.organization.token('editor');
+    clients = [app, other].map((one) => one.api(token).in(space.id));
+  });
+  afterAll(async () => {
+    await other.close();
+    await app.close();
+  });
+
+  const single = (client: ApiClient, experimentId: string, fields: object): Promise<Answer<Result>> =>
+    client.post<Result>(`${EXPERIMENTS}/${experimentId}/results`, { workspace_id: space.id, ...fields });
+  const bulk = (client: ApiClient, experimentId: string, items: object[]): Promise<Answer<BulkAnswer>> =>
+    client.post<BulkAnswer>(`${EXPERIMENTS}/${experimentId}/results/bulk`, { workspace_id: space.id, items });
+
+  describe('of one case that two clients write at once: one is 201 and one 409, and what was 201 is there', () => {
+    /** Writes a case; answers its status. */
+    type Writer = (
+      client: ApiClient,
+      id: string,
+      result: { case_id: string; output: string },
+    ) => Promise<number>;
+    const alone: Writer = async (client, id, result) => (await single(client, id, result)).status;
+    const inBulk: Writer = async (client, id, result) => {
+      const around = (name: string) => ({ case_id: `${name} ${result.case_id} ${result.output}` });
+      const answer = await bulk(client, id, [around('before'), result, around('after')]);
+      const [before, status, after] = statuses(answer);
+      expect([before, after]).toEqual([201, 201]);
+      return status!;
+    };
+
+    it.each<[string, Writer, Writer]>([
+      ['both alone', alone, alone],
+      ['both in bulk', inBulk, inBulk],
+      ['one alone and one in bulk', alone, inBulk],
+    ])('%s', async (_, first, second) => {
+      const { experiment_id: id } = await space.experiment();
+      for (let round = 0; round < ROUNDS; round++) {
+        const case_id = `case ${round}`;
+        const written = await Promise.all([
+          first(clients[round % 2]!, id, { case_id, output: 'first' }),
+          second(clients[(round + 1) % 2]!, id, { case_id, output: 'second' }),
+        ]);
+        expect([...written].sort()).toEqual([201, 409]);
+        const stored = await space.list<Result>(`${EXPERIMENTS}/${id}/results?case_id=case ${round}`);
+        const winner = written[0] === 201 ? 'first' : 'second';
+        expect(stored.map((one) => one.output)).toEqual([winner]);
+      }
+    });
+  });
+
+  it('are all within the summary of a hundred experiments that are finalized while they are written', async () => {
+    const frozenEarly: boolean[] = [];
+    const race = async (index: number): Promise<void> => {
+      const { experiment_id: id } = await space.experiment();
+      const scored = (case_id: string) => ({ case_id, scores: { s: 1 } });
+      /** Writes until it is refused. @returns the cases that were acknowledged. */
+      const writer = async (client: ApiClient, name: string): Promise<string[]> => {
+        const acknowledged: string[] = [];
+        for (let call = 0; call < 6; call++) {
+          const items = Array.from({ length: 5 }, (_, n) => scored(`${name} ${call} ${n}`));
+          const answer = await bulk(client, id, items);
+          expect([207, 409]).toContain(answer.status);
+          if (answer.status === 409) break;
+          const made = statuses(answer);
+          acknowledged.push(...items.filter((_, n) => made[n] === 201).map((item) => item.case_id));
+        }
+        return acknowledged;
+      };
+      const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
+        // at another point of the writing each time
+        for (let wait = 0; wait < index % 6; wait++) await client.get(`${EXPERIMENTS}/${id}`);
+        return client.patch<Experiment>(`${EXPERIMENTS}/${id}`, { experiment_status: 'completed' });
+      };
+      const [cases, finals] = await Promise.all([
+        Promise.all([...clients, ...clients].map((client, n) => writer(client, `w${n}`))),
+        Promise.all(clients.map(finalizer)),
+      ]);
+      // one finalization wins
+      expect(statusesOf(finals)).toEqual([200, 409]);
+      const acknowledged = cases.flat();
+      const { body } = await clients[index % 2]!.get<Experiment>(`${EXPERIMENTS}/${id}`);
+      const stored = await storedCases(id);
+      expect(stored.sort()).toEqual([...acknowledged].sort());
+      expect(body.summary!.scores!.s?.count ?? 0).toBe(acknowledged.length);
+      expect(body).toEqual(finals.find((one) => one.status === 200)!.body);
+      frozenEarly.push(acknowledged.length < 120);
+    };
+    for (let done = 0; done < 100; done += 10) {
+      await Promise.all(Array.from({ length: 10 }, (_, n) => race(done + n)));
+    }
+    expect(frozenEarly).toHaveLength(100);
+    // it was a race: many were frozen while they were written
+    expect(frozenEarly.filter(Boolean).length).toBeGreaterThan(50);
+  }, 180_000);
+
+  it('are within the one summary of an experiment that a hundred requests finalize at once', async () => {
+    const { experiment_id: id } = await space.experiment();
+    let isFrozen = false;
+    let acknowledged = 0;
+    const writer = async (client: ApiClient, name: string): Promise<void> => {
+      for (let call = 0; !isFrozen; call++) {
+        const answer = await bulk(client, id, [{ case_id: `${name} ${call}`, scores: { s: 1 } }]);
+        if (answer.status === 409) return;
+        acknowledged += statuses(answer).filter((status) => status === 201).length;
+      }
+    };
+    const writers = [...clients, ...clients].map((client, n) => writer(client, `w${n}`));
+    const finals = Array.from({ length: 100 }, (_, n) =>
+      clients[n % 2]!.patch<Experiment>(`${EXPERIMENTS}/${id}`, {
+        experiment_status: n % 3 === 0 ? 'failed' : 'completed',
+        metrics: { winner: n },
+      }),
+    );
+    const answers = await Promise.all(finals);
+    isFrozen = true;
+    await Promise.all(writers);
+    expect(statusesOf(answers)).toEqual([200, ...Array<number>(99).fill(409)]);
+    const won = answers.findIndex((one) => one.status === 200);
+    const { body } = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${id}`);
+    expect(body).toEqual(answers[won]!.body);
+    expect(body.summary!.metrics).toEqual({ winner: won });
+    const counted = body.summary!.scores!.s?.count ?? 0;
+    expect([counted, (await storedCases(id)).length]).toEqual([acknowledged, acknowledged]);
+  });
+
+  /** The cases of an experiment, by all pages of its list. */
+  async function storedCases(id: string): Promise<string[]> {
+    const cases: string[] = [];
+    let cursor = '';
+    do {
+      const path = `${EXPERIMENTS}/${id}/results?limit=500${cursor && `&cursor=${cursor}`}`;
+      const { body } = await space.viewer.get<Page<Result>>(path);
+      cases.push(...body.items.map((item) => item.case_id));
+      cursor = body.page.next_cursor ?? '';
+    } while (cursor !== '');
+    return cases;
+  }
+});

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { createTestApp, type TestApp } from '#testing';
+import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+/** What would mislead whoever compares experiments: a mean that is a little off, or of the wrong results. */
+describe('the summary of an experiment', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  /** The summary of an experiment whose results have these scores. */
+  async function summaryOf(scores: Fields[]): Promise<NonNullable<Experiment['summary']>> {
+    const { experiment_id: id } = await space.experiment();
+    const items = scores.map((one, index) => ({ case_id: `${index}`, scores: one }));
+    expect(await space.results(id, items)).toEqual(items.map(() => 201));
+    return (await space.finalize(id)).summary!;
+  }
+
+  async function scorer(name: string): Promise<string> {
+    const definition = { language: 'javascript', source: 'function score() { return 1; }' };
+    const fields = { name, scorer_kind: 'code', definition };
+    return (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  }
+
+  it('has the double nearest to the true mean, whatever decimals are added up', async () => {
+    const decimal = fc.integer({ min: -1_000_000_000, max: 1_000_000_000 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(decimal, { minLength: 1, maxLength: 30 }), async (millionths) => {
+        const { scores } = await summaryOf(millionths.map((one) => ({ s: one / 1e6 })));
+        // exact integers, of which one division of doubles is rounded correctly
+        const total = millionths.reduce((sum, one) => sum + one, 0);
+        const mean = total / (millionths.length * 1e6);
+        expect(scores!.s).toEqual({ mean: mean + 0, count: millionths.length });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('has 0.3 for the mean of 0.1 and 0.5, and a third with all its digits', async () => {
+    const { scores } = await summaryOf([
+      { a: 0.1, third: 1, large: 9_007_199_254_740_993 },
+      { a: 0.5, third: 0, large: 1 },
+      { third: 0 },
+    ]);
+    expect(scores).toEqual({
+      a: { mean: 0.3, count: 2 },
+      third: { mean: 0.3333333333333333, count: 3 },
+      large: { mean: 4_503_599_627_370_496.5, count: 2 },
+    });
+  });
+
+  it('is computed of the smallest and the largest numbers too, so that nobody keeps it from freezing', async () => {
+    const { scores } = await summaryOf([
+      { tiny: 5e-324, less: 5e-324, huge: 1.7976931348623157e308, both: 1.7976931348623157e308 },
+      { tiny: 5e-324, less: 0, huge: 1.7976931348623157e308, both: 5e-324 },
+      { less: 0 },
+    ]);
+    expect(scores).toEqual({
+      tiny: { mean: 5e-324, count: 2 },
+      less: { mean: 0, count: 3 },
+      huge: { mean: 1.7976931348623157e308, count: 2 },
+      both: { mean: 1.7976931348623157e308 / 2, count: 2 },
+    });
+  });
+
+  it('leaves a scorer that gave nothing but null out of the scores, and keeps which scorer it was', async () => {
+    const silent = await scorer('silent');
+    const versioned = await scorer('versioned');
+    const { scores, scorers } = await summaryOf([
+      { none: null, silent: { score: null, scorer_id: silent, scorer_version: 1 } },
+      { none: { score: null }, v: { score: true, scorer_id: versioned, scorer_version: 2 } },
+      { v: { score: 0, scorer_id: versioned, scorer_version: 1 } },
+      // without its version a reference is none
+      { v: 1, half: { score: 1, scorer_id: versioned } },
+    ]);
+    expect(scores).toEqual({ v: { mean: 2 / 3, count: 3 }, half: { mean: 1, count: 1 } });
+    expect(scorers).toEqual({
+      silent: { scorer_id: silent, scorer_version: 1 },
+      // of the last result that says it
+      v: { scorer_id: versioned, scorer_version: 1 },
+    });
+  });
+
+  it('takes names of scorers for what they are', async () => {
+    const names = ['__proto__', 'constructor', 'toString', '10', '9', '', 'é😀', 'a.b', '%s'].filter(Boolean);
+    const { scores } = await summaryOf([
+      Object.fromEntries(names.map((name, index) => [name, index])),
+      Object.fromEntries(names.map((name) => [name, null])),
+    ]);
+    expect(Object.keys(scores!).sort()).toEqual([...names].sort());
+    for (const [index, name] of names.entries()) {
+      expect(Object.getOwnPropertyDescriptor(scores, name)?.value).toEqual({ mean: index, count: 1 });
+    }
+  });
+
+  it('tells 1,000 scorers, the first by name, and that there are more', async () => {
+    const named = (count: number) =>
+      Array.from({ length: count }, (_, index) => `s${String(index).padStart(4, '0')}`);
+    const inTens = (names: string[]) =>
+      Array.from({ length: Math.ceil(names.length / 100) }, (_, index) =>
+        Object.fromEntries(names.slice(index * 100, index * 100 + 100).map((name) => [name, 1])),
+      );
+    const all = await summaryOf(inTens(named(1_000)));
+    expect([Object.keys(all.scores!).length, all.is_truncated]).toEqual([1_000, false]);
+    const cut = await summaryOf(inTens(named(1_001)));
+    expect([Object.keys(cut.scores!), cut.is_truncated]).toEqual([named(1_000), true]);
+  });
+
+  it('"results folded into a summary: 10,000 per experiment": the first to arrive, for the scorers they name as well', async () => {
+    const [early, late] = [await scorer('early'), await scorer('late')];
+    const { experiment_id: id } = await space.experiment();
+    const reference = (scorerId: string, version: number) =>
+      `{"score": null, "scorer_id": "${scorerId}", "scorer_version": ${version}}`;
+    await app.database.query(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
+                            updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
+              CASE WHEN n <= 10000 THEN '{"s": 0.25, "b": 1}'::jsonb ELSE '{"s": 1, "late": 1}' END,
+              CASE WHEN n <= 10000 THEN '{"s": ${reference(early, 1)}}'::json
+                   ELSE '{"s": ${reference(early, 2)}, "late": ${reference(late, 1)}}' END,
+              now(), now(), 'test'
+       FROM generate_series(1, 10001) n ORDER BY n DESC`,
+      [id, space.id],
+    );
+    expect((await space.finalize(id)).summary).toEqual({
+      scores: { b: { mean: 1, count: 10_000 }, s: { mean: 0.25, count: 10_000 } },
+      scorers: { s: { scorer_id: early, scorer_version: 1 } },
+      metrics: null,
+      is_truncated: true,
+    });
+  });
+
+  it('keeps metrics member by member as the client wrote them, numbers and others', async () => {
+    const { experiment_id: id } = await space.experiment();
+    const metrics = {
+      durationMs: 12.5,
+      cases: 3,
+      successfulCases: 2,
+      failed_cases: 1,
+      extra: { '10': [null, '😀'], '9': 1e21, nested: { b: 1, a: 2 } },
+    };
+    const { summary } = await space.finalize(id, { metrics });
+    expect(JSON.stringify(summary!.metrics)).toBe(JSON.stringify(metrics));
+    expect((await space.list<Experiment>('/eval/v1/experiments')).find((one) => one.experiment_id === id)!.summary)
+      .toEqual(summary); // prettier-ignore
+  });
+});

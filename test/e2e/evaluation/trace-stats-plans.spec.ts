@@ -1,0 +1,81 @@
+import type { RawJson } from '#platform/json';
+import { createTestApp, type TestApp } from '#testing';
+import { EvaluationWorkspace } from './evaluation.harness';
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+/** What a user would lose: figures that take the longer, the more there is that they are not about. */
+describe('figures over the traces of an experiment, where there are many others', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let path: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+    const { experiment_id } = await space.experiment();
+    path = `/eval/v1/experiments/${experiment_id}/traces/stats/query`;
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+       SELECT $1, md5(n::text), now(), now(), 1, 0, '{}', repeat('a name ', 10) FROM generate_series(1, 40000) n`,
+      [space.id],
+    );
+    await app.database.query(
+      `INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens)
+       SELECT $1, md5(n::text), 'm' || model, n FROM generate_series(1, 40000) n, generate_series(1, 2) model`,
+      [space.id],
+    );
+    await app.database.query(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
+       SELECT CASE WHEN n <= 200 THEN $1 ELSE 'exp_z' || n / 400 END, 'res_' || n, $2, 'case ' || n, md5(n::text),
+              now(), now(), 'test' FROM generate_series(1, 40000) n`,
+      [experiment_id, space.id],
+    );
+    await app.database.query('ANALYZE results, traces, trace_models');
+  });
+  afterAll(() => app.close());
+
+  /** The plans of the statements by which a query is answered, that look at results. */
+  async function nodesOf(body: object): Promise<Plan[]> {
+    const spy = jest.spyOn(app.database, 'query');
+    const answer = await space.viewer.post(path, body);
+    const statements = [...spy.mock.calls];
+    spy.mockRestore();
+    expect([answer.status, answer.body.coverage.traces_found]).toEqual([200, 200]);
+    const texts = statements.map(
+      ([text, values]) => [typeof text === 'string' ? text : text.text, values] as const,
+    );
+    const selects = texts.filter(([text]) => /FROM results/.test(text));
+    expect(selects).toHaveLength(2);
+    const plans = await Promise.all(
+      selects.map(async ([text, values]) => {
+        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
+          `EXPLAIN (FORMAT JSON) ${text}`,
+          values,
+        );
+        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
+      }),
+    );
+    return plans.flatMap(allOf);
+  }
+  const allOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(allOf)];
+
+  it.each<[string, object, string[]]>([
+    ['at once', {}, []],
+    ['by case', { group_by: ['case_id'] }, []],
+    ['by model', { group_by: ['model', 'tag'] }, ['trace_models_pkey']],
+    ['of a model', { filters: [{ field: 'model', op: 'eq', value: 'm1' }] }, ['trace_models_pkey']],
+  ])('read no table from end to end: %s', async (_, body, more) => {
+    const nodes = await nodesOf(body);
+    expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+    const used = new Set(nodes.flatMap((node) => node['Index Name'] ?? []));
+    for (const index of ['traces_pkey', ...more]) expect(used).toContain(index);
+    // whichever key of results, it is one that begins with the experiment
+    expect([...used].some((index) => /^results_(pkey|case_id|record|by_update)$/.test(index))).toBe(true);
+  });
+});
