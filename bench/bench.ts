@@ -9,6 +9,7 @@ export class Bench {
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
+    readonly servicePid: number,
   ) {}
 
   async newExperiment(): Promise<string> {
