@@ -1,5 +1,6 @@
 import os from 'node:os';
 import { Bench } from './bench';
+import { compareExperiments } from './cases/compare';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { bulkResults, singleResult } from './cases/results';
@@ -18,6 +19,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'get-experiment': getExperiment,
   'list-results': listResults,
   finalize,
+  compare: compareExperiments,
   'export-traces': exportTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,

@@ -1,10 +1,15 @@
 import { Module } from '@nestjs/common';
+import { ComparisonController } from './comparison/comparison.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
+import { GateController } from './gate/gate.controller';
 import { RecordController } from './records/record.controller';
+import { RecordTransferController } from './records/record-transfer.controller';
 import { ResultController } from './results/result.controller';
+import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
+import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
 import { ScoringController } from './scoring/scoring.controller';
 import { ExperimentTraceController } from './traces/experiment-trace.controller';
@@ -14,13 +19,18 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   imports: [EvaluationModule],
   controllers: [
     DatasetController,
+    RecordTransferController,
     RecordController,
     ExperimentController,
+    ComparisonController,
+    GateController,
     ResultController,
     ExperimentTraceController,
     ScorerController,
+    ScorerStarterController,
     ScoringController,
     ScoreRunController,
+    HumanScoreController,
   ],
 })
 export class EvaluationHttpModule {}

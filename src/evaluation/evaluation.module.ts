@@ -2,6 +2,11 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { ComparisonCache } from './comparison/comparison-cache';
+import { ComparisonReader } from './comparison/comparison-reader';
+import { ComparisonRepository } from './comparison/comparison.repository';
+import { ComparisonService } from './comparison/comparison.service';
+import { ComputingTurns } from './comparison/computing-turns';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -12,7 +17,10 @@ import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { GateService } from './gate/gate.service';
 import { RecordBulkService } from './records/record-bulk.service';
+import { RecordExportRepository } from './records/record-export.repository';
+import { RecordExportService } from './records/record-export.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
 import { RecordService } from './records/record.service';
@@ -21,15 +29,21 @@ import { CaseRules } from './results/case-rules';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
+import { HumanLandingRepository } from './scores/human-landing.repository';
+import { HumanScoreRepository } from './scores/human-score.repository';
+import { HumanScoreService } from './scores/human-score.service';
+import { ScoreTargets } from './scores/score-targets';
 import { CodeEngine } from './scorers/code-engine';
 import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
 import { ScorerEntity } from './scorers/scorer.entity';
 import { ScorerRepository } from './scorers/scorer.repository';
 import { ScorerService } from './scorers/scorer.service';
+import { ScorerStarterService } from './scorers/starters/scorer-starter.service';
 import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { JudgeBackends } from './scoring/judge-backends';
+import { KnownTargets } from './scoring/known-targets';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
 import { ScoreRunRepository } from './scoring/score-run.repository';
@@ -53,6 +67,7 @@ const SERVICES = [
   DatasetService,
   RecordService,
   RecordBulkService,
+  RecordExportService,
   ExperimentService,
   ExperimentRules,
   ExperimentFinalizer,
@@ -63,12 +78,16 @@ const SERVICES = [
   ScorerService,
   ScorerDefinitions,
   CodeEngine,
+  ScorerStarterService,
+  HumanScoreService,
+  ScoreTargets,
 ];
 
 const SCORING = [
   { provide: AgentSessions, useClass: NoAgentSessions },
   CandidateSource,
   JudgeBackends,
+  KnownTargets,
   ScoreRunService,
   ScoringRunner,
   ScoringService,
@@ -80,9 +99,19 @@ const SCORING = [
   WorkerSlots,
 ];
 
+const COMPARISON = [
+  ComparisonCache,
+  ComparisonReader,
+  ComparisonRepository,
+  ComparisonService,
+  ComputingTurns,
+  GateService,
+];
+
 const REPOSITORIES = [
   DatasetRepository,
   RecordRepository,
+  RecordExportRepository,
   ExperimentRepository,
   SummaryRepository,
   ResultRepository,
@@ -94,6 +123,8 @@ const REPOSITORIES = [
   EarlierScoresRepository,
   SelectionRepository,
   SubjectRepository,
+  HumanScoreRepository,
+  HumanLandingRepository,
 ];
 
 /** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */
@@ -103,7 +134,7 @@ const REPOSITORIES = [
     JobsModule.register(SCORE_RUN),
     TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
   ],
-  providers: [...SERVICES, ...SCORING, ...REPOSITORIES],
-  exports: [...SERVICES, ...SCORING, ...REPOSITORIES],
+  providers: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
+  exports: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
 })
 export class EvaluationModule {}

@@ -2,6 +2,8 @@ const WORKSPACE_ID = 'wsp_01jd0000000000000000000001';
 const DATASET_ID = 'ds_01jd0000000000000000000002';
 const RECORD_ID = 'rec_01jd0000000000000000000003';
 const EXPERIMENT_ID = 'exp_01jd0000000000000000000004';
+const SCORER_ID = 'scr_01jd0000000000000000000005';
+const RESULT_ID = 'res_01jd0000000000000000000006';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 interface Example {
@@ -39,6 +41,12 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  dataset_search: {
+    metadata: {
+      summary: 'Those of a team with both tags, by name',
+      value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
+    },
+  },
   record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
   record_createBulk: {
     records: {
@@ -66,6 +74,16 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: {
         experiment_status: 'completed',
         metrics: { cases: 2, successful_cases: 2, failed_cases: 0, duration_ms: 5310 },
+      },
+    },
+  },
+  experiment_search: {
+    score: {
+      summary: 'Runs of a model this year whose mean was at least 0.8',
+      value: {
+        config: { model: 'gpt-4o' },
+        created_after: '2026-01-01T00:00:00Z',
+        score: { scorer: 'exact', gte: 0.8 },
       },
     },
   },
@@ -117,6 +135,27 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  humanScore_create: {
+    result: {
+      summary: 'Thumbs up for a result',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        scorer_id: SCORER_ID,
+        result_id: RESULT_ID,
+        value: true,
+        comment: 'answers what was asked',
+      },
+    },
+    trace: {
+      summary: 'Answers to the questions of a rubric, about a trace',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        scorer_id: SCORER_ID,
+        trace_id: TRACE_ID,
+        answers: { tone: 'kind', correct: true, stars: 4 },
+      },
+    },
+  },
   scoring_score: {
     experiment: {
       summary: 'The next 100 of an experiment that this version has not scored',
@@ -129,9 +168,11 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** What the groups of operations are about. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
+  Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',
+  'Human scores': 'What people say of traces, sessions and results.',
   Health: 'For load balancers and orchestrators.',
   Platform: 'Organizations, for platform principals.',
   Records: 'The cases of a dataset, with all their versions.',

@@ -105,6 +105,7 @@ describe('every operation', () => {
     const path = made.headers.get('location')!;
     await expectAll([evaluator.get('/eval/v1/datasets'), evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { description: 'sums' })], 200);
+    await expectAll([evaluator.post('/eval/v1/datasets/search', { metadata: {}, sort: 'name' })], 200);
     const record = await evaluator.post(`${path}/records`, {
       workspace_id,
       input: { question: '1 + 1' },
@@ -165,7 +166,10 @@ describe('every operation', () => {
     );
     await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
+    await scoreByHand(result.body.result_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
+    const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
+    await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 
@@ -221,6 +225,24 @@ describe('every operation', () => {
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
+  }
+
+  async function scoreByHand(resultId: string): Promise<void> {
+    await expectAll([evaluator.get('/eval/v1/scorer-starters')], 200);
+    const scorer = await evaluator.post('/eval/v1/scorers', {
+      workspace_id,
+      name: 'kind',
+      scorer_kind: 'human',
+      definition: { rubric: 'Is it kind?', output: { type: 'boolean' } },
+    });
+    const made = await evaluator.post('/eval/v1/scores', {
+      workspace_id,
+      scorer_id: scorer.body.scorer_id,
+      result_id: resultId,
+      value: true,
+    });
+    expect(made.status).toBe(201);
+    await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
   }
 
   it('was driven to each of its documented successes', () => {

@@ -12,14 +12,35 @@ const DISCARD_MS = 10_000;
  * Reads a request's body whole, in bounded memory. Errors: 413 `payload_too_large` as soon as `limit` bytes are
  * passed (or announced), 408 `request_timeout` when the client stalls, 400 when it breaks off.
  */
-export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_STALL_MS): Promise<Buffer> {
+export async function readBody(
+  request: ServiceRequest,
+  limit: number,
+  stallMs = BODY_STALL_MS,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const size = await receiveBody(request, limit, (chunk) => void chunks.push(chunk), stallMs);
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+}
+
+/**
+ * Hands a request's body on as it arrives. Errors as of `readBody`, and whatever `take` throws.
+ *
+ * @param take is given each piece; no more is read from the client before a promise that it answers is kept
+ * @returns the bytes there were
+ */
+export function receiveBody(
+  request: ServiceRequest,
+  limit: number,
+  take: (chunk: Buffer) => void | Promise<void>,
+  stallMs = BODY_STALL_MS,
+): Promise<number> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > limit) {
     discard(request);
     return Promise.reject(tooLarge(limit));
   }
+  if (request.destroyed) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let size = 0;
     const stalled = (): void => {
       fail(
@@ -30,7 +51,9 @@ export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_
       );
     };
     let timer = setTimeout(stalled, stallMs);
+    let isOver = false;
     const stop = (): void => {
+      isOver = true;
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
     };
@@ -39,24 +62,43 @@ export function readBody(request: ServiceRequest, limit: number, stallMs = BODY_
       request.pause();
       reject(error);
     };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size > limit) {
-        fail(tooLarge(limit));
-        return discard(request);
-      }
-      chunks.push(chunk);
+    const refuse = (error: Error): void => {
+      fail(error);
+      discard(request);
+    };
+    const awaitMore = (): void => {
       clearTimeout(timer);
       timer = setTimeout(stalled, stallMs);
     };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limit) return refuse(tooLarge(limit));
+      const taken = take(chunk);
+      if (!taken) return awaitMore();
+      // while a piece is being taken it is not the client who keeps the other waiting
+      clearTimeout(timer);
+      request.pause();
+      taken.then(
+        () => {
+          if (isOver) return;
+          awaitMore();
+          request.resume();
+        },
+        (error: unknown) => {
+          if (!isOver) refuse(error as Error);
+        },
+      );
+    };
     const onEnd = (): void => {
       stop();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      resolve(size);
     };
-    const onBroken = (): void => fail(problem.invalidRequest('The body broke off before its end.'));
+    const onBroken = (): void => fail(brokenOff());
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });
 }
+
+const brokenOff = (): Problem => problem.invalidRequest('The body broke off before its end.');
 
 const tooLarge = (limit: number): Problem =>
   new Problem('payload_too_large', `The body may have at most ${limit} bytes.`);

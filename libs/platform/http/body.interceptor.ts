@@ -1,15 +1,17 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
+import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
-import { readBody } from './body-reader';
+import { readBody, receiveBody } from './body-reader';
 import { codingsOf, undoCodings } from './content-coding';
 import { mediaTypeOf } from './media-type';
 import { parseBody } from './parse-body';
 import type { ServiceRequest } from './request-context';
+import { SpooledFile } from './spooled-file';
 
 /** `RouteParamtypes.BODY` of Nest, as its metadata spells it. */
 const BODY_PARAMETER = /^3:/;
@@ -33,22 +35,22 @@ export class BodyInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const rule = this.ruleOf(context);
     if (!rule || rule.kind === 'stream') return next.handle();
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
-    return from(this.read(request, rule)).pipe(mergeMap(() => next.handle()));
+    const http = context.switchToHttp();
+    const request = http.getRequest<ServiceRequest>();
+    const read =
+      rule.kind === 'file'
+        ? this.spool(request, http.getResponse<Response>(), rule)
+        : this.read(request, rule);
+    return from(read).pipe(mergeMap(() => next.handle()));
   }
 
   private async read(request: ServiceRequest, rule: BodyRule): Promise<void> {
-    const limit = this.limitOf(rule);
+    const limit = this.limitOf(request, rule);
     if (rule.kind === 'bytes') {
       request.rawBody = await readBytes(request, rule, limit);
       return;
     }
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      throw new Problem('unsupported_content_encoding', 'Send the body without a Content-Encoding.', {
-        headers: { 'Accept-Encoding': 'identity' },
-      });
-    }
+    refuseCodings(request);
     const media = request.headers['content-type'];
     const empty = request.headers['content-length'] === '0' || !hasBody(request);
     if (empty && rule.optional === true) {
@@ -65,8 +67,21 @@ export class BodyInterceptor implements NestInterceptor {
     request.body = parseBody(bytes);
   }
 
-  private limitOf({ limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
-    return typeof limit === 'number' ? limit : limit(this.environment);
+  /** The file goes with the answer, whatever becomes of it: also a 504, or one that the client does not wait for. */
+  private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
+    refuseCodings(request);
+    checkMedia(request, rule);
+    const file = await SpooledFile.create();
+    request.bodyFile = file;
+    const close = (): void => void file.close();
+    if (response.closed || response.destroyed) close();
+    else response.once('close', close);
+    await receiveBody(request, this.limitOf(request, rule), (chunk) => file.append(chunk));
+    file.finish();
+  }
+
+  private limitOf(request: ServiceRequest, { limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
+    return typeof limit === 'number' ? limit : limit(this.environment, mediaTypeOf(request) ?? '');
   }
 
   /** How a handler's body is read; null where it takes none. */
@@ -85,12 +100,23 @@ export class BodyInterceptor implements NestInterceptor {
   }
 }
 
+function refuseCodings({ headers }: ServiceRequest): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  throw new Problem('unsupported_content_encoding', 'Send the body without a Content-Encoding.', {
+    headers: { 'Accept-Encoding': 'identity' },
+  });
+}
+
+function checkMedia(request: ServiceRequest, { media }: BodyRule): void {
+  if (!media || media.includes(mediaTypeOf(request) ?? '')) return;
+  throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
+}
+
 async function readBytes(request: ServiceRequest, rule: BodyRule, limit: number): Promise<Buffer> {
-  const { codings: allowed, media } = rule;
+  const { codings: allowed } = rule;
   const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
-  if (media && !media.includes(mediaTypeOf(request) ?? '')) {
-    throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
-  }
+  checkMedia(request, rule);
   return undoCodings(await readBody(request, limit), codings, limit);
 }
 

@@ -16,6 +16,7 @@ import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
 import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
+import { mediaTypeOf } from './media-type';
 import { Reply } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
@@ -136,7 +137,16 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   ];
   return {
     requestId: sha256(JSON.stringify(identity)),
-    digest: sha256(request.rawBody ?? ''),
+    digest: digestOf(request),
     holder: randomUUID(),
   };
+}
+
+/** Of the body, and of what else says what is asked for: a query, and the media type of a body that has several. */
+function digestOf(request: ServiceRequest): Buffer {
+  const { bodyFile, rawBody, url } = request;
+  const query = url.split('?', 2)[1] ?? '';
+  if (bodyFile) return sha256(JSON.stringify([bodyFile.sha256, mediaTypeOf(request), query]));
+  const ofBody = sha256(rawBody ?? '');
+  return query === '' ? ofBody : sha256(JSON.stringify([ofBody.toString('hex'), query]));
 }

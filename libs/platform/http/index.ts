@@ -1,3 +1,4 @@
+export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
 export { checkIfMatch, IfMatch } from './conditions';
@@ -9,12 +10,16 @@ export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.intercept
 export { IdempotencyStore } from './idempotency.store';
 export { mediaTypeOf } from './media-type';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
+export { MULTIPART_MEDIA, type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
 export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
-export { IsTime, parseTime } from './time';
+export { SpooledBody, type SpooledRequest } from './spooled-body.decorator';
+export { SpooledFile } from './spooled-file';
+export { StreamedBody } from './streamed-body';
+export { firstMillisecond, IsTime, parseTime } from './time';
 export {
   ANY_JSON,
   AnyJson,

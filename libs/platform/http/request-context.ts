@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import type { OrgScope, Principal, Scope } from '#platform/auth';
 import { rootLogger } from '#platform/logging';
+import type { SpooledFile } from './spooled-file';
 
 /** What is known of a request besides its content: in its answer, its problem body and its log line. */
 export interface RequestContext {
@@ -19,6 +20,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   scope?: Scope | OrgScope;
   /** The bytes of the body, where one was read. */
   rawBody?: Buffer;
+  /** The body, where it was spooled (`@RequestBody({ kind: 'file' })`). */
+  bodyFile?: SpooledFile;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;

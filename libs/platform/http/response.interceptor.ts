@@ -7,10 +7,11 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import type { Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { mergeMap, type Observable } from 'rxjs';
 import { toJsonText } from '#platform/json';
 import { Reply } from './reply';
 import type { ServiceRequest } from './request-context';
+import { StreamedBody } from './streamed-body';
 
 /**
  * Writes what a handler returned: a view, or a `Reply`. Views are serialised here, by the one JSON writer. What is
@@ -21,11 +22,13 @@ export class ResponseInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
-    return next.handle().pipe(map((result: unknown) => write(request, http.getResponse<Response>(), result)));
+    return next
+      .handle()
+      .pipe(mergeMap((result: unknown) => write(request, http.getResponse<Response>(), result)));
   }
 }
 
-function write(request: ServiceRequest, response: Response, result: unknown): unknown {
+async function write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
   let body = result;
   if (result instanceof Reply) {
     response.status(result.status);
@@ -33,11 +36,17 @@ function write(request: ServiceRequest, response: Response, result: unknown): un
     body = result.body;
   }
   if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
+  const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
+  if (body instanceof StreamedBody) {
+    if (!isRead || !isHeld(request, response)) return body;
+    await body.cancel();
+    response.status(304);
+    return undefined;
+  }
   const text = toJsonText(body);
-  if ((request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200) {
+  if (isRead) {
     if (!response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
-    // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
-    if (names(request.headers['if-none-match'], String(response.getHeader('ETag')))) {
+    if (isHeld(request, response)) {
       response.status(304);
       return undefined;
     }
@@ -45,6 +54,13 @@ function write(request: ServiceRequest, response: Response, result: unknown): un
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   return text;
 }
+
+/**
+ * Whether the client has what is answered. Express would pass over the condition where the request also says
+ * `Cache-Control: no-cache`, as fetch does.
+ */
+const isHeld = (request: ServiceRequest, response: Response): boolean =>
+  names(request.headers['if-none-match'], String(response.getHeader('ETag')));
 
 const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
 

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 import { Problem } from '#platform/problem';
+import { StreamedBody } from './streamed-body';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -22,9 +23,10 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    const isStreamed = body instanceof StreamedBody;
+    if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    return response.end(body);
+    return isStreamed ? body.send(response) : response.end(body);
   }
 
   override initHttpServer(): void {

@@ -1,4 +1,4 @@
-import { parseTime } from './time';
+import { firstMillisecond, parseTime } from './time';
 
 describe('a time of RFC 3339', () => {
   it.each([
@@ -30,5 +30,14 @@ describe('a time of RFC 3339', () => {
     '1736000000',
   ])('is told from what is none: %s', (text) => {
     expect(parseTime(text)).toBeNull();
+  });
+
+  it.each([
+    ['2025-01-31T12:00:00.123Z', '2025-01-31T12:00:00.123Z'],
+    ['2025-01-31T12:00:00.123000Z', '2025-01-31T12:00:00.123Z'],
+    ['2025-01-31T12:00:00.1230001Z', '2025-01-31T12:00:00.124Z'],
+    ['2025-01-31T12:00:00.9999+01:00', '2025-01-31T11:00:01.000Z'],
+  ])('as a bound is the first millisecond that is not before it: %s', (text, time) => {
+    expect(firstMillisecond(text).toISOString()).toBe(time);
   });
 });

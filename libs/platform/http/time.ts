@@ -18,6 +18,15 @@ export function parseTime(text: string): Date | null {
   return day! > lastDay || Number.isNaN(time.getTime()) ? null : time;
 }
 
+/**
+ * The first whole millisecond that is not before the time of an RFC 3339 text. What is stored has whole ones, so this is
+ * the bound to compare with, be it inclusive or not. The text was found valid before.
+ */
+export function firstMillisecond(text: string): Date {
+  const beyond = /\.\d{3}(\d+)/.exec(text)?.[1] ?? '';
+  return new Date(parseTime(text)!.getTime() + (/[1-9]/.test(beyond) ? 1 : 0));
+}
+
 /** A member that is a time as RFC 3339 writes it. */
 export const IsTime =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>

@@ -234,7 +234,6 @@ function instantiateNested(
   return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
 }
 
-/** RFC 6901, section 3. A member name of a client's is cut, so that a hostile one does not fill the answer. */
 /** A member's name as a part of a JSON pointer (RFC 6901), of which the answer repeats no more than 100 characters. */
 export const pointerToken = (member: string): string =>
   member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
@@ -246,7 +245,6 @@ const OF_TYPE = [
   'isNumber',
   'isBoolean',
   'isArray',
-  'isObject',
   'isObject',
   'isNotNull',
 ];

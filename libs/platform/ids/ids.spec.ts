@@ -1,4 +1,4 @@
-import { newId } from '#platform/ids';
+import { firstIdAt, newId } from '#platform/ids';
 
 describe('identifiers', () => {
   it('are a prefix and 26 characters of base32, as the TypeID specification has them', () => {
@@ -24,5 +24,14 @@ describe('identifiers', () => {
     const ids = Array.from({ length: 50_000 }, () => newId('res'));
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('are bounded by the least one of a time', () => {
+    const before = Date.now();
+    const id = newId('rec');
+    expect(firstIdAt('rec', before) <= id).toBe(true);
+    expect(firstIdAt('rec', Date.now() + 1000) > id).toBe(true);
+    expect(firstIdAt('rec', -1)).toBe(`rec_${'0'.repeat(26)}`);
+    expect(firstIdAt('rec', 2 ** 50)).toBe(firstIdAt('rec', 2 ** 48 - 1));
   });
 });

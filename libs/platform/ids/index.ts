@@ -9,6 +9,9 @@ export type IdPrefix =
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
+/** The latest time that an identifier holds. */
+const MILLIS_MAX = 2 ** 48 - 1;
+
 /** Random bytes are drawn a page at a time: one call to the system's generator per id cost five times the rest. */
 const randomness = new Uint8Array(4096);
 let drawn = randomness.length;
@@ -55,11 +58,22 @@ function nextUuid(): void {
  */
 export function newId(prefix: IdPrefix): string {
   nextUuid();
+  return written(prefix, bytes);
+}
+
+/** The least identifier that can have been made at a time (milliseconds since 1970) or later. */
+export function firstIdAt(prefix: IdPrefix, millis: number): string {
+  const least = Buffer.alloc(16);
+  least.writeUIntBE(Math.min(Math.max(millis, 0), MILLIS_MAX), 0, 6);
+  return written(prefix, least);
+}
+
+function written(prefix: IdPrefix, uuid: Uint8Array): string {
   let text = `${prefix}_`;
   let buffered = 0;
   // 128 bits in 26 groups of five: the first group has only three bits of its own, hence two that are zero
   let held = 2;
-  for (const byte of bytes) {
+  for (const byte of uuid) {
     buffered = (buffered << 8) | byte;
     held += 8;
     while (held >= 5) {

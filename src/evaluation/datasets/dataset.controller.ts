@@ -8,6 +8,7 @@ import {
   DatasetDto,
   DatasetListQueryDto,
   DatasetPageDto,
+  DatasetSearchDto,
   PatchDatasetDto,
 } from './dataset.dto';
 import { DatasetService } from './dataset.service';
@@ -33,6 +34,15 @@ export class DatasetController {
   @ApiOkResponse({ type: DatasetPageDto })
   list(@CurrentScope() scope: Scope, @Query() query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
     return this.datasets.list(scope, query);
+  }
+
+  /** Search datasets */
+  @Post('search')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetPageDto })
+  search(@CurrentScope() scope: Scope, @Body() dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
+    return this.datasets.search(scope, dto);
   }
 
   /** Get a dataset */

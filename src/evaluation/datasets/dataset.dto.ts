@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, IsTags, METADATA_MAX_BYTES, NotNull } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { AnyJsonObject, ClosedBody, IsJsonObject, IsTags, METADATA_MAX_BYTES, NotNull } from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import { CreatedListQueryDto } from '../shared/search.dto';
 import type { DatasetEntity } from './dataset.entity';
 
 export class CreateDatasetDto {
@@ -76,18 +77,47 @@ export class PatchDatasetDto {
   expected_schema?: object | null;
 }
 
-export class DatasetListQueryDto extends NamedListQueryDto {
+export class DatasetListQueryDto extends CreatedListQueryDto {
   /** Words of the name or description; the last letters of each may be missing. */
-  @IsOptional()
+  @NotNull()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
+  /** The name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+
   /** Datasets with this tag. */
-  @IsOptional()
+  @NotNull()
   @IsString()
   @Length(1, 255)
   tag?: string;
+}
+
+/** The filters of the list, and more of them. All that are given must hold. */
+@ClosedBody()
+export class DatasetSearchDto extends DatasetListQueryDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Datasets with all of these tags. */
+  @NotNull()
+  @IsTags()
+  tags?: string[];
+
+  @NotNull()
+  @IsJsonObject({
+    maxBytes: METADATA_MAX_BYTES,
+    required: false,
+    description:
+      'Members that the metadata has: with an equal value, where it is a text, a number, a boolean or null; with these members among others, where it is an object; with these elements among others and in any order, where it is an array.',
+  })
+  metadata?: object;
 }
 
 /** A named set of cases to evaluate on. */

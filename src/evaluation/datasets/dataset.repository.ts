@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
-import type { DatasetListQueryDto } from './dataset.dto';
+import { addCreated } from '../shared/search.dto';
+import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 
 explainConstraint('datasets_name', 'conflict', 'The workspace has a dataset of this name already.');
@@ -14,10 +16,13 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     super(database, DatasetEntity, 'dataset_id');
   }
 
-  list(scope: Scope, query: DatasetListQueryDto): Promise<RowPage<DatasetEntity>> {
-    const where = new Where(scope.key);
-    where.addSearch(query.q);
+  /** A page of those that a list, or a search, asks for: a list has some of a search's filters. */
+  list(scope: Scope, query: DatasetSearchDto): Promise<RowPage<DatasetEntity>> {
+    const where = new Where(scope.key).addIf(query.name, 'name COLLATE "C" = ?');
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
+    where.addIf(query.tags, 'tags @> ?::text[]').addSearch(query.q);
+    if (query.metadata) where.add('metadata::jsonb @> ?::jsonb', toJsonText(query.metadata));
+    addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(
       this.database,
       {

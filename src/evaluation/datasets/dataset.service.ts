@@ -6,10 +6,21 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { searchAsList } from '../shared/search';
+import {
+  checkWorkspaceOfCreate,
+  checkWorkspaceOfPatch,
+  checkWorkspaceOfSearch,
+} from '../shared/workspace-body';
 import type { Versioned } from '../shared/versioned';
 import { DatasetSchemas } from './dataset-schemas';
-import type { CreateDatasetDto, DatasetDto, DatasetListQueryDto, PatchDatasetDto } from './dataset.dto';
+import type {
+  CreateDatasetDto,
+  DatasetDto,
+  DatasetListQueryDto,
+  DatasetSearchDto,
+  PatchDatasetDto,
+} from './dataset.dto';
 import { toDatasetDto } from './dataset.dto';
 import type { DatasetEntity } from './dataset.entity';
 import { DatasetRepository } from './dataset.repository';
@@ -55,6 +66,11 @@ export class DatasetService {
   async list(scope: Scope, query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
     const { rows, page } = await this.datasets.list(scope, query);
     return { items: rows.map(toDatasetDto), page };
+  }
+
+  search(scope: Scope, dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
+    checkWorkspaceOfSearch(scope, dto.workspace_id);
+    return searchAsList(dto, (query) => this.list(scope, query));
   }
 
   /** Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for another workspace. */

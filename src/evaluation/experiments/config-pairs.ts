@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toJsonText } from '#platform/json';
 
 /** Longer pairs are looked up by their digest: an index entry has a size limit. */
 const PAIR_MAX = 255;
@@ -17,7 +18,7 @@ export function configPairs(config: unknown): string[] {
   const pairs: string[] = [];
   for (const [path, value] of scalars(config, '')) {
     if (pairs.length === PAIRS_MAX) break;
-    pairs.push(stored(`${path}:${String(value)}`));
+    pairs.push(storedPair(path, value));
   }
   return pairs;
 }
@@ -38,5 +39,15 @@ const isScalar = (value: unknown): value is Scalar => value === null || typeof v
 const stored = (pair: string): string =>
   pair.length <= PAIR_MAX ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
 
-/** The stored form of a filter's `key:value`. Keys and values may hold colons: the pair is compared as a whole. */
-export const configFilter = stored;
+/** As JSON writes it: String would write 2^60 with other digits than the answers of the service have. */
+const storedPair = (path: string, value: Scalar): string =>
+  stored(`${path}:${typeof value === 'string' ? value : toJsonText(value)}`);
+
+/** `key:value` pairs, or an object of key to scalar. */
+export type ConfigFilter = string[] | object;
+
+/** The stored forms of a filter's pairs. Keys and values may hold colons: a pair is compared as a whole. */
+export const configFilter = (filter: ConfigFilter): string[] =>
+  Array.isArray(filter)
+    ? filter.map(stored)
+    : Object.entries(filter).map(([path, value]) => storedPair(path, value as Scalar));

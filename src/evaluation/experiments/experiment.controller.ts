@@ -6,12 +6,12 @@ import type { Page } from '#platform/paging';
 import {
   CreateExperimentDto,
   ExperimentDto,
-  ExperimentListQueryDto,
   ExperimentPageDto,
   PatchExperimentDto,
   ScorerReferenceDto,
   ScoreSummaryDto,
 } from './experiment.dto';
+import { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
 import { ExperimentService } from './experiment.service';
 
 @ApiTags('Experiments')
@@ -39,6 +39,15 @@ export class ExperimentController {
   @ApiOkResponse({ type: ExperimentPageDto })
   list(@CurrentScope() scope: Scope, @Query() query: ExperimentListQueryDto): Promise<Page<ExperimentDto>> {
     return this.experiments.list(scope, query);
+  }
+
+  /** Search experiments */
+  @Post('search')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentPageDto })
+  search(@CurrentScope() scope: Scope, @Body() dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
+    return this.experiments.search(scope, dto);
   }
 
   /** Get an experiment */

@@ -1,17 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsBoolean,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -24,7 +12,7 @@ import {
   NotNull,
   ValuesCheckedLater,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { PageMetaDto } from '#platform/paging';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentStatus,
@@ -191,56 +179,6 @@ export class PatchExperimentDto {
   @IsOptional()
   @IsJson({ required: false, description: 'Why the experiment failed.' })
   error?: unknown;
-}
-
-const CONFIG_PAIR = /^[^:]+:/;
-
-export class ExperimentListQueryDto extends NamedListQueryDto {
-  @IsOptional()
-  @IsString()
-  dataset_id?: string;
-
-  @IsOptional()
-  @IsOneOf(SUBJECT_KINDS, { required: false })
-  subject_kind?: SubjectKind;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
-  subject_id?: string;
-
-  @IsOptional()
-  @IsOneOf(EXPERIMENT_STATUSES, { required: false })
-  experiment_status?: ExperimentStatus;
-
-  @IsOptional()
-  @IsString()
-  baseline_experiment_id?: string;
-
-  /** `key:value` of a scalar in the config, nested keys with dots. Repeatable; all must hold. */
-  @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
-  @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
-  @ArrayMaxSize(20)
-  @Matches(CONFIG_PAIR, { each: true, message: 'must be of the form key:value' })
-  config?: string[];
-
-  /** The evaluation's name, exactly. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
-  name?: string;
-
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
-  tag?: string;
-
-  /** Words of the names or description; the last letters of each may be missing. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  q?: string;
 }
 
 /** Mean of a scorer's scores that are not null, and their count. */

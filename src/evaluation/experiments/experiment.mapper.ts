@@ -1,4 +1,3 @@
-import {} from '#platform/json';
 import type { ExperimentDto } from './experiment.dto';
 import type { ExperimentEntity } from './experiment.entity';
 

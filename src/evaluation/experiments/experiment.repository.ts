@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { addCreated } from '../shared/search.dto';
 import { configFilter } from './config-pairs';
-import type { ExperimentListQueryDto } from './experiment.dto';
 import { ExperimentEntity, type ExperimentStatus } from './experiment.entity';
+import type { ExperimentSearchDto } from './experiment-query.dto';
 
 const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
   dataset_version, dataset_revision, baseline_experiment_id, subject_kind, subject_id, context_manifest,
@@ -32,6 +34,9 @@ export type ExperimentState = Pick<
   | 'dataset_version'
   | 'dataset_revision'
 >;
+
+/** Means of one summary that experiments are found by: an experiment may have a million, each result its own. */
+const MEANS_FOUND_BY = 1_000;
 
 /** What makes a running experiment the one that is resumed. */
 export interface ResumeKey {
@@ -66,7 +71,8 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
     return row ?? null;
   }
 
-  list(scope: Scope, query: ExperimentListQueryDto): Promise<RowPage<ExperimentEntity>> {
+  /** A page of those that a list, or a search, asks for: a list has some of a search's filters. */
+  list(scope: Scope, query: ExperimentSearchDto): Promise<RowPage<ExperimentEntity>> {
     const where = new Where(scope.key)
       .addIf(query.dataset_id, 'dataset_id = ?')
       .addIf(query.subject_kind, 'subject_kind = ?')
@@ -74,9 +80,13 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.experiment_status, 'experiment_status = ?')
       .addIf(query.baseline_experiment_id, 'baseline_experiment_id = ?')
       .addIf(query.name, 'name COLLATE "C" = ?')
-      .addIf(query.config?.map(configFilter), 'config_pairs @> ?::text[]');
+      .addIf(query.config && configFilter(query.config), 'config_pairs @> ?::text[]')
+      .addIf(query.tags, 'tags @> ?::text[]')
+      .addSearch(query.q);
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
-    where.addSearch(query.q);
+    if (query.metadata) where.add('metadata::jsonb @> ?::jsonb', toJsonText(query.metadata));
+    addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
+    addScore(where, scope, query.score);
     return listPage<ExperimentEntity>(
       this.database,
       {
@@ -122,9 +132,17 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
    */
   async finalize(tx: Tx, scope: Scope, id: string, final: FinalState): Promise<boolean> {
     const moved = await tx.query(
-      `UPDATE experiments
-       SET experiment_status = $3, summary = $4, dataset_snapshot = $5, snapshot_records = $6, finalized_at = $7
-       WHERE experiment_id = $1 AND workspace_id = $2 AND experiment_status = 'running' RETURNING 1`,
+      `WITH moved AS (
+         UPDATE experiments
+         SET experiment_status = $3, summary = $4, dataset_snapshot = $5, snapshot_records = $6, finalized_at = $7
+         WHERE experiment_id = $1 AND workspace_id = $2 AND experiment_status = 'running'
+         RETURNING experiment_id, workspace_id, summary
+       ), means AS (
+         INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
+         SELECT workspace_id, experiment_id, score.key, (score.value->>'mean')::float8
+         FROM moved CROSS JOIN LATERAL json_each(summary->'scores') AS score LIMIT ${MEANS_FOUND_BY}
+       )
+       SELECT 1 FROM moved`,
       [
         id,
         scope.workspaceId,
@@ -137,6 +155,18 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
     );
     return moved.length > 0;
   }
+}
+
+/** Narrows to experiments with a mean of a scorer, as it was written down when they were finalized. */
+function addScore(where: Where, scope: Scope, score: ExperimentSearchDto['score']): void {
+  if (!score) return;
+  const mean = [
+    `workspace_id = ${where.parameter(scope.workspaceId)}`,
+    `scorer = ${where.parameter(score.scorer)}`,
+    ...(score.gte === undefined ? [] : [`mean >= ${where.parameter(score.gte)}`]),
+    ...(score.lte === undefined ? [] : [`mean <= ${where.parameter(score.lte)}`]),
+  ];
+  where.add(`experiment_id IN (SELECT experiment_id FROM experiment_scores WHERE ${mean.join(' AND ')})`);
 }
 
 export interface FinalState {

@@ -7,16 +7,17 @@ import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Versioned } from '../shared/versioned';
-import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { searchAsList } from '../shared/search';
+import {
+  checkWorkspaceOfCreate,
+  checkWorkspaceOfPatch,
+  checkWorkspaceOfSearch,
+} from '../shared/workspace-body';
 import { configPairs } from './config-pairs';
 import { ExperimentFinalizer } from './experiment-finalizer';
 import { checkImmutable, checkSize, checkSubject, checkWritable, ExperimentRules } from './experiment-rules';
-import type {
-  CreateExperimentDto,
-  ExperimentDto,
-  ExperimentListQueryDto,
-  PatchExperimentDto,
-} from './experiment.dto';
+import type { CreateExperimentDto, ExperimentDto, PatchExperimentDto } from './experiment.dto';
+import type { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
 import type { ExperimentEntity } from './experiment.entity';
 import { toExperimentDto } from './experiment.mapper';
 import { ExperimentRepository } from './experiment.repository';
@@ -67,9 +68,17 @@ export class ExperimentService {
     return versionedView(row);
   }
 
-  async list(scope: Scope, query: ExperimentListQueryDto): Promise<Page<ExperimentDto>> {
+  async list(
+    scope: Scope,
+    query: ExperimentListQueryDto | ExperimentSearchDto,
+  ): Promise<Page<ExperimentDto>> {
     const { rows, page } = await this.experiments.list(scope, query);
     return { items: rows.map(toExperimentDto), page };
+  }
+
+  search(scope: Scope, dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
+    checkWorkspaceOfSearch(scope, dto.workspace_id);
+    return searchAsList(dto, (query) => this.list(scope, query));
   }
 
   /** Changes a running experiment; a final `experiment_status` freezes it. Every patch of a frozen one is 409. */

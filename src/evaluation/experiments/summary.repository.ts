@@ -21,31 +21,43 @@ export interface ScorerReference {
   scorer_version: number;
 }
 
-/** Ids of results sort by arrival. */
-const FOLDED = `folded AS (
+/** The results that are folded in, of the experiment $1 in the workspace $2. Their ids sort by arrival. */
+export const FOLDED = `folded AS (
   SELECT result_id, scores, score_details FROM results WHERE experiment_id = $1 AND workspace_id = $2
   ORDER BY result_id LIMIT ${SUMMARY_RESULTS_MAX}
 )`;
+
+/**
+ * Mean and count of each scorer's scores that are not null, over those. Means are divided to 400 decimals and told as
+ * text, for `toScorerMean` to round, because PostgreSQL divides to 16 digits and fails on what is too small for a double.
+ */
+export const MEANS = `SELECT score.key AS scorer,
+    ((sum(score.value::numeric) + 0::numeric(500, 400)) / count(*))::text AS mean, count(*) AS count
+  FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
+  WHERE jsonb_typeof(score.value) = 'number' GROUP BY score.key`;
+
+export type ScorerMeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
+
+/** The double nearest to the true mean. */
+export const toScorerMean = ({ scorer, mean, count }: ScorerMeanRow): ScorerMean => ({
+  scorer,
+  mean: Number(mean),
+  count,
+});
 
 /** What is read of an experiment's results and records as it is finalized, under its exclusive lock. */
 @Injectable()
 export class SummaryRepository {
   /**
    * Mean and count of each scorer's scores that are not null, over the results that are folded in; of one scorer more
-   * than a summary tells. Means are the doubles nearest to the true ones: they are divided to 400 decimals and rounded
-   * here, because PostgreSQL divides to 16 digits and fails on what is too small for a double.
+   * than a summary tells.
    */
   async means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    const rows = await tx.query<Omit<ScorerMean, 'mean'> & { mean: string }>(
-      `WITH ${FOLDED}
-       SELECT score.key AS scorer, ((sum(score.value::numeric) + 0::numeric(500, 400)) / count(*))::text AS mean,
-              count(*) AS count
-       FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
-       WHERE jsonb_typeof(score.value) = 'number'
-       GROUP BY score.key ORDER BY score.key COLLATE "C" LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
+    const rows = await tx.query<ScorerMeanRow>(
+      `WITH ${FOLDED} ${MEANS} ORDER BY score.key COLLATE "C" LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
       [experimentId, scope.workspaceId],
     );
-    return rows.map(({ scorer, mean, count }) => ({ scorer, mean: Number(mean), count }));
+    return rows.map(toScorerMean);
   }
 
   /** The scorer that each name stands for; where versions differ, the one of the last result to arrive. Also one more. */

@@ -33,6 +33,20 @@ export interface RecordChange {
   at: Date;
 }
 
+/** What lists and exports of records are narrowed by. */
+export type RecordFilters = Pick<
+  RecordListQueryDto,
+  'label' | 'category' | 'source_kind' | 'source_ref' | 'external_id'
+>;
+
+export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
+  where
+    .addIf(filters.label, 'label = ?')
+    .addIf(filters.category, 'category = ?')
+    .addIf(filters.source_kind, 'source_kind = ?')
+    .addIf(filters.source_ref, 'source_ref = ?')
+    .addIf(filters.external_id, 'external_id = ?');
+
 @Injectable()
 export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   constructor(database: Database) {
@@ -42,12 +56,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<RowPage<RecordEntity>> {
     const where = new Where(scope.key).add('dataset_id = ?', datasetId);
     where.addSearch(query.q);
-    where
-      .addIf(query.label, 'label = ?')
-      .addIf(query.category, 'category = ?')
-      .addIf(query.source_kind, 'source_kind = ?')
-      .addIf(query.source_ref, 'source_ref = ?')
-      .addIf(query.external_id, 'external_id = ?');
+    addRecordFilters(where, query);
     return listPage<RecordEntity>(
       this.database,
       {

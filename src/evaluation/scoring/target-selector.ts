@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import { TraceStore } from '../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { AgentSessions } from './agent-sessions';
 import { CandidateSource } from './candidate-source';
 import { type Candidate, type Candidates, targetIdOf } from './candidates';
 import type { PinnedScorer } from './earlier-scores.repository';
+import { KnownTargets } from './known-targets';
 import type { ScoringTarget } from './score-run.entity';
 import type { ScoreDto } from './scoring.dto';
 import { namedIdsOf, type Selection } from './selection';
@@ -18,7 +18,7 @@ type IdsMember = 'trace_ids' | 'session_ids' | 'agent_ids';
 @Injectable()
 export class TargetSelector {
   constructor(
-    private readonly traces: TraceStore,
+    private readonly known: KnownTargets,
     private readonly agents: AgentSessions,
     private readonly experiments: ExperimentRepository,
     private readonly results: SelectionRepository,
@@ -48,33 +48,14 @@ export class TargetSelector {
       dto[member]?.forEach((id, index) => {
         if (!known.has(id)) errors.push({ pointer: `/${member}/${index}`, detail: unknown(kind, id) });
       });
-    tell('trace_ids', 'trace', await this.knownTraces(scope, traceIds));
-    tell('session_ids', 'session', await this.knownSessions(scope, sessionIds));
+    tell('trace_ids', 'trace', await this.known.traces(scope, traceIds));
+    tell('session_ids', 'session', await this.known.sessions(scope, sessionIds));
     if (agentIds.length > 0) {
       tell('agent_ids', 'agent', await this.agents.knownAgents(scope, agentIds));
     }
     if (errors.length === 0) return;
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
     throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });
-  }
-
-  private async knownTraces(scope: Scope, ids: string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
-    const stored = await this.traces.traceRefs(scope, { trace_ids: ids }, ids.length);
-    const known = new Set(stored.map((trace) => trace.trace_id));
-    const rest = ids.filter((id) => !known.has(id));
-    for (const { trace_id } of await this.results.newestOfTraces(scope, rest)) known.add(trace_id!);
-    return known;
-  }
-
-  private async knownSessions(scope: Scope, ids: string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
-    const stored = await this.traces.sessionRefs(scope, { session_ids: ids }, ids.length);
-    const ofAgents = await this.agents.knownSessions(scope, ids);
-    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents]);
-    const rest = ids.filter((id) => !known.has(id));
-    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
-    return known;
   }
 
   /** Adds to each target the result that names it: the experiment's own, else the newest. */

@@ -18,3 +18,8 @@ export function checkWorkspaceOfPatch(scope: Scope, workspaceId: string | undefi
     ]);
   }
 }
+
+/** A body that selects may name its workspace: 400 where it is not the header's. */
+export function checkWorkspaceOfSearch(scope: Scope, workspaceId: string | undefined): void {
+  if (workspaceId !== undefined) checkWorkspaceOfCreate(scope, workspaceId);
+}

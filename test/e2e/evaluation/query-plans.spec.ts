@@ -1,13 +1,7 @@
-import type { RawJson } from '#platform/json';
+import type { Tx } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
-
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  Plans?: Plan[];
-}
+import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -64,34 +58,16 @@ describe('on filled tables', () => {
                'rec_' || n % 3000, 's' || n % 3000, '{"s": 1}', to_json(repeat('answer ', 120)),
                now(), now(), 'test'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
+      await fillScores(tx, space.id, experimentId);
     });
-    await vacuumed(app, ['datasets', 'records', 'experiments', 'results']);
+    await vacuumed(app, [
+      ...['datasets', 'records', 'experiments', 'results', 'human_scores', 'human_score_experiments'],
+    ]);
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements by which a list is answered: of its count and of its rows. */
-  async function plansOf(path: string): Promise<Plan[]> {
-    const spy = jest.spyOn(app.database, 'query');
-    const answer = await space.viewer.get<Page<unknown>>(path);
-    const statements = [...spy.mock.calls];
-    spy.mockRestore();
-    expect([path, answer.status, answer.body.items.length > 0]).toEqual([path, 200, true]);
-    const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
-    expect(selects).toHaveLength(2);
-    return Promise.all(
-      selects.map(async ([text, values]) => {
-        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
-          `EXPLAIN (FORMAT JSON) ${text as string}`,
-          values,
-        );
-        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
-      }),
-    );
-  }
-
-  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-  const scansOf = (plans: Plan[]): Plan[] =>
-    plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
+  const plansOf = (path: string): Promise<Plan[]> =>
+    plansOfAnswer(app, path, () => space.viewer.get<Page<unknown>>(path));
 
   it.each([
     ['the first page', ''],
@@ -114,6 +90,16 @@ describe('on filled tables', () => {
     expect(JSON.stringify(rows)).toMatch(/"Index Cond":"[^"]*result_id < /);
   });
 
+  it('all of a list is counted from an index, without a look at its rows', async () => {
+    for (const path of [results, records, EXPERIMENTS, '/eval/v1/datasets']) {
+      const [counted] = (await plansOf(path)).filter((plan) => plan['Node Type'] === 'Aggregate');
+      expect([path, ...scansOf([counted!]).map((node) => node['Node Type'])]).toEqual([
+        path,
+        'Index Only Scan',
+      ]);
+    }
+  });
+
   const filters: [string, string][] = [
     ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(
       of('results'),
@@ -129,27 +115,50 @@ describe('on filled tables', () => {
       of('experiments'),
     ),
     ...['sort=created_at', 'sort=updated_at', 'sort=-name', 'sort=name&offset=400'].map(of('experiments')),
-    ...['', 'q=40', 'tag=t40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
+    ...['', 'q=40', 'tag=t40', 'name=dataset 40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
+    ...['', 'scorer_id=scr_40', `trace_id=${'40'.padStart(32, '0')}`, 'session_id=s40'].map(of('scores')),
+    ...['result_id=res_40', 'experiment_id', 'created_by=usr_40', 'sort=-updated_at'].map(of('scores')),
+    ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
   ];
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
-    const base = { results, records, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets' }[list]!;
-    const given = { dataset_id: datasetId, baseline_experiment_id: results.split('/')[4]! }[query];
+    const scores = '/eval/v1/scores';
+    const base = { results, records, scores, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets' }[list]!;
+    const experimentId = results.split('/')[4]!;
+    const given = {
+      ...{ dataset_id: datasetId, baseline_experiment_id: experimentId, experiment_id: experimentId },
+    }[query];
     const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
     expect(scans.length).toBeGreaterThan(0);
     for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
   });
 });
 
-/** Vacuums until every page is known to be visible to all, which whoever reads at the same time can delay. */
-async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
-  for (;;) {
-    await database.query(`VACUUM (ANALYZE) ${tables.join(', ')}`);
-    const rest = await database.query(
-      'SELECT 1 FROM pg_class WHERE oid = ANY ($1::regclass[]) AND relallvisible < relpages',
-      [tables],
-    );
-    if (rest.length === 0) return;
-  }
+/** Scores of people: of forty one is of the workspace, of those one in five of the experiment. */
+async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Promise<void> {
+  await tx.query(`
+    INSERT INTO scorers (scorer_id, workspace_id, version_id, name, scorer_kind, grain, definition, created_by)
+    SELECT 'scr_' || n, 'wsp_x', 'ver_' || n, 'scorer ' || n, 'human', 'trace', '{}', 'test'
+    FROM generate_series(0, 119) n`);
+  await tx.query(`
+    INSERT INTO scorer_versions (scorer_id, scorer_version, version_id, workspace_id, name, scorer_kind, grain,
+                                 definition, tags, metadata, created_at, created_by)
+    SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test' FROM scorers`);
+  await tx.query(
+    `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, session_id,
+                               experiment_id, result_id, score, value, output_sha256, created_at, updated_at, created_by)
+     SELECT 'score_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'wsp_' || n % 40 END,
+            'scr_' || n % 120, 1, 'result', lpad((n % 3000)::text, 32, '0'), 's' || n % 3000, 'exp_' || n,
+            'res_' || n % 3000, 1, 'true', '', now(), now() - n * interval '1 s', 'usr_' || n % 2999
+     FROM generate_series(1, 40000) n`,
+    [workspaceId],
+  );
+  await tx.query(
+    `INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
+     SELECT CASE n % 200 WHEN 0 THEN $1 ELSE 'exp_' || n END, 'score_' || lpad(n::text, 26, '0'),
+            CASE n % 40 WHEN 0 THEN $2 ELSE 'wsp_' || n % 40 END
+     FROM generate_series(1, 40000) n`,
+    [experimentId, workspaceId],
+  );
 }
 
 function of(list: string): (query: string) => [string, string] {

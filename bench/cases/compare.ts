@@ -1,0 +1,72 @@
+import {
+  type ComparedExperiment,
+  ComparisonRepository,
+} from '../../src/evaluation/comparison/comparison.repository';
+import type { Bench } from '../bench';
+import { compare } from '../measure';
+
+const RESULTS = 10_000;
+const SCORERS = 5;
+const PAGE_SIZE = 50;
+
+/**
+ * Comparing two experiments of 10,000 cases with 5 scorers each, milliseconds, so a ratio above 1 is slower: against the
+ * same statements sent by pg alone, which leaves what the statistics cost. Running experiments are compared anew each
+ * time; of frozen ones the second page, which is what a reader asks for next.
+ */
+export async function compareExperiments(bench: Bench): Promise<void> {
+  const candidate = await bench.newExperiment();
+  const baseline = await bench.newExperiment();
+  for (const id of [candidate, baseline]) {
+    await bench.fillResults(id, RESULTS, SCORERS);
+    // a pass or a failure, five grades, a hundred, and two that are any number
+    await bench.direct.query(
+      `UPDATE results SET scores = jsonb_build_object(
+         'scorer 1', round(random()), 'scorer 2', round(random() * 4), 'scorer 3', round((random() * 100)) / 100,
+         'scorer 4', random(), 'scorer 5', random() * random())
+       WHERE experiment_id = $1`,
+      [id],
+    );
+  }
+  await bench.direct.query('VACUUM (FULL, ANALYZE) results');
+  const path = `/eval/v1/experiments/${candidate}/compare?baseline_experiment_id=${baseline}&limit=${PAGE_SIZE}`;
+  const result = await compare([
+    { name: 'direct', measure: () => timed(() => read(bench, [candidate, baseline])) },
+    { name: 'service', measure: () => timed(() => bench.http.send('GET', path, 200)) },
+  ]);
+  bench.report(`compare ${RESULTS} cases of ${SCORERS} scorers`, 'ms', result);
+
+  for (const id of [candidate, baseline]) {
+    const finalized = '{"experiment_status":"completed"}';
+    await bench.http.send('PATCH', `/eval/v1/experiments/${id}`, 200, finalized);
+  }
+  const { cases } = await bench.http.json<{ cases: { page: { next_cursor: string } } }>('GET', path, 200);
+  const next = `${path}&cursor=${cases.page.next_cursor}`;
+  const pages = await compare([
+    { name: 'service', measure: () => timed(() => bench.http.send('GET', next, 200)) },
+  ]);
+  bench.line(`second page of frozen ones: ${pages.medians[0]!.toFixed(1)} ms`);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+/** What the service asks the database for. */
+async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
+  const comparisons = new ComparisonRepository(direct.database);
+  const experiments: ComparedExperiment[] = [];
+  for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
+  await Promise.all(
+    experiments.map((one) =>
+      comparisons.onOneState(async (tx) => {
+        await comparisons.means(tx, scope, one, null);
+        await comparisons.eachScored(tx, scope, one.experiment_id, () => Promise.resolve());
+      }),
+    ),
+  );
+  const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
+  await Promise.all(ids.map((id) => comparisons.shown(scope, id, shown, shown)));
+}

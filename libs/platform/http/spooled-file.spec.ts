@@ -1,0 +1,57 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import os from 'node:os';
+import { SpooledFile } from './spooled-file';
+
+const namesLeft = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith('spool-'));
+
+async function spooled(...chunks: Buffer[]): Promise<SpooledFile> {
+  const file = await SpooledFile.create();
+  for (const chunk of chunks) await file.append(chunk);
+  file.finish();
+  return file;
+}
+
+async function contentOf(file: SpooledFile): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.stream()) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+describe('a spooled file', () => {
+  it('gives back what was put in, more than once, and knows its size and digest', async () => {
+    const chunks = [1, 300_000, 0, 70_000].map((size) => randomBytes(size));
+    const whole = Buffer.concat(chunks);
+    const file = await spooled(...chunks);
+    expect(file.size).toBe(whole.length);
+    expect(file.sha256).toBe(createHash('sha256').update(whole).digest('hex'));
+    expect(whole.equals(await file.read())).toBe(true);
+    for (const content of await Promise.all([contentOf(file), contentOf(file)])) {
+      expect(whole.equals(content)).toBe(true);
+    }
+    await file.close();
+  });
+
+  it('has no name that a process which is killed could leave behind', async () => {
+    const before = namesLeft();
+    const file = await spooled(Buffer.from('secret'));
+    expect(namesLeft().filter((name) => !before.includes(name))).toEqual([]);
+    await file.close();
+  });
+
+  it('fails whoever still reads it when it is closed, and takes its parts with it', async () => {
+    const file = await spooled(randomBytes(1_000_000));
+    const part = await file.createPart();
+    await part.append(randomBytes(10));
+    part.finish();
+    const reading = file.stream();
+    const first = await reading[Symbol.asyncIterator]().next();
+    expect(first.done).toBe(false);
+    await file.close();
+    await expect(contentOf(file)).rejects.toMatchObject({ code: 'storage_unavailable' });
+    await expect(part.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
+    const late = await file.createPart();
+    await expect(late.append(Buffer.from('x'))).rejects.toMatchObject({ code: 'storage_unavailable' });
+    reading.destroy();
+  });
+});

@@ -1,0 +1,117 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { Problem } from '#platform/problem';
+
+/** Of a spooled file is read at once at most this much. */
+const READ_BYTES = 256 * 1024;
+
+/**
+ * Bytes on their way in, kept in a temporary file of `os.tmpdir()` and hashed as they arrive. The file has no name
+ * from the moment it is open, so it is gone with its handle, and with the process, however that ends. Errors: 503
+ * `storage_unavailable` where the file cannot be written or read.
+ */
+export class SpooledFile {
+  private readonly hash = createHash('sha256');
+  private readonly parts: SpooledFile[] = [];
+  private digest: string | undefined;
+  private length = 0;
+  private closing: Promise<void> | undefined;
+
+  private constructor(private readonly handle: FileHandle) {}
+
+  static async create(): Promise<SpooledFile> {
+    const file = path.join(os.tmpdir(), `spool-${randomUUID()}`);
+    return stored(async () => {
+      const handle = await open(file, 'wx+', 0o600);
+      try {
+        await unlink(file);
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+      return new SpooledFile(handle);
+    });
+  }
+
+  /** Of the bytes so far. */
+  get size(): number {
+    return this.length;
+  }
+
+  /** SHA-256 of the content, in hexadecimal; once it is finished. */
+  get sha256(): string {
+    if (this.digest === undefined) throw new Error('The file is not finished.');
+    return this.digest;
+  }
+
+  /** Another file, of what this one contains, which is closed with it. */
+  async createPart(): Promise<SpooledFile> {
+    const part = await SpooledFile.create();
+    this.parts.push(part);
+    if (this.closing) await part.close();
+    return part;
+  }
+
+  /** Adds bytes at the end. One call at a time. */
+  async append(chunk: Buffer): Promise<void> {
+    this.hash.update(chunk);
+    await stored(async () => {
+      for (let done = 0; done < chunk.length;) {
+        done += (await this.handle.write(chunk, done, chunk.length - done, this.length + done)).bytesWritten;
+      }
+    });
+    this.length += chunk.length;
+  }
+
+  /** Nothing is appended any more. */
+  finish(): void {
+    this.digest ??= this.hash.digest('hex');
+  }
+
+  /** The content from its beginning, any number of times. It fails where the file is closed meanwhile. */
+  stream(): Readable {
+    return Readable.from(this.chunks(), { objectMode: false, highWaterMark: READ_BYTES });
+  }
+
+  /** The content whole: for what is known to be small. */
+  async read(): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.chunks()) chunks.push(chunk);
+    return Buffer.concat(chunks, this.length);
+  }
+
+  /** Gives the bytes up. Whoever still reads them gets an error. */
+  close(): Promise<void> {
+    this.closing ??= (async () => {
+      await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]);
+    })().catch(() => undefined); // there is nothing left of it either way
+    return this.closing;
+  }
+
+  private async *chunks(): AsyncGenerator<Buffer, void, undefined> {
+    for (let at = 0; at < this.length;) {
+      const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, this.length - at));
+      const { bytesRead } = await stored(() => this.handle.read(buffer, 0, buffer.length, at));
+      if (bytesRead === 0) throw unstored(new Error('The spooled file is shorter than what was written.'));
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+}
+
+const unstored = (cause: unknown): Problem =>
+  new Problem('storage_unavailable', 'The body cannot be kept while it is read. Try again.', {
+    cause,
+    headers: { 'Retry-After': '1' },
+  });
+
+async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw unstored(error);
+  }
+}

@@ -1,0 +1,24 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { CompareQueryDto, ComparisonDto } from './comparison.dto';
+import { ComparisonService } from './comparison.service';
+
+@ApiTags('Comparison')
+@Controller('eval/v1/experiments/:experiment_id')
+@RequireWorkspace()
+export class ComparisonController {
+  constructor(private readonly comparisons: ComparisonService) {}
+
+  /** Compare an experiment with a baseline */
+  @Get('compare')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ComparisonDto })
+  compare(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Query() query: CompareQueryDto,
+  ): Promise<ComparisonDto> {
+    return this.comparisons.compare(scope, experimentId, query);
+  }
+}

@@ -1,0 +1,92 @@
+import { bootstrapInterval, type Interval, type Resampled } from '../statistics/bootstrap';
+import { clusteredMeanOf, meanOf } from '../statistics/mean';
+import { signFlipTest } from '../statistics/permutation';
+import { type Seed, seedOf } from '../statistics/xoshiro';
+import { type Outcome, outcomeOf, type PairedCases } from './paired-cases';
+
+/** How small a p-value is to be for a difference to count. */
+export const SIGNIFICANCE = 0.05;
+
+export type Verdict = 'improved' | 'regressed' | 'inconclusive';
+export const VERDICTS = ['improved', 'regressed', 'inconclusive'] as const satisfies Verdict[];
+
+/** What is said of the difference of two experiments by one scorer. */
+export interface PairedDifference {
+  /** The mean of the differences of the cases that both have scores of; null where there is none, or no number is. */
+  difference: number | null;
+  /** Cases that both have scores of. */
+  cases: number;
+  interval: Interval | null;
+  pValue: number | null;
+  outcomes: Record<Outcome, number>;
+  verdict: Verdict;
+}
+
+/**
+ * What chance is drawn from: the two experiments, whichever way round, and the scorer. So an answer repeats, and with
+ * the sides swapped it is mirrored.
+ */
+const seedOfPair = (purpose: string, a: string, b: string, scorer: string): Seed =>
+  seedOf(purpose, ...[a, b].sort(), scorer);
+
+/** The ids of the two experiments. */
+export type ExperimentPair = readonly [candidate: string, baseline: string];
+
+/** The differences of the cases that both have scores of, and their mean. */
+export function sharedDifferences(
+  cases: PairedCases,
+  scorer: string,
+): { shared: Float64Array; mean: Resampled; difference: number | null } {
+  const shared = cases.differences(scorer).filter((difference) => !Number.isNaN(difference));
+  const mean = meanOf(shared);
+  return { shared, mean, difference: Number.isFinite(mean.estimate) ? mean.estimate : null };
+}
+
+export const differenceInterval = (
+  mean: Resampled,
+  scorer: string,
+  pair: ExperimentPair,
+): Promise<Interval | null> => bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer));
+
+export async function pairedDifference(
+  cases: PairedCases,
+  scorer: string,
+  pair: ExperimentPair,
+): Promise<PairedDifference> {
+  const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
+  for (const difference of cases.differences(scorer)) outcomes[outcomeOf(difference)]++;
+  const { shared, mean, difference } = sharedDifferences(cases, scorer);
+  const isKnown = difference !== null;
+  const interval = isKnown ? await differenceInterval(mean, scorer, pair) : null;
+  const pValue = isKnown ? await signFlipTest(shared, seedOfPair('permutation', ...pair, scorer)) : null;
+  const found = { difference, interval, pValue };
+  return { ...found, cases: shared.length, outcomes, verdict: verdictOf(found) };
+}
+
+/**
+ * `improved` or `regressed` where both methods say that the difference is not chance: p < 0.05, and the interval leaves
+ * out 0. Everything else is inconclusive.
+ */
+export function verdictOf({
+  difference,
+  interval,
+  pValue,
+}: Pick<PairedDifference, 'difference' | 'interval' | 'pValue'>): Verdict {
+  if (difference === null || interval === null || pValue === null || pValue >= SIGNIFICANCE) {
+    return 'inconclusive';
+  }
+  if (interval.lower > 0 && difference > 0) return 'improved';
+  return interval.upper < 0 && difference < 0 ? 'regressed' : 'inconclusive';
+}
+
+/** The interval of an experiment's own mean by one scorer, over its cases with all their trials. */
+export function meanInterval(
+  cases: PairedCases,
+  scorer: string,
+  experimentId: string,
+): Promise<Interval | null> {
+  const { sums, counts } = cases.candidate.sums(scorer);
+  const isScored = (_: number, index: number): boolean => counts[index]! > 0;
+  const mean = clusteredMeanOf(sums.filter(isScored), counts.filter(isScored));
+  return bootstrapInterval(mean, seedOf('mean', experimentId, scorer));
+}

@@ -1,0 +1,102 @@
+import type { GateCheckDto, GateResultDto } from './gate.dto';
+
+/** Media types in which a gate is answered; the first where a client takes any, or none of them. */
+export const GATE_MEDIA = [
+  'application/json',
+  'application/xml',
+  'text/xml',
+  'application/junit+xml',
+  'text/markdown',
+] as const;
+export type GateMedia = (typeof GATE_MEDIA)[number];
+
+const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
+  `${scorer} ${kind} ${bound}${confident ? ' (confident)' : ''}`;
+
+/** As test reports are read by CI systems: a test suite of the experiment, with a test case for each check. */
+export function toJUnit(result: GateResultDto): string {
+  const { checks } = result;
+  const failures = checks.filter((check) => !check.passed).length;
+  const counts = `tests="${checks.length}" failures="${failures}" errors="0"`;
+  const properties = [
+    ['experiment_id', result.experiment_id],
+    ['experiment_status', result.experiment_status],
+    ['baseline_experiment_id', result.baseline_experiment_id ?? ''],
+    ['is_truncated', String(result.is_truncated)],
+  ].map(([name, value]) => `<property name="${xml(name!)}" value="${xml(value!)}"/>`);
+  const cases = checks.map((check) => {
+    const head = `<testcase classname="${xml(result.experiment_name)}" name="${xml(titleOf(check))}"`;
+    if (check.passed) return `${head}><system-out>${xml(check.detail)}</system-out></testcase>`;
+    const failure = `<failure type="${check.kind}" message="${xml(check.detail)}">${xml(check.detail)}</failure>`;
+    return `${head}>${failure}</testcase>`;
+  });
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="gate" ${counts}>`,
+    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="0">`,
+    `<properties>${properties.join('')}</properties>`,
+    ...cases,
+    '</testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+/** What XML 1.0 cannot hold in any spelling: its production 2, `Char`, names the characters that it can. */
+const NO_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+const XML_ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  // as they are, a reader makes spaces of them within attributes
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+};
+
+const xml = (text: string): string =>
+  text.replace(NO_XML, '\uFFFD').replace(/[&<>"'\t\n\r]/g, (character) => XML_ESCAPES[character]!);
+
+/** For comments on pull requests and summaries of jobs: GitHub Flavored Markdown, which others read too. */
+export function toMarkdown(result: GateResultDto): string {
+  const failed = result.checks.filter((check) => !check.passed).length;
+  const rows = result.checks.map(
+    (check) =>
+      `| ${check.passed ? '✅ passed' : '❌ failed'} | ${code(check.scorer)} | ${code(check.kind)} | ${numbers(check)} | ${check.detail} |`,
+  );
+  const notes = [
+    result.experiment_status === 'running' && 'The experiment is running: the outcome may change.',
+    result.is_truncated && 'Only the first 10,000 results are looked at.',
+  ].filter((note) => note !== false);
+  return [
+    `### Gate ${result.passed ? 'passed' : 'failed'}: ${code(result.experiment_name)}`,
+    '',
+    `${result.checks.length - failed} of ${result.checks.length} checks passed. Experiment ${code(result.experiment_id)}${
+      result.baseline_experiment_id === null ? '' : `, baseline ${code(result.baseline_experiment_id)}`
+    }.`,
+    '',
+    '| | scorer | check | value | |',
+    '| - | - | - | - | - |',
+    ...rows,
+    ...notes.flatMap((note) => ['', note]),
+    '',
+  ].join('\n');
+}
+
+const numbers = ({ actual, bound }: GateCheckDto): string =>
+  `${actual === null ? 'none' : Number(actual.toPrecision(6))} ≥ ${Number(bound.toPrecision(6))}`;
+
+/**
+ * A client's text as a code span (CommonMark 6.1), in which nothing is markup: no HTML, no link, no mention. Its fence is
+ * longer than any row of backticks within; a pipe is escaped, because tables are cut at pipes first; line ends and
+ * other control characters become spaces.
+ */
+function code(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replace(/\|/g, '\\|');
+  const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((row) => row.length));
+  const fence = '`'.repeat(longest + 1);
+  // a space on either side is taken off again, so that the text may begin with a backtick, or be blank
+  return `${fence} ${line.trim() === '' ? '(blank)' : line} ${fence}`;
+}

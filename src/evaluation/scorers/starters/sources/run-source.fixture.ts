@@ -1,0 +1,36 @@
+import { ScorerEngine } from '../../engine/scorer.engine';
+import type { ScoreOutcome, ScoringSubject } from '../../engine/score-outcome';
+
+const NOTHING: ScoringSubject = {
+  input: null,
+  output: null,
+  expected: null,
+  metadata: null,
+  trace: null,
+  session: null,
+};
+
+/** Runs a script in the sandbox, as the service does. */
+export class SourceRunner {
+  private readonly engine = new ScorerEngine({ threads: 1 });
+
+  constructor(
+    private readonly source: string,
+    private readonly timeoutMs = 5_000,
+  ) {}
+
+  run(subject: Partial<ScoringSubject>): Promise<ScoreOutcome> {
+    const definition = { language: 'javascript', source: this.source, timeout_ms: this.timeoutMs };
+    return this.engine.run(definition, { ...NOTHING, ...subject }, new AbortController().signal, 'test');
+  }
+
+  /** The score, or the error. */
+  async score(subject: Partial<ScoringSubject>): Promise<number | string | null> {
+    const outcome = await this.run(subject);
+    return 'error' in outcome ? outcome.error : outcome.score;
+  }
+
+  close(): Promise<void> {
+    return this.engine.close();
+  }
+}

@@ -1,0 +1,84 @@
+import { NUMERIC_CLOSENESS } from './sources/numeric-closeness.source';
+import type { CodeStarter } from './starter.types';
+
+/** Comparisons of the output with what was expected, and of its form. */
+export const TEXT_STARTERS: CodeStarter[] = [
+  {
+    starter_id: 'exact_match',
+    name: 'Exact match',
+    description:
+      'Whether the output is the same JSON value as what was expected: 1 or 0. Members of objects may be in any order; texts are compared letter by letter.',
+    tags: ['text', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { checks: [{ type: 'equals', path: 'output', expected_path: 'expected' }], aggregate: 'all' },
+    passing: { subject: { input: 'What is 6 times 7?', output: '42', expected: '42' }, score: 1 },
+    failing: { subject: { input: 'What is 6 times 7?', output: '42.', expected: '42' }, score: 0 },
+  },
+  {
+    starter_id: 'json_validity',
+    name: 'JSON validity',
+    description:
+      'Whether the output is JSON: a text that parses as it stands (RFC 8259, so without a Markdown fence around it), or an object or array. To ask for a certain shape, put a JSON Schema (2020-12) in place of the `schema` of both checks.',
+    tags: ['text', 'format'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: {
+      checks: [
+        { type: 'json_schema', name: 'text', path: 'output', schema: {}, parse_json: true },
+        { type: 'json_schema', name: 'value', path: 'output', schema: { type: ['object', 'array'] } },
+      ],
+      aggregate: 'any',
+    },
+    passing: { subject: { input: 'Name a colour, as JSON.', output: '{"colour": "blue"}' }, score: 1 },
+    failing: {
+      subject: { input: 'Name a colour, as JSON.', output: '```json\n{"colour": "blue"}\n```' },
+      score: 0,
+    },
+  },
+  {
+    starter_id: 'levenshtein',
+    name: 'Levenshtein similarity',
+    description:
+      'How alike the output and the expected text are, from 0 to 1: 1 less the letters that have to be inserted, deleted or replaced, divided by the length of the longer. Texts of up to 20,000 characters. Give the check a `threshold` to have it pass or fail instead.',
+    tags: ['text', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: {
+      checks: [{ type: 'levenshtein', path: 'output', expected_path: 'expected' }],
+      aggregate: 'mean',
+    },
+    passing: { subject: { output: 'Saint Petersburg', expected: 'Saint Petersburg' }, score: 1 },
+    failing: { subject: { output: 'kitten', expected: 'sitting' }, score: 1 - 3 / 7 },
+  },
+  {
+    starter_id: 'numeric_closeness',
+    name: 'Numeric closeness',
+    description:
+      'How close the output comes to the expected number, from 0 to 1: 1 less their difference as a share of the larger of the two. Both are numbers, or texts that are nothing but one; in texts, commas between groups of three digits are taken for separators of thousands. An output that is no number scores 0; an expected value that is none is an error.',
+    tags: ['number', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { language: 'javascript', source: NUMERIC_CLOSENESS },
+    passing: {
+      subject: { input: 'What is 1,000 plus 234.5?', output: '1,234.5', expected: 1234.5 },
+      score: 1,
+    },
+    failing: { subject: { input: 'What is 5 times 20?', output: 75, expected: '100' }, score: 0.75 },
+  },
+  {
+    starter_id: 'contains',
+    name: 'Contains',
+    description:
+      'Whether the output contains what was expected, upper and lower case alike: in a text the expected text, in a list an equal item, in an object the same members.',
+    tags: ['text', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: {
+      checks: [{ type: 'contains', path: 'output', expected_path: 'expected', case_sensitive: false }],
+      aggregate: 'all',
+    },
+    passing: { subject: { output: 'The capital of France is Paris.', expected: 'paris' }, score: 1 },
+    failing: { subject: { output: 'The capital of France is Lyon.', expected: 'paris' }, score: 0 },
+  },
+];

@@ -1,0 +1,118 @@
+import { TOOL_CALL_ACCURACY } from './sources/tool-call-accuracy.source';
+import { TOOL_ORDER } from './sources/tool-order.source';
+import type { CodeStarter, ExampleSpan, ExampleTrace } from './starter.types';
+
+const BEGIN = Date.parse('2026-01-05T09:00:00.000Z');
+
+/** A trace of an agent that calls tools one after another, each for 100 ms. */
+function agentTrace(
+  calls: [name: string, args: object][],
+  durationMs: number,
+  costUsd: number,
+): ExampleTrace {
+  const at = (ms: number) => new Date(BEGIN + ms).toISOString();
+  const root: ExampleSpan = {
+    name: 'invoke_agent',
+    started_at: at(0),
+    duration_ms: durationMs,
+    attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.cost': costUsd },
+  };
+  const tools = calls.map(([name, args], index) => ({
+    name: `execute_tool ${name}`,
+    started_at: at((index + 1) * 100),
+    duration_ms: 100,
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.arguments': JSON.stringify(args),
+    },
+  }));
+  return { duration_ms: durationMs, cost_usd: costUsd, spans: [root, ...tools] };
+}
+
+const SEARCH: [string, object] = ['search_orders', { customer: 'c-7', limit: 5 }];
+const REFUND: [string, object] = ['refund_order', { order: 'o-12', amount: 30 }];
+const REFUND_OF_MORE: [string, object] = ['refund_order', { order: 'o-12', amount: 300 }];
+const MAIL: [string, object] = ['send_mail', { to: 'c-7' }];
+
+const EXPECTED = [
+  { name: 'search_orders', arguments: { customer: 'c-7', limit: 5 } },
+  { name: 'refund_order', arguments: { order: 'o-12', amount: 30 } },
+];
+const INPUT = 'Refund my last order.';
+
+/** What an agent did on its way, and what that took. */
+export const TRACE_STARTERS: CodeStarter[] = [
+  {
+    starter_id: 'tool_call_accuracy',
+    name: 'Tool-call accuracy',
+    description:
+      'How well the tools that were called, and their arguments, match those in `expected`, a list of `{name, arguments}`, in any order: the F1 of both lists, where a call with some wrong arguments counts in part. Calls are read from the spans of the trace, or, where there is no trace, from `tool_calls` of the output.',
+    tags: ['agent', 'tools', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { language: 'javascript', source: TOOL_CALL_ACCURACY },
+    passing: {
+      subject: { input: INPUT, expected: EXPECTED, trace: agentTrace([REFUND, SEARCH], 900, 0.01) },
+      score: 1,
+    },
+    failing: {
+      subject: {
+        input: INPUT,
+        expected: EXPECTED,
+        trace: agentTrace([SEARCH, REFUND_OF_MORE, MAIL], 900, 0.01),
+      },
+      score: (2 * 1.5) / 5,
+    },
+  },
+  {
+    starter_id: 'tool_order',
+    name: 'Tool order',
+    description:
+      'Whether the tools in `expected`, a list of names or of tool calls, were called in this order; other calls may lie between. From 0 to 1: the longest part of the order that was kept, divided by all of it. Where the order is the same for every case, the check `tool_order` does the same with the tools in its definition.',
+    tags: ['agent', 'tools', 'reference'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { language: 'javascript', source: TOOL_ORDER },
+    passing: {
+      subject: {
+        input: INPUT,
+        expected: ['search_orders', 'send_mail'],
+        trace: agentTrace([SEARCH, REFUND, MAIL], 900, 0.01),
+      },
+      score: 1,
+    },
+    failing: {
+      subject: {
+        input: INPUT,
+        expected: ['search_orders', 'refund_order'],
+        trace: agentTrace([REFUND, SEARCH], 900, 0.01),
+      },
+      score: 0.5,
+    },
+  },
+  {
+    starter_id: 'latency_budget',
+    name: 'Latency budget',
+    description:
+      'Whether the trace, from its first start to its last end, took at most `max` milliseconds (5 seconds, unless you change it): 1 or 0. A trace whose spans never came is an error.',
+    tags: ['trace', 'budget'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { checks: [{ type: 'max_duration_ms', max: 5_000 }], aggregate: 'all' },
+    passing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 5_000, 0.01) }, score: 1 },
+    failing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 5_001, 0.01) }, score: 0 },
+  },
+  {
+    starter_id: 'cost_budget',
+    name: 'Cost budget',
+    description:
+      'Whether the trace cost at most `max` US dollars (5 cents, unless you change it): 1 or 0. The cost is what its spans say, or what the price table makes of their tokens; a trace of which neither is known is an error.',
+    tags: ['trace', 'budget'],
+    scorer_kind: 'code',
+    grain: 'trace',
+    definition: { checks: [{ type: 'max_cost_usd', max: 0.05 }], aggregate: 'all' },
+    passing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 900, 0.05) }, score: 1 },
+    failing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 900, 0.0625) }, score: 0 },
+  },
+];

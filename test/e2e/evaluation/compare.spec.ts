@@ -1,0 +1,554 @@
+import { PAGE_BYTES } from '#platform/paging';
+import { createTestApp, type TestApp } from '#testing';
+import type { ComparedCaseDto } from '../../../src/evaluation/comparison/comparison.dto';
+import {
+  byScorer,
+  compare,
+  compared,
+  experimentOf,
+  EXPERIMENTS,
+  fill,
+  pages,
+  scored,
+} from './comparison.fixture';
+import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
+
+const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
+
+describe('comparing an experiment with its baseline', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  describe('works out', () => {
+    // by hand: exact differs by -1, +1 and 0, tone by +0.25 and 0 of the cases that both have scores of
+    const candidateResults = [
+      { case_id: 'q1', input: 'one', output: 'c1', scores: { exact: false, tone: 0.75 }, duration_ms: 12 },
+      { case_id: 'q2', output: 'c2', scores: { exact: true, tone: 0.5 } },
+      { case_id: 'q3', output: 'c3', scores: { exact: true, tone: 0.25, own: 1 } },
+      { case_id: 'q5', output: null, error: 'timed out', scores: { exact: true, tone: null } },
+    ];
+    const baselineResults = [
+      { case_id: 'q1', input: 'uno', expected: 'I', output: 'b1', scores: { exact: true, tone: 0.5 } },
+      { case_id: 'q2', output: 'b2', expected: 'II', scores: { exact: false, tone: 0.5 } },
+      { case_id: 'q3', output: 'b3', scores: { exact: true, tone: null } },
+      { case_id: 'q4', output: 'b4', scores: { exact: true, old: 0.5 } },
+    ];
+    let candidate: string;
+    let baseline: string;
+
+    beforeEach(async () => {
+      baseline = await experimentOf(space, baselineResults, { name: 'sums', experiment_name: 'first' });
+      candidate = await experimentOf(space, candidateResults, {
+        name: 'sums',
+        experiment_name: 'second',
+        baseline_experiment_id: baseline,
+      });
+    });
+
+    it('both means, the difference of shared cases, and how many became better or worse', async () => {
+      const { status, body } = await compare(space, candidate); // its own baseline
+      expect(status).toBe(200);
+      expect(body).toMatchObject({
+        candidate: {
+          experiment_id: candidate,
+          name: 'sums',
+          experiment_name: 'second',
+          experiment_status: 'running',
+          result_count: 4,
+          is_truncated: false,
+        },
+        baseline: { experiment_id: baseline, experiment_name: 'first', result_count: 4 },
+        is_truncated: false,
+        totals: { cases: 5, cases_shared: 3, cases_only_in_candidate: 1, cases_only_in_baseline: 1 },
+        scorer_count: 4,
+      });
+      expect(body.scorers.map((one) => one.scorer)).toEqual(['exact', 'old', 'own', 'tone']);
+      expect(byScorer(body, 'exact')).toEqual({
+        scorer: 'exact',
+        candidate: { mean: 0.75, count: 4 },
+        baseline: { mean: 0.75, count: 4 },
+        difference: 0,
+        confidence_interval: { lower: expect.any(Number), upper: expect.any(Number) },
+        p_value: 1,
+        cases: 3,
+        improved: 1,
+        regressed: 1,
+        unchanged: 1,
+        missing: 2,
+        verdict: 'inconclusive',
+      });
+      expect(byScorer(body, 'tone')).toMatchObject({
+        candidate: { mean: 0.5, count: 3 },
+        baseline: { mean: 0.5, count: 2 },
+        difference: 0.125,
+        cases: 2,
+        p_value: 1,
+        improved: 1,
+        regressed: 0,
+        unchanged: 1,
+        missing: 3,
+      });
+    });
+
+    it('nothing where only one side has a scorer, and says what it has', async () => {
+      const { body } = await compare(space, candidate);
+      const nothing = { difference: null, confidence_interval: null, p_value: null, cases: 0, missing: 5 };
+      expect(byScorer(body, 'own')).toMatchObject({
+        ...nothing,
+        candidate: { mean: 1, count: 1 },
+        baseline: { mean: null, count: 0 },
+        verdict: 'inconclusive',
+      });
+      expect(byScorer(body, 'old')).toMatchObject({
+        ...nothing,
+        candidate: { mean: null, count: 0 },
+        baseline: { mean: 0.5, count: 1 },
+      });
+    });
+
+    it('the cases, the worst regression first, with both outputs and scores', async () => {
+      const { body } = await compare(space, candidate);
+      // the means of both scorers' differences: q1 (-1 + 0.25) / 2, q3 0, q2 (1 + 0) / 2
+      const { items, page } = body.cases;
+      expect(items.map((one) => [one.key, one.difference, one.outcome])).toEqual([
+        ['q1', -0.375, 'regressed'],
+        ['q3', 0, 'unchanged'],
+        ['q2', 0.5, 'improved'],
+        ['q4', null, 'missing'],
+        ['q5', null, 'missing'],
+      ]);
+      expect(page).toEqual({ limit: 50, offset: 0, total: 5, next_cursor: null });
+      expect(items[0]).toEqual({
+        key: 'q1',
+        input: 'one',
+        expected: 'I',
+        difference: -0.375,
+        outcome: 'regressed',
+        differences: { exact: -1, old: null, own: null, tone: 0.25 },
+        candidate_count: 1,
+        baseline_count: 1,
+        candidate: [
+          {
+            result_id: expect.stringMatching(/^res_/),
+            case_id: 'q1',
+            output: 'c1',
+            error: null,
+            scores: { exact: 0, tone: 0.75 },
+            trace_id: null,
+            session_id: null,
+            duration_ms: 12,
+            trial_index: null,
+          },
+        ],
+        baseline: [expect.objectContaining({ case_id: 'q1', output: 'b1', scores: { exact: 1, tone: 0.5 } })],
+      });
+      expect(items[3]).toMatchObject({ candidate: [], candidate_count: 0, baseline_count: 1 });
+      expect(items[4]).toMatchObject({ candidate: [{ error: 'timed out' }], baseline: [] });
+    });
+
+    it('cases by one scorer, and only those that are asked for', async () => {
+      const keys = async (query: Record<string, string>) =>
+        (await compared(space, candidate, baseline, query)).cases.items.map((one) => one.key);
+      expect(await keys({ scorer: 'exact' })).toEqual(['q1', 'q3', 'q2', 'q4', 'q5']);
+      expect(await keys({ scorer: 'exact', sort: '-difference' })).toEqual(['q2', 'q3', 'q1', 'q4', 'q5']);
+      expect(await keys({ scorer: 'tone' })).toEqual(['q2', 'q1', 'q3', 'q4', 'q5']);
+      expect(await keys({ scorer: 'tone', only: 'improved' })).toEqual(['q1']);
+      expect(await keys({ scorer: 'tone', only: 'regressed' })).toEqual([]);
+      expect(await keys({ only: 'missing' })).toEqual(['q4', 'q5']);
+      expect(await keys({ only: 'unchanged' })).toEqual(['q3']);
+    });
+
+    it('the same again, and of frozen experiments the very means of their summaries', async () => {
+      const running = (await compare(space, candidate)).body;
+      expect((await compare(space, candidate)).body).toEqual(running);
+      const summaries = [await space.finalize(candidate), await space.finalize(baseline)];
+      const frozen = (await compare(space, candidate)).body;
+      expect(frozen.candidate.experiment_status).toBe('completed');
+      expect([frozen.scorers, frozen.cases]).toEqual([running.scorers, running.cases]);
+      for (const [side, { summary }] of [['candidate', summaries[0]!] as const, ['baseline', summaries[1]!] as const]) {
+        for (const [scorer, summed] of Object.entries(summary!.scores!)) {
+          expect([scorer, byScorer(frozen, scorer)[side]]).toEqual([scorer, summed]);
+        }
+      }
+      // from what the process keeps of frozen ones, and after an archiving, which changes no result
+      await space.archive(`${EXPERIMENTS}/${candidate}`);
+      expect((await compare(space, candidate)).body).toEqual(frozen);
+    }); // prettier-ignore
+  });
+
+  it('calls a difference improved or regressed only where neither test takes it for chance', async () => {
+    const low = [0.2, 0.3, 0.25, 0.4, 0.1, 0.3, 0.35, 0.2, 0.15, 0.3];
+    const from = async (scores: number[]) => experimentOf(space, scored('s', scores));
+    const raised = await from(low.map((score, i) => score + 0.25 + (i % 3) / 8));
+    const baseline = await from(low);
+    const better = byScorer(await compared(space, raised, baseline), 's');
+    expect(better.p_value).toBe(2 / 1024); // of 2^10 assignments of signs, all or none
+    expect([better.verdict, better.improved]).toEqual(['improved', 10]);
+    expect(better.confidence_interval!.lower).toBeGreaterThan(0);
+    const worse = byScorer(await compared(space, baseline, raised), 's');
+    expect([worse.verdict, worse.regressed, worse.p_value]).toEqual(['regressed', 10, better.p_value]);
+
+    // seven up and one down by a half: 2 (1 + 8) of 2^8 assignments are as far from none
+    const unsure = byScorer(
+      await compared(space, await from([...times(7, 0.5), 0]), await from([...times(7, 0), 0.5])),
+      's',
+    );
+    expect([unsure.difference, unsure.p_value, unsure.verdict]).toEqual([0.375, 18 / 256, 'inconclusive']);
+    // five cases can never show anything, however clear they look
+    const few = byScorer(await compared(space, await from(times(5, 1)), await from(times(5, 0))), 's');
+    expect([few.difference, few.p_value, few.verdict]).toEqual([1, 2 / 32, 'inconclusive']);
+    expect(few.confidence_interval).toEqual({ lower: 1, upper: 1 });
+    const one = byScorer(await compared(space, await from([1]), await from([0])), 's');
+    expect([one.difference, one.p_value, one.confidence_interval]).toEqual([1, 1, null]);
+  });
+
+  it('answers with the sides swapped what is the mirror image', async () => {
+    const scores = (seed: number) =>
+      Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, scores: { s: ((i * seed) % 23) / 23 } }));
+    const a = await experimentOf(space, scores(7));
+    const b = await experimentOf(space, scores(11));
+    const there = byScorer(await compared(space, a, b), 's');
+    const back = byScorer(await compared(space, b, a), 's');
+    expect(back.difference).toBeCloseTo(-there.difference!, 12);
+    expect(back.p_value).toBe(there.p_value);
+    expect(back.confidence_interval!.lower).toBeCloseTo(-there.confidence_interval!.upper, 9);
+    expect(back.confidence_interval!.upper).toBeCloseTo(-there.confidence_interval!.lower, 9);
+    expect([back.improved, back.regressed, back.unchanged]).toEqual([
+      there.regressed,
+      there.improved,
+      there.unchanged,
+    ]);
+    expect((await compared(space, b, a)).cases.items.map((one) => one.key)).toHaveLength(40);
+  });
+
+  it('finds nothing where all is equal', async () => {
+    const results = scored('s', [0.1, 0.7, 0.3]);
+    const same = byScorer(
+      await compared(space, await experimentOf(space, results), await experimentOf(space, results)),
+      's',
+    );
+    expect([same.difference, same.p_value, same.unchanged, same.verdict]).toEqual([0, 1, 3, 'inconclusive']);
+    expect(same.confidence_interval).toEqual({ lower: 0, upper: 0 });
+  });
+
+  it('takes repeated trials of a case for one case, not for as many as they are', async () => {
+    const trials = (means: number[]) =>
+      means.flatMap((mean, group) =>
+        Array.from({ length: 20 }, (_, i) => ({
+          case_id: `${group} ${i}`,
+          trial_group: `group ${group}`,
+          trial_index: i,
+          scores: { s: mean + (i % 2 === 0 ? 0.05 : -0.05) },
+        })),
+      );
+    const baseline = await experimentOf(space, trials([0.5, 0.5, 0.5]));
+    const candidate = await experimentOf(space, trials([0.8, 0.8, 0.4]));
+    const body = await compared(space, candidate, baseline, { limit: '2' });
+    const found = byScorer(body, 's');
+    expect(body.totals).toMatchObject({ cases: 3, cases_shared: 3 });
+    expect(found.candidate.count).toBe(60);
+    expect(found.candidate.mean).toBeCloseTo(2 / 3, 12);
+    expect([found.cases, found.improved, found.regressed]).toEqual([3, 2, 1]);
+    expect(found.difference).toBeCloseTo(0.5 / 3, 12);
+    // signs of 0.3, 0.3 and 0.1: four of eight sums are as far from 0 as 0.5. Sixty results would be beyond doubt.
+    expect(found.p_value).toBe(0.5);
+    expect(found.verdict).toBe('inconclusive');
+    // the interval of three cases reaches from the one that fell to those that rose
+    expect(found.confidence_interval!.lower).toBeCloseTo(-0.1, 9);
+    expect(found.confidence_interval!.upper).toBeCloseTo(0.3, 9);
+    const [worst] = body.cases.items;
+    expect([worst!.key, worst!.candidate_count, worst!.candidate.length]).toEqual(['group 2', 20, 20]);
+    expect(worst!.candidate.map((one) => one.trial_index)).toEqual([...Array(20).keys()]);
+  });
+
+  it('leaves scores that are null out of a case, whose other trials count', async () => {
+    const candidate = await experimentOf(space, [
+      { case_id: '1', trial_group: 'g', scores: { s: 1 } },
+      { case_id: '2', trial_group: 'g', scores: { s: null } },
+      { case_id: '3', trial_group: 'g', error: 'crashed' },
+      { case_id: 'h', scores: { s: null } },
+    ]);
+    const baseline = await experimentOf(space, [
+      { case_id: 'g', scores: { s: 0.25 } },
+      { case_id: 'h', scores: { s: 1 } },
+    ]);
+    const found = byScorer(await compared(space, candidate, baseline), 's');
+    // a failure without a score is missing; as 0 it would have made the case 0.33 and a regression of h
+    expect(found).toMatchObject({ difference: 0.75, cases: 1, improved: 1, regressed: 0, missing: 1 });
+    expect(found.candidate).toEqual({ mean: 1, count: 1 });
+  });
+
+  it('pairs by trial_group, else by dataset_record_id, else by case_id', async () => {
+    const { dataset_id } = await space.dataset();
+    const [r1, r2] = [await space.record(dataset_id), await space.record(dataset_id)];
+    const record = (one: { dataset_record_id: string }) => ({ dataset_record_id: one.dataset_record_id });
+    const baseline = await experimentOf(
+      space,
+      [
+        { case_id: 'a', trial_group: 'g', ...record(r1), scores: { s: 0.1 } },
+        { case_id: 'b', ...record(r2), scores: { s: 0.2 } },
+        { case_id: 'c', ...record(r1), scores: { s: 0.3 } },
+      ],
+      { dataset_id },
+    );
+    const candidate = await experimentOf(
+      space,
+      [
+        { case_id: 'x', trial_group: 'g', ...record(r2), scores: { s: 0.2 } },
+        { case_id: 'y', ...record(r2), scores: { s: 0.4 } },
+        { case_id: 'c', ...record(r1), scores: { s: 0.7 } },
+      ],
+      { dataset_id },
+    );
+    const { items } = (await compared(space, candidate, baseline)).cases;
+    expect(items.map((one) => [one.key, one.baseline[0]?.case_id, one.candidate[0]?.case_id])).toEqual([
+      ['g', 'a', 'x'],
+      [r2.dataset_record_id, 'b', 'y'],
+      [r1.dataset_record_id, 'c', 'c'],
+    ]);
+    const plain = await compared(
+      space,
+      await experimentOf(space, scored('s', [1])),
+      await experimentOf(space, scored('s', [0])),
+    );
+    expect(plain.cases.items.map((one) => one.key)).toEqual(['case 0']);
+  });
+
+  describe('pages its cases', () => {
+    it('by cursor and by offset, none of them twice and none lost', async () => {
+      // differences with many ties, and cases that lack one
+      const count = 57;
+      const candidate = await experimentOf(
+        space,
+        scored(
+          's',
+          Array.from({ length: count }, (_, i) => (i % 9 === 4 ? null : (i % 5) / 4)),
+        ),
+      );
+      const baseline = await experimentOf(space, scored('s', times(count, 0.5)));
+      for (const filter of [{}, { sort: '-difference' }, { only: 'regressed' }, { only: 'missing' }] as Record<
+        string,
+        string
+      >[]) {
+        const all = (await compared(space, candidate, baseline, { ...filter, limit: '500' })).cases;
+        expect(all.page.next_cursor).toBeNull();
+        expect(all.page.total).toBe(all.items.length);
+        const keys = (items: ComparedCaseDto[]) => items.map((one) => one.key);
+        const seen: string[] = [];
+        for (const { items, page } of await pages(space, candidate, baseline, { ...filter, limit: '7' })) {
+          expect([page.limit, page.offset, page.total]).toEqual([7, 0, all.page.total]);
+          seen.push(...keys(items));
+        }
+        expect(seen).toEqual(keys(all.items));
+        expect(new Set(seen).size).toBe(seen.length);
+        const skipped = (await compared(space, candidate, baseline, { ...filter, offset: '5', limit: '3' })).cases;
+        expect(keys(skipped.items)).toEqual(keys(all.items).slice(5, 8));
+        expect(skipped.page.offset).toBe(5);
+      }
+      const none = await compared(space, candidate, baseline, { limit: '0' });
+      expect(none.cases).toEqual({ items: [], page: { limit: 0, offset: 0, total: count, next_cursor: null } });
+      expect(none.scorers).toHaveLength(1);
+    }); // prettier-ignore
+
+    it('also where keys hold line breaks', async () => {
+      const results = (score: number) =>
+        ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));
+      const candidate = await experimentOf(space, results(1));
+      const baseline = await experimentOf(space, results(0));
+      const all = await pages(space, candidate, baseline, { limit: '1' });
+      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
+      expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
+    });
+
+    it('that end early where results are large, of which none is lost', async () => {
+      const large = 'x'.repeat(5 * 1024 * 1024);
+      const results = (score: number) =>
+        ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
+      const ids: string[] = [];
+      for (const score of [1, 0]) {
+        const { experiment_id } = await space.experiment();
+        for (const result of results(score)) await space.result(experiment_id, result);
+        ids.push(experiment_id);
+      }
+      const all = await pages(space, ids[0]!, ids[1]!);
+      const sizes = all.map((page) => JSON.stringify(page).length);
+      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
+      expect(seen).toEqual(['1', '2', '3', '4']);
+      expect(sizes).toHaveLength(2);
+      for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 5.5 * 1024 * 1024);
+    });
+
+    it('and of one case shows the first trials, as many as have room', async () => {
+      const large = 'x'.repeat(4 * 1024 * 1024);
+      const { experiment_id: candidate } = await space.experiment();
+      for (let i = 0; i < 7; i++) {
+        await space.result(candidate, { case_id: `${i}`, trial_group: 'g', output: large, scores: { s: 1 } });
+      }
+      const baseline = await experimentOf(
+        space,
+        Array.from({ length: 25 }, (_, i) => ({ case_id: `${i}`, trial_group: 'g', scores: { s: 0 } })),
+      );
+      const [only] = (await compared(space, candidate, baseline)).cases.items;
+      expect([only!.candidate_count, only!.baseline_count]).toEqual([7, 25]);
+      expect(only!.candidate.map((one) => one.case_id)).toEqual(['0', '1', '2', '3']);
+      expect(only!.baseline).toHaveLength(3);
+      const few = (await compared(space, baseline, candidate, { limit: '1' })).cases.items[0]!;
+      expect([few.candidate_count, few.baseline.length]).toEqual([25, 4]);
+    });
+  });
+
+  it('compares the first 10,000 results, and tells that there are more', async () => {
+    const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
+      await space.experiment(),
+      await space.experiment(),
+    ];
+    // the last three are 0 throughout: with them the mean were less
+    const scores = `CASE WHEN n > 10000 THEN '{"s": 0}' ELSE '{"s": 1}' END::jsonb`;
+    await fill(space, app.database, candidate, 10_003, scores);
+    await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', (n % 4) / 4.0)`);
+    const body = await compared(space, candidate, baseline, { limit: '1' });
+    expect(body).toMatchObject({
+      is_truncated: true,
+      candidate: { is_truncated: true, result_count: 10_000 },
+      baseline: { is_truncated: false, result_count: 10_000 },
+      totals: { cases: 10_000, cases_shared: 10_000 },
+    });
+    expect(byScorer(body, 's')).toMatchObject({
+      candidate: { mean: 1, count: 10_000 },
+      baseline: { mean: 0.375, count: 10_000 },
+      difference: 0.625,
+      improved: 10_000,
+      p_value: 0.0001,
+      verdict: 'improved',
+    });
+    const summary = (await space.finalize(candidate)).summary!;
+    expect([summary.is_truncated, summary.scores!.s]).toEqual([true, { mean: 1, count: 10_000 }]);
+  });
+
+  it('keeps scorers of any name apart', async () => {
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a.b', '', ' ', '"', '\n', '😀'];
+    const fitting = names.filter((name) => name !== '');
+    const from = (score: number) =>
+      experimentOf(space, [
+        { case_id: 'a', scores: JSON.parse(`{${fitting.map((one) => `${JSON.stringify(one)}: ${score}`).join()}}`) },
+        { case_id: 'b', scores: {} },
+      ]);
+    const body = await compared(space, await from(1), await from(0.5));
+    expect(body.scorers.map((one) => one.scorer)).toEqual([...fitting].sort());
+    for (const scorer of body.scorers) {
+      expect(scorer).toMatchObject({ difference: 0.5, cases: 1, improved: 1, missing: 1 });
+    }
+    expect(Object.entries(body.cases.items[0]!.differences).sort()).toEqual(fitting.sort().map((one) => [one, 0.5]));
+    expect(({} as { difference?: unknown }).difference).toBeUndefined();
+  }); // prettier-ignore
+
+  it('answers numbers beyond all measure without a failure', async () => {
+    const huge = await experimentOf(space, scored('s', [1.7e308, -1.7e308, 1e-320, 1.7e308, 1.7e308]));
+    const other = await experimentOf(space, scored('s', [-1.7e308, 1.7e308, -1e-320, 0, 0]));
+    const { status, body } = await compare(space, huge, { baseline_experiment_id: other });
+    expect(status).toBe(200);
+    expect(byScorer(body, 's')).toMatchObject({ difference: null, verdict: 'inconclusive', missing: 2 });
+  });
+
+  it('compares at most 100 scorers, those that both have before the others', async () => {
+    const scores = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix} ${i}`, 1]));
+    const candidate = await experimentOf(space, [
+      { case_id: 'a', scores: scores('own', 100) },
+      { case_id: 'b', scores: scores('shared', 3) },
+    ]);
+    const baseline = await experimentOf(space, [{ case_id: 'b', scores: scores('shared', 3) }]);
+    const body = await compared(space, candidate, baseline);
+    expect([body.scorers.length, body.scorer_count]).toEqual([100, 103]);
+    expect(body.scorers.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
+  });
+
+  describe('refuses', () => {
+    let candidate: string;
+    let baseline: string;
+
+    beforeEach(async () => {
+      baseline = await experimentOf(space, scored('s', [1, 0]));
+      candidate = await experimentOf(space, scored('s', [0, 1]));
+    });
+
+    it('an experiment or a baseline that is unknown, or is in another workspace', async () => {
+      for (const id of UNKNOWN_IDS) {
+        const path = await space.viewer.get(`${EXPERIMENTS}/${encodeURIComponent(id)}/compare`);
+        expect(outcome(path)).toEqual([404, 'not_found']);
+        const query = await compare(space, candidate, { baseline_experiment_id: id.replaceAll('\0', '') });
+        expect(outcome(query)).toEqual([404, 'not_found']);
+        expect((query.body as unknown as { detail: string }).detail).toContain('baseline_experiment_id');
+      }
+      const other = await EvaluationWorkspace.open(app);
+      const foreign = await experimentOf(other, scored('s', [1, 1]));
+      const sibling = await space.sibling();
+      expect(outcome(await compare(space, candidate, { baseline_experiment_id: foreign }))).toEqual([404, 'not_found']);
+      expect(outcome(await compare(space, foreign, { baseline_experiment_id: baseline }))).toEqual([404, 'not_found']);
+      const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
+      expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
+      // also once the process keeps the comparison
+      await space.finalize(candidate);
+      await space.finalize(baseline);
+      expect((await space.viewer.get(path)).status).toBe(200);
+      expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
+      expect(outcome(await other.viewer.get(path))).toEqual([404, 'not_found']);
+    }); // prettier-ignore
+
+    it.each<[Record<string, string>, string]>([
+      [{}, 'baseline_experiment_id'],
+      [{ limit: '501' }, 'limit'],
+      [{ limit: '-1' }, 'limit'],
+      [{ offset: 'x' }, 'offset'],
+      [{ cursor: 'x' }, 'cursor'],
+      [{ cursor: 'x', offset: '0' }, 'cursor'],
+      [{ scorer: 'misspelt' }, 'scorer'],
+      [{ scorer: '' }, 'scorer'],
+      [{ baseline: 'exp_1' }, 'baseline'],
+    ])('%j, and names what is wrong', async (query, parameter) => {
+      const given: Record<string, string> =
+        parameter === 'baseline_experiment_id' ? {} : { baseline_experiment_id: baseline };
+      const answer = await compare(space, candidate, { ...given, ...query });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
+    });
+
+    it('the experiment itself as its baseline, a cursor of another order, and unknown values', async () => {
+      expect(outcome(await compare(space, candidate, { baseline_experiment_id: candidate }))).toEqual([
+        400,
+        'invalid_query',
+      ]);
+      const { page } = (await compared(space, candidate, baseline, { limit: '1' })).cases;
+      const foreign = await compare(space, candidate, {
+        baseline_experiment_id: baseline,
+        sort: '-difference',
+        cursor: page.next_cursor!,
+      });
+      expect([...outcome(foreign), ...places(foreign)]).toEqual([400, 'invalid_query', 'cursor']);
+      for (const query of [{ only: 'worse' }, { sort: 'name' }] as Record<string, string>[]) {
+        const answer = await compare(space, candidate, { baseline_experiment_id: baseline, ...query });
+        expect([...outcome(answer), ...places(answer)]).toEqual([
+          422,
+          'validation_failed',
+          Object.keys(query)[0],
+        ]);
+      }
+    });
+
+    it('whoever may not read', async () => {
+      const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
+      expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([
+        403,
+        'access_denied',
+      ]);
+      expect(outcome(await app.api().get(path))).toEqual([401, 'token_missing']);
+    });
+  });
+});

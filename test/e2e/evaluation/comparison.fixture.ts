@@ -1,0 +1,91 @@
+import type { Answer } from '#testing';
+import type { ComparisonDto, ScorerComparisonDto } from '../../../src/evaluation/comparison/comparison.dto';
+import type { EvaluationWorkspace } from './evaluation.harness';
+
+export const EXPERIMENTS = '/eval/v1/experiments';
+
+type Fields = Record<string, unknown>;
+
+/** A new experiment with these results, 100 to a request. */
+export async function experimentOf(
+  space: EvaluationWorkspace,
+  results: Fields[],
+  fields: Fields = {},
+): Promise<string> {
+  const { experiment_id: id } = await space.experiment(fields);
+  for (let i = 0; i < results.length; i += 100) {
+    const written = await space.results(id, results.slice(i, i + 100));
+    if (written.some((status) => status !== 201)) throw new Error(`not written: ${written.join()}`);
+  }
+  return id;
+}
+
+/** Results `case 0`, `case 1`, … with these scores of one scorer; null leaves the score out. */
+export const scored = (scorer: string, scores: (number | null)[]): Fields[] =>
+  scores.map((score, i) => ({
+    case_id: `case ${i}`,
+    ...(score !== null && { scores: { [scorer]: score } }),
+  }));
+
+export const compare = (
+  space: EvaluationWorkspace,
+  candidate: string,
+  query: Record<string, string> = {},
+): Promise<Answer<ComparisonDto>> =>
+  space.viewer.get(`${EXPERIMENTS}/${candidate}/compare?${new URLSearchParams(query).toString()}`);
+
+/** The comparison of two experiments, of which there must be one. */
+export async function compared(
+  space: EvaluationWorkspace,
+  candidate: string,
+  baseline: string,
+  query: Record<string, string> = {},
+): Promise<ComparisonDto> {
+  const answer = await compare(space, candidate, { baseline_experiment_id: baseline, ...query });
+  if (answer.status !== 200) throw new Error(`not compared: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** What a comparison says by one scorer. */
+export function byScorer({ scorers }: ComparisonDto, name: string): ScorerComparisonDto {
+  const found = scorers.find((one) => one.scorer === name);
+  if (!found) throw new Error(`not compared by ${name}`);
+  return found;
+}
+
+/** Puts results into an experiment, the nth with the scores, and further columns, that SQL makes of n. */
+export const fill = (
+  space: EvaluationWorkspace,
+  database: { query(statement: string, values: unknown[]): Promise<unknown> },
+  experimentId: string,
+  count: number,
+  scores: string,
+  output = 'NULL',
+): Promise<unknown> =>
+  database.query(
+    `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, output, created_at, updated_at,
+                          created_by)
+     SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${scores}, ${output}, now(), now(), 'test'
+     FROM generate_series(1, $3::int) n`,
+    [experimentId, space.id, count],
+  );
+
+/** All pages of cases, by their cursors. */
+export async function pages(
+  space: EvaluationWorkspace,
+  candidate: string,
+  baseline: string,
+  query: Record<string, string> = {},
+): Promise<ComparisonDto['cases'][]> {
+  const all: ComparisonDto['cases'][] = [];
+  let cursor: string | null = null;
+  do {
+    const { cases }: ComparisonDto = await compared(space, candidate, baseline, {
+      ...query,
+      ...(cursor !== null && { cursor }),
+    });
+    all.push(cases);
+    cursor = cases.page.next_cursor;
+  } while (cursor !== null);
+  return all;
+}

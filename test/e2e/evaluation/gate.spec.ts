@@ -1,0 +1,331 @@
+import { createTestApp, type TestApp } from '#testing';
+import type { GateResultDto } from '../../../src/evaluation/gate/gate.dto';
+import { byScorer, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
+import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
+import { parseXml, type XmlElement } from './xml.fixture';
+
+type Rule = Record<string, unknown>;
+
+const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
+
+describe('the gate of an experiment', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const send = (id: string, body: unknown, headers?: Record<string, string>) =>
+    space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);
+  /** The outcome of one rule, which is to make one check. */
+  const check = async (id: string, rule: Rule, baseline?: string) => {
+    const body = {
+      rules: [{ scorer: 's', ...rule }],
+      ...(baseline !== undefined && { baseline_experiment_id: baseline }),
+    };
+    const answer = await send(id, body);
+    expect(answer.status).toBe(200);
+    expect(answer.body.checks).toHaveLength(1);
+    expect(answer.body.passed).toBe(answer.body.checks[0]!.passed);
+    return answer.body.checks[0]!;
+  };
+
+  describe('holds', () => {
+    let candidate: string;
+    let baseline: string;
+
+    beforeAll(async () => {
+      // 47 of 50 pass, the mean is 0.94; the baseline has all, and the difference is -0.06
+      candidate = await experimentOf(space, scored('s', [...times(47, 1), ...times(3, 0)]), {
+        experiment_name: 'second',
+      });
+      baseline = await experimentOf(space, scored('s', times(50, 1)));
+    });
+
+    it.each<[Rule, boolean, number]>([
+      [{ min_mean: 0.94 }, true, 0.94],
+      [{ min_mean: 0.941 }, false, 0.94],
+      [{ min_count: 50 }, true, 50],
+      [{ min_count: 51 }, false, 50],
+      [{ max_regression: 0.06 }, true, -0.06],
+      [{ max_regression: 0.059 }, false, -0.06],
+      [{ max_regression: 0 }, false, -0.06],
+      // the lower ends of both intervals are those of scipy: 0.84 of the mean, -0.16 of the difference
+      [{ min_mean: 0.84, confident: true }, true, 0.84],
+      [{ min_mean: 0.85, confident: true }, false, 0.84],
+      [{ max_regression: 0.16, confident: true }, true, -0.16],
+      [{ max_regression: 0.15, confident: true }, false, -0.16],
+      [{ min_count: 50, confident: true }, true, 50],
+    ])('%j: %s', async (rule, passed, actual) => {
+      const found = await check(candidate, rule, baseline);
+      expect(found).toMatchObject({ scorer: 's', rule: 0, passed });
+      expect(found.actual).toBeCloseTo(actual, 12);
+      const kind = Object.keys(rule)[0]!;
+      expect(found.kind).toBe(kind);
+      expect(found.bound).toBe(kind === 'max_regression' && rule[kind] !== 0 ? -Number(rule[kind]) : rule[kind]);
+      expect(found.confident).toBe(rule.confident === true && kind !== 'min_count');
+    }); // prettier-ignore
+
+    it('the same interval as the comparison shows', async () => {
+      const found = await check(candidate, { max_regression: 1, confident: true }, baseline);
+      const { confidence_interval } = byScorer(await compared(space, candidate, baseline), 's');
+      expect(found.confidence_interval).toEqual(confidence_interval);
+      expect(found.estimate).toBeCloseTo(-0.06, 12);
+    });
+
+    it('every bound of every rule, and fails where one does', async () => {
+      const rules = [
+        { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, confident: null },
+        { scorer: 's', min_mean: 0.99 },
+      ];
+      const { body } = await send(candidate, { baseline_experiment_id: baseline, rules });
+      expect(body).toMatchObject({
+        passed: false,
+        experiment_id: candidate,
+        name: 'evaluation',
+        experiment_name: 'second',
+        experiment_status: 'running',
+        baseline_experiment_id: baseline,
+        is_truncated: false,
+      });
+      expect(body.checks.map((one) => [one.rule, one.kind, one.passed])).toEqual([
+        [0, 'min_mean', true],
+        [0, 'max_regression', true],
+        [0, 'min_count', true],
+        [1, 'min_mean', false],
+      ]);
+      expect(
+        (await send(candidate, { rules: rules.slice(1), baseline_experiment_id: null })).body.passed,
+      ).toBe(false);
+      expect(body.checks[3]!.detail).toBe('Mean 0.94 of 50 scores; at least 0.99 is asked for.');
+    });
+
+    it.each<[Rule, string]>([
+      [
+        { min_mean: -1 },
+        'There are no scores by this scorer; a mean of at least -1 is asked for.',
+      ],
+      [{ min_mean: -1, confident: true }, 'There are no scores by this scorer; a mean of at least -1 is asked for.'],
+      [{ min_count: 1 }, '0 scores; at least 1 is asked for.'],
+      [
+        { max_regression: 1 },
+        'No case has a score by this scorer in both experiments; a difference of at least -1 is asked for.',
+      ],
+    ])('nothing to be good that is not there: %j', async (rule, detail) => {
+      const found = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
+      expect(found).toMatchObject({ passed: false, detail, actual: rule.min_count === undefined ? null : 0 });
+    }); // prettier-ignore
+  });
+
+  it('takes what differs from a bound by rounding for what it is', async () => {
+    const candidate = await experimentOf(space, scored('s', [0.7]));
+    const baseline = await experimentOf(space, scored('s', [0.8]));
+    expect(0.7 - 0.8 < -0.1).toBe(true);
+    expect((await check(candidate, { max_regression: 0.1 }, baseline)).passed).toBe(true);
+    expect((await check(candidate, { max_regression: 0.0999 }, baseline)).passed).toBe(false);
+  });
+
+  it('is not sure of a single case, nor of trials of one', async () => {
+    const one = await experimentOf(space, scored('s', [1]));
+    const other = await experimentOf(space, scored('s', [0]));
+    expect(await check(one, { min_mean: 0.5, confident: true })).toMatchObject({
+      passed: false,
+      actual: null,
+      estimate: 1,
+      detail: 'Mean 1 of 1 score; there are too few cases to be sure, and at least 0.5 is asked for.',
+    });
+    expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ passed: false, actual: null, estimate: 1 });
+    expect((await check(one, { max_regression: 0.5 }, other)).passed).toBe(true);
+    // forty trials of two cases, of which one fails throughout, are two cases
+    const trials = await experimentOf(
+      space,
+      Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, trial_group: `${i % 2}`, scores: { s: i % 2 } })),
+    );
+    expect(await check(trials, { min_mean: 0.25, confident: true })).toMatchObject({ passed: false, actual: 0, estimate: 0.5 });
+  }); // prettier-ignore
+
+  it("reads the experiment's own baseline, and tells what is truncated", async () => {
+    const { experiment_id: baseline } = await space.experiment();
+    await fill(space, app.database, baseline, 10_001, `'{"s": 0.5}'::jsonb`);
+    const own = { baseline_experiment_id: baseline };
+    const { experiment_id: candidate } = await space.experiment(own);
+    await space.results(candidate, [{ case_id: 'case 1', scores: { s: 0.75 } }]);
+    await space.finalize(candidate);
+    const { body } = await send(candidate, { rules: [{ scorer: 's', max_regression: 0 }] });
+    expect(body).toMatchObject({
+      passed: true,
+      is_truncated: true,
+      experiment_status: 'completed',
+      ...own,
+      checks: [{ actual: 0.25, bound: 0 }],
+    });
+    // without a rule on regressions the baseline is not looked at
+    const alone = await send(candidate, { rules: [{ scorer: 's', min_mean: 0.7 }] });
+    expect(alone.body).toMatchObject({ passed: true, is_truncated: false, ...own });
+  });
+
+  describe('refuses', () => {
+    let candidate: string;
+    beforeAll(async () => {
+      candidate = await experimentOf(space, scored('s', [1]));
+    });
+
+    it.each<[unknown, string]>([
+      [{}, '/rules'],
+      [{ rules: [] }, '/rules'],
+      [{ rules: [{ scorer: 's' }] }, '/rules/0'],
+      [{ rules: [{ scorer: 's', min_mean: 0 }, { scorer: 's', min_mean: null, confident: true }] }, '/rules/1'],
+      [{ rules: [{ min_mean: 0 }] }, '/rules/0/scorer'],
+      [{ rules: [{ scorer: '', min_mean: 0 }] }, '/rules/0/scorer'],
+      [{ rules: [{ scorer: 's', min_mean: '0' }] }, '/rules/0/min_mean'],
+      [{ rules: [{ scorer: 's', max_regression: -0.1 }] }, '/rules/0/max_regression'],
+      [{ rules: [{ scorer: 's', min_count: 0 }] }, '/rules/0/min_count'],
+      [{ rules: [{ scorer: 's', min_count: 1.5 }] }, '/rules/0/min_count'],
+      [{ rules: [{ scorer: 's', min_count: 10_001 }] }, '/rules/0/min_count'],
+      [{ rules: [{ scorer: 's', min_mean: 0, confident: 1 }] }, '/rules/0/confident'],
+      [{ rules: [{ scorer: 's', min_mean: 0, min_maen: 1 }] }, '/rules/0/min_maen'],
+      [{ rules: [{ scorer: 's', min_mean: 0 }], baseline: 'exp_1' }, '/baseline'],
+      [{ rules: [{ scorer: 's', max_regression: 0 }] }, '/rules/0/max_regression'], // no baseline
+    ])('%j, and names what is wrong', async (body, pointer) => {
+      const answer = await send(candidate, body, { accept: 'application/xml' });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    }); // prettier-ignore
+
+    it('more than 100 rules', async () => {
+      const rules = times(101, { scorer: 's', min_mean: 0 });
+      const answer = await send(candidate, { rules });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/rules']);
+      expect((await send(candidate, { rules: rules.slice(1) })).body.checks).toHaveLength(100);
+    });
+
+    it('what is unknown or of another workspace, and the experiment itself as its baseline', async () => {
+      const rules = [{ scorer: 's', min_mean: 0 }];
+      for (const id of UNKNOWN_IDS) {
+        expect(outcome(await send(encodeURIComponent(id), { rules }))).toEqual([404, 'not_found']);
+        const named = await send(candidate, { rules, baseline_experiment_id: id });
+        expect([...outcome(named), ...places(named)]).toEqual([404, 'not_found', '/baseline_experiment_id']);
+      }
+      const other = await EvaluationWorkspace.open(app);
+      const foreign = await experimentOf(other, scored('s', [1]));
+      expect(outcome(await send(foreign, { rules }))).toEqual([404, 'not_found']);
+      expect(outcome(await send(candidate, { rules, baseline_experiment_id: foreign }))).toEqual([404, 'not_found']);
+      const sibling = await space.sibling();
+      expect(outcome(await sibling.post(`${EXPERIMENTS}/${candidate}/gate`, { rules }))).toEqual([404, 'not_found']);
+      const itself = await send(candidate, { rules, baseline_experiment_id: candidate });
+      expect([...outcome(itself), ...places(itself)]).toEqual([400, 'invalid_request', '/baseline_experiment_id']);
+      const runtime = await space.organization.as('runtime');
+      expect(outcome(await runtime.post(`${EXPERIMENTS}/${candidate}/gate`, { rules }))).toEqual([403, 'access_denied']);
+    }); // prettier-ignore
+  });
+
+  describe('is answered', () => {
+    /** Names that break what they are put into without care. */
+    const HOSTILE = [
+      '</testcase>',
+      '"><failure/>',
+      "'",
+      '&amp;',
+      ']]>',
+      'a|b',
+      '\\|',
+      'line\nbreak\r\n\ttab',
+      '`code` ``more``',
+      '<script>alert(1)</script>',
+      '[link](https://example.com) @everyone',
+      '😀 é \u202e',
+      '\u0001\u0008\u001b[31m\u007f\ufffe',
+      '   ',
+      '__proto__',
+    ];
+    let candidate: string;
+    let rules: Rule[];
+
+    beforeAll(async () => {
+      const results = HOSTILE.map((name, i) => ({ case_id: `${i}`, scores: { [name]: 0.25 } }));
+      candidate = await experimentOf(space, results, { experiment_name: 'run `1` | <b>\n& "two"' });
+      rules = HOSTILE.map((scorer, i) => ({ scorer, min_mean: i % 2 === 0 ? 0.5 : 0.25 }));
+    });
+
+    const all = (element: XmlElement, name: string): XmlElement[] => [
+      ...(element.name === name ? [element] : []),
+      ...element.children.flatMap((child) => all(child, name)),
+    ];
+
+    it.each(['application/xml', 'text/xml', 'application/junit+xml'])('as JUnit in %s', async (accept) => {
+      const answer = await send(candidate, { rules }, { accept });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${accept}; charset=utf-8`]);
+      expect(answer.headers.get('vary')).toContain('Accept');
+      const root = parseXml(answer.body as unknown as string);
+      expect([root.name, root.attributes.tests, root.attributes.failures]).toEqual(['testsuites', '15', '8']);
+      const cases = all(root, 'testcase');
+      // what XML cannot hold in any way is replaced; all else comes through as it was
+      const kept = HOSTILE.map((name) => name.replace(/[\u0001\u0008\u001b\ufffe]/g, '\uFFFD'));
+      expect(cases.map((one) => one.attributes.name)).toEqual(
+        kept.map((name, i) => `${name} min_mean ${i % 2 === 0 ? 0.5 : 0.25}`),
+      );
+      expect(new Set(cases.map((one) => one.attributes.classname))).toEqual(new Set(['run `1` | <b>\n& "two"']));
+      expect(cases.map((one) => all(one, 'failure').length)).toEqual(kept.map((_, i) => (i % 2 === 0 ? 1 : 0)));
+      expect(all(cases[0]!, 'failure')[0]).toMatchObject({
+        attributes: { type: 'min_mean' },
+        text: 'Mean 0.25 of 1 score; at least 0.5 is asked for.',
+      });
+    }); // prettier-ignore
+
+    it('as Markdown, in a table that no name breaks', async () => {
+      const answer = await send(candidate, { rules }, { accept: 'text/markdown' });
+      expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+      const text = answer.body as unknown as string;
+      expect(text.startsWith('### Gate failed: `` run `1` \\| <b> & "two" ``\n')).toBe(true);
+      const rows = text.split('\n').filter((line) => line.startsWith('| ✅') || line.startsWith('| ❌'));
+      expect(rows).toHaveLength(HOSTILE.length);
+      // five cells each: a pipe within one is escaped
+      for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(7);
+      const cells = rows.map((row) => row.split(/(?<!\\)\| /)[2]!.trim());
+      // each name is one code span, whose fence occurs nowhere within
+      for (const cell of cells) {
+        const fence = /^`+/.exec(cell)![0];
+        expect(cell.endsWith(` ${fence}`)).toBe(true);
+        const within = cell.slice(fence.length, -fence.length);
+        expect(within.match(/`+/g)?.includes(fence) ?? false).toBe(false);
+      }
+      expect(cells[0]).toBe('` </testcase> `');
+      expect(cells[5]).toBe('` a\\|b `');
+      expect(cells[7]).toBe('` line break tab `');
+      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+      expect(text).toContain('7 of 15 checks passed.');
+      expect(text).toContain('The experiment is running: the outcome may change.');
+    });
+
+    it.each([
+      ['', 'application/json'],
+      ['*/*', 'application/json'],
+      ['application/*', 'application/json'],
+      ['text/*', 'text/xml'],
+      ['image/png', 'application/json'],
+      ['not a media type', 'application/json'],
+      ['text/markdown;q=0.5, application/xml;q=0.6', 'application/xml'],
+      ['application/json;q=0.1, text/markdown', 'text/markdown'],
+      ['text/markdown;q=0, */*;q=0.1', 'application/json'],
+      ['application/xml;q=0', 'application/json'],
+      ['TEXT/MARKDOWN', 'text/markdown'],
+    ])('to Accept: %s as %s', async (accept, media) => {
+      const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
+    });
+
+    it('the same again under an Idempotency-Key, in its own media type', async () => {
+      const headers = { 'idempotency-key': 'gate 1'.replace(' ', '-'), accept: 'application/xml' };
+      const first = await send(candidate, { rules }, headers);
+      const again = await send(candidate, { rules }, headers);
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect([again.body, again.headers.get('content-type')]).toEqual([
+        first.body,
+        'application/xml; charset=utf-8',
+      ]);
+    });
+  });
+});

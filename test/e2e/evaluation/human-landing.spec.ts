@@ -1,0 +1,362 @@
+import { createTestApp, newTraceId, type TestApp } from '#testing';
+import type { Experiment, Result } from './evaluation.harness';
+import {
+  type Annotator,
+  BOOLEAN,
+  type HumanScore,
+  HumanScoresFixture,
+  type Scorer,
+  SCORES,
+  STARS,
+  SURVEY,
+  TONE,
+} from './human-scores.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('human scores in results', () => {
+  let app: TestApp;
+  let on: HumanScoresFixture;
+  let ann: Annotator;
+  let bob: Annotator;
+  let eve: Annotator;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  });
+  beforeEach(async () => {
+    on = await HumanScoresFixture.open(app);
+    ann = on.ann;
+    [bob, eve] = [await on.annotator(), await on.annotator()];
+  });
+  afterAll(() => app.close());
+
+  const detailOf = (result: Result, scorer: Scorer) =>
+    (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];
+  const newResult = async (fields: Record<string, unknown> = {}) =>
+    on.space.result((await on.space.experiment()).experiment_id, fields);
+  const read = async (experimentId: string): Promise<Experiment> =>
+    (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
+  const patch = (scorer: Scorer, definition: object) =>
+    on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
+
+  it('are the mean over people, and say who said what of it', async () => {
+    const scorer = await on.scorer(TONE);
+    const result = await newResult({ scores: { own: { score: 1, label: 'mine' } } });
+    const { result_id } = result;
+    const first = await on.score(scorer, { result_id, choice: 'kind', comment: 'warm' });
+    const one = await on.result(result);
+    expect(one.scores).toEqual({ own: 1, [scorer.name]: 1 });
+    expect(detailOf(one, scorer)).toEqual({
+      metadata: { annotation_count: 1, score_ids: [first.score_id] },
+      comment: 'warm',
+      label: 'kind',
+      scorer_id: scorer.scorer_id,
+      scorer_version: 1,
+    });
+    const second = await on.score(scorer, { result_id, choice: 'rude', comment: 'cold' }, bob);
+    const third = await on.score(scorer, { result_id, choice: 'curt' }, eve);
+    const three = await on.result(result);
+    expect(three.scores).toEqual({ own: 1, [scorer.name]: (1 + 0.25 - 1) / 3 });
+    expect(detailOf(three, scorer)).toEqual({
+      metadata: { annotation_count: 3, score_ids: [third, second, first].map((score) => score.score_id) },
+      comment: 'cold',
+      scorer_id: scorer.scorer_id,
+      scorer_version: 1,
+    });
+    expect(three.score_details).toMatchObject({ own: { label: 'mine' } });
+    const { summary } = await on.space.finalize(result.experiment_id);
+    expect(summary).toMatchObject({
+      scores: { [scorer.name]: { mean: 0.25 / 3, count: 1 } },
+      scorers: { [scorer.name]: { scorer_id: scorer.scorer_id, scorer_version: 1 } },
+    });
+  });
+
+  it('land once min_annotations different people have scored, and not by one of them twice', async () => {
+    const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
+    const result = await newResult();
+    const { result_id } = result;
+    const landed = async () => (await on.result(result)).scores[scorer.name];
+    await on.score(scorer, { result_id, value: 1 });
+    await on.score(scorer, { result_id, value: 2 });
+    await on.score(scorer, { result_id, value: 3 });
+    await on.score(scorer, { result_id, value: 4 }, bob);
+    expect(await landed()).toBeUndefined();
+    await on.score(scorer, { result_id, value: 5 }, eve);
+    expect(await landed()).toBe(4);
+    await on.score(scorer, { result_id, value: 1 }, eve);
+    expect(await landed()).toBe(8 / 3);
+  });
+
+  it('of its trace, its session and itself count together, of each person the newest', async () => {
+    const scorer = await on.scorer(STARS);
+    const trace_id = newTraceId();
+    const result = await newResult({ trace_id, session_id: 'talk' });
+    const landed = async () => (await on.result(result)).scores[scorer.name];
+    await on.score(scorer, { session_id: 'talk', value: 1 });
+    expect(await landed()).toBe(1);
+    await on.score(scorer, { trace_id, value: 2 }, bob);
+    expect(await landed()).toBe(1.5);
+    await on.score(scorer, { result_id: result.result_id, value: 5 }, eve);
+    expect(await landed()).toBe(8 / 3);
+    await on.score(scorer, { result_id: result.result_id, value: 4 });
+    expect(await landed()).toBe(11 / 3);
+    await on.score(scorer, { session_id: 'talk', value: 3 });
+    expect(await landed()).toBe(10 / 3);
+  });
+
+  it('of a trace or session land in each result of each running experiment that names it, and in no other', async () => {
+    const [byTrace, bySession, byResult] = [await on.scorer(), await on.scorer(), await on.scorer()];
+    const trace_id = newTraceId();
+    const [one, two] = [await on.space.experiment(), await on.space.experiment()];
+    const named = { trace_id, session_id: 'talk' };
+    const results = [
+      await on.space.result(one.experiment_id, named),
+      await on.space.result(one.experiment_id, { trace_id }),
+      await on.space.result(two.experiment_id, named),
+      await on.space.result(two.experiment_id, { session_id: 'talk' }),
+      await on.space.result(two.experiment_id, { trace_id: newTraceId(), session_id: 'walk' }),
+      await on.space.result(two.experiment_id),
+    ];
+    await on.score(byTrace, { trace_id, value: true });
+    await on.score(bySession, { session_id: 'talk', value: false });
+    await on.score(byResult, { result_id: results[0]!.result_id, value: true });
+    const [t, s, r] = [byTrace.name, bySession.name, byResult.name];
+    expect(await Promise.all(results.map(async (result) => (await on.result(result)).scores))).toEqual([
+      { [t]: 1, [s]: 0, [r]: 1 },
+      { [t]: 1 },
+      { [t]: 1, [s]: 0 },
+      { [s]: 0 },
+      {},
+      {},
+    ]);
+  });
+
+  it('land in the newest 1,000 results that name a trace or session, of those whose experiment runs', async () => {
+    const scorer = await on.scorer();
+    const [older, newer] = [await on.space.experiment(), await on.space.experiment()];
+    const fill = (experimentId: string, from: number, to: number) =>
+      app.database.query(
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, session_id, created_at, updated_at, created_by)
+         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, 'default', now(), now(), 'test'
+         FROM generate_series($3::int, $4::int) n`,
+        [experimentId, on.space.id, from, to],
+      );
+    await fill(older.experiment_id, 1, 10);
+    await fill(newer.experiment_id, 11, 1_005);
+    const { score_id } = await on.score(scorer, { session_id: 'default', value: true });
+    const [counts] = await app.database.query(
+      `SELECT count(*) FILTER (WHERE scores ? $2) AS landed, min(result_id) FILTER (WHERE scores ? $2) AS first
+       FROM results WHERE workspace_id = $1`,
+      [on.space.id, scorer.name],
+    );
+    expect(counts).toEqual({ landed: 1_000, first: `res_${'6'.padStart(26, '0')}` });
+    await on.space.finalize(newer.experiment_id);
+    await on.score(scorer, { session_id: 'default', value: false });
+    const { summary } = await on.space.finalize(older.experiment_id);
+    expect(summary!.scores).toEqual({ [scorer.name]: { mean: 0, count: 5 } });
+    expect(await on.listed(`experiment_id=${newer.experiment_id}&include_superseded=true`)).toContain(
+      score_id,
+    );
+  });
+
+  it('are kept of results that are frozen or archived, and leave them and their summary as they are', async () => {
+    const scorer = await on.scorer();
+    const trace_id = newTraceId();
+    const [completed, archived] = [await newResult({ trace_id }), await newResult({ trace_id })];
+    await on.score(scorer, { trace_id, value: true });
+    const final = await on.space.finalize(completed.experiment_id);
+    await on.space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
+    const before = [await on.result(completed), await on.result(archived)];
+    const kept = await on.score(scorer, { trace_id, value: false }, bob);
+    const ofResult = await on.score(scorer, { result_id: completed.result_id, value: false }, eve);
+    expect([await on.result(completed), await on.result(archived)]).toEqual(before);
+    expect(await read(completed.experiment_id)).toEqual(final);
+    const listed = await on.listed(`experiment_id=${completed.experiment_id}`);
+    expect(listed.slice(0, 2)).toEqual([ofResult.score_id, kept.score_id]);
+  });
+
+  it('leave alone what a client wrote under the scorer’s name, also where it looks like a score of people', async () => {
+    const scorer = await on.scorer();
+    const elsewhere = await newResult();
+    const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, value: true });
+    const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
+    const written: unknown[] = [
+      0.5,
+      null,
+      { score: 0.5, ...own },
+      { score: null, ...own, metadata: { score_ids: 'x' } },
+      { score: 0.5, ...own, metadata: { annotation_count: 1, score_ids: [score_id] } },
+    ];
+    const experiment = await on.space.experiment();
+    for (const score of written) {
+      const result = await on.space.result(experiment.experiment_id, { scores: { [scorer.name]: score } });
+      await on.score(scorer, { result_id: result.result_id, value: true });
+      expect(await on.result(result)).toEqual(result);
+    }
+  });
+
+  it('leave alone what people said under the same name by a scorer that is archived since', async () => {
+    const scorer = await on.scorer();
+    const result = await newResult();
+    await on.score(scorer, { result_id: result.result_id, value: true });
+    await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
+    const before = await on.result(result);
+    const another = await on.scorer(BOOLEAN, { name: scorer.name });
+    await on.score(another, { result_id: result.result_id, value: false });
+    expect(await on.result(result)).toEqual(before);
+  });
+
+  it('of versions with another output do not count together, and a newer version’s are not replaced', async () => {
+    const scorer = await on.scorer(STARS);
+    const result = await newResult();
+    const { result_id } = result;
+    const landed = async () => {
+      const now = await on.result(result);
+      return [now.scores[scorer.name], detailOf(now, scorer)?.scorer_version];
+    };
+    await on.score(scorer, { result_id, value: 5 });
+    await patch(scorer, { rubric: 'Is it really good?', output: STARS });
+    await on.score(scorer, { result_id, value: 4 }, bob);
+    expect(await landed()).toEqual([4.5, 2]);
+    await patch(scorer, { rubric: 'Is it really good?', output: BOOLEAN });
+    await on.score(scorer, { result_id, value: true }, eve);
+    expect(await landed()).toEqual([1, 3]);
+    await on.score(scorer, { result_id, scorer_version: 2, value: 1 }, bob);
+    expect(await landed()).toEqual([1, 3]);
+    await on.score(scorer, { result_id, value: false });
+    expect(await landed()).toEqual([0.5, 3]);
+  });
+
+  it.each<[string, number[], number]>([
+    ['decimals as they read', [0.1, 0.2, 0.3], 0.2],
+    ['a fraction to its last digit', [1 / 3], 1 / 3],
+    ['numbers whose sum no double holds', [1.7e308, 1.7e308, 1e308], 4.4e308 / 3 || 0],
+    ['numbers that cancel out', [1e308, 1, -1e308], 1 / 3],
+    ['the smallest of numbers', [5e-324], 5e-324],
+    ['a mean that is smaller still', [5e-324, 0, 0], 0],
+  ])('are exact: %s', async (_, values, mean) => {
+    const scorer = await on.scorer({ type: 'numeric', min: -1.7e308, max: 1.7e308 });
+    const result = await newResult();
+    for (const [index, value] of values.entries()) {
+      await on.score(scorer, { result_id: result.result_id, value }, [ann, bob, eve][index]);
+    }
+    const expected = Number.isFinite(mean) ? mean : 1.4666666666666667e308;
+    expect((await on.result(result)).scores[scorer.name]).toBe(expected);
+  });
+
+  it('of questions land as the mean of their scores', async () => {
+    const scorer = await on.scorer(SURVEY);
+    const result = await newResult();
+    const answers = { tone: 'kind', right: false, stars: 5 };
+    await on.score(scorer, { result_id: result.result_id, answers });
+    expect((await on.result(result)).scores[scorer.name]).toBe(2);
+  });
+
+  it('of many people at once are all counted, whichever of them came last', async () => {
+    const scorer = await on.scorer(STARS);
+    const trace_id = newTraceId();
+    const results = [await newResult({ trace_id }), await newResult({ trace_id })];
+    const people = await Promise.all(Array.from({ length: 20 }, () => on.annotator()));
+    await Promise.all(
+      people.map((person, index) =>
+        on.score(
+          scorer,
+          {
+            value: (index % 5) + 1,
+            ...(index % 2 === 0 ? { trace_id } : { result_id: results[0]!.result_id }),
+          },
+          person,
+        ),
+      ),
+    );
+    const [both, one] = [await on.result(results[0]!), await on.result(results[1]!)];
+    expect(detailOf(both, scorer)!.metadata).toMatchObject({ annotation_count: 20 });
+    expect(both.scores[scorer.name]).toBe(3);
+    expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
+  });
+
+  it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
+    const scorer = await on.scorer(STARS);
+    const rounds = await Promise.all(
+      Array.from({ length: 100 }, async () => newResult({ trace_id: newTraceId() })),
+    );
+    const statuses = await Promise.all(
+      rounds.map(async (result, index) => {
+        const target = index % 2 === 0 ? { trace_id: result.trace_id } : { result_id: result.result_id };
+        const score = (value: number, by: Annotator) =>
+          on.post({ scorer_id: scorer.scorer_id, ...target, value }, by);
+        const first = score(1, ann);
+        if (index % 10 === 0) await first;
+        const finalize = async () => {
+          for (let wait = 0; wait < index % 7; wait++) await read(result.experiment_id);
+          return on.space.finalize(result.experiment_id);
+        };
+        const answers = await Promise.all([first, score(3, bob), finalize().then(() => ({ status: 200 }))]);
+        return answers.map((answer) => answer.status);
+      }),
+    );
+    for (const outcome of statuses) expect(outcome).toEqual([201, 201, 200]);
+    const means = new Set<number | undefined>();
+    for (const result of rounds) {
+      const landed = (await on.result(result)).scores[scorer.name] ?? undefined;
+      const { summary } = await read(result.experiment_id);
+      const expected = landed === undefined ? {} : { [scorer.name]: { mean: landed, count: 1 } };
+      expect(summary!.scores).toEqual(expected);
+      means.add(landed);
+    }
+    expect(means.has(1) || means.has(2)).toBe(true);
+    const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
+    expect(kept.body.items).toHaveLength(200);
+  });
+
+  describe('and a finalization at the same moment', () => {
+    /** Holds a row until the test lets go of it. */
+    const hold = async (statement: string, values: unknown[]): Promise<{ release: () => Promise<void> }> => {
+      const runner = app.database.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.query(statement, values);
+      return {
+        release: async () => {
+          await runner.commitTransaction();
+          await runner.release();
+        },
+      };
+    };
+    const untilWaiting = async (count: number): Promise<void> => {
+      const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      while ((await app.database.query(sql)).length < count)
+        await new Promise((then) => setTimeout(then, 10));
+    };
+
+    it('which waits for a score that was quicker, and has it', async () => {
+      const scorer = await on.scorer();
+      const result = await newResult({ trace_id: newTraceId() });
+      const held = await hold('SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
+        result.experiment_id,
+      ]);
+      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      await untilWaiting(1);
+      const finalized = on.space.finalize(result.experiment_id);
+      await untilWaiting(2);
+      await held.release();
+      await scored;
+      expect((await finalized).summary!.scores).toEqual({ [scorer.name]: { mean: 1, count: 1 } });
+      expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
+    });
+
+    it('which is waited for by a score that is later, and takes nothing of it', async () => {
+      const scorer = await on.scorer();
+      const result = await newResult({ trace_id: newTraceId() });
+      const held = await hold(
+        `UPDATE experiments SET experiment_status = 'completed', summary = '{}' WHERE experiment_id = $1`,
+        [result.experiment_id],
+      );
+      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      await untilWaiting(1);
+      await held.release();
+      await scored;
+      expect(await on.result(result)).toEqual(result);
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { newId } from '#platform/ids';
+import type { Answer, ApiClient, TestApp } from '#testing';
+import type { HumanScoreDto } from '../../../src/evaluation/scores/human-score.dto';
+import type { ScorerDto } from '../../../src/evaluation/scorers/scorer.dto';
+import { EvaluationWorkspace, type Page, type Result, type Wire } from './evaluation.harness';
+
+export type HumanScore = Wire<HumanScoreDto>;
+export type Scorer = Wire<ScorerDto>;
+type Fields = Record<string, unknown>;
+
+export const SCORES = '/eval/v1/scores';
+
+export const BOOLEAN = { type: 'boolean' };
+export const STARS = { type: 'numeric', min: 1, max: 5 };
+export const TONE = {
+  type: 'choice',
+  choices: [
+    { value: 'kind', score: 1 },
+    { value: 'curt', score: 0.25, description: 'Short, and not unkind.' },
+    { value: 'rude', score: -1 },
+  ],
+};
+export const SURVEY = {
+  type: 'questions',
+  questions: [
+    { key: 'tone', question: 'What is its tone?', output: TONE },
+    { key: 'right', question: 'Is it right?', output: BOOLEAN },
+    { key: 'stars', question: 'How many stars?', output: STARS },
+  ],
+};
+
+/** Somebody who scores. */
+export interface Annotator {
+  id: string;
+  api: ApiClient;
+}
+
+/** A workspace in which people score, over HTTP alone. */
+export class HumanScoresFixture {
+  private names = 0;
+
+  private constructor(
+    private readonly app: TestApp,
+    readonly space: EvaluationWorkspace,
+    readonly ann: Annotator,
+  ) {}
+
+  static async open(app: TestApp): Promise<HumanScoresFixture> {
+    const space = await EvaluationWorkspace.open(app);
+    return new HumanScoresFixture(app, space, await annotatorOf(app, space));
+  }
+
+  annotator(): Promise<Annotator> {
+    return annotatorOf(this.app, this.space);
+  }
+
+  /** A human scorer with this output. */
+  async scorer(output: object = BOOLEAN, fields: Fields = {}, definition: Fields = {}): Promise<Scorer> {
+    const answer = await this.space.post<Scorer>('/eval/v1/scorers', {
+      name: `person ${++this.names}`,
+      scorer_kind: 'human',
+      definition: { rubric: 'Is it good?', output, ...definition },
+      ...fields,
+    });
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  /** Asks for a score to be kept. */
+  post(fields: Fields, by: Annotator = this.ann): Promise<Answer<HumanScore>> {
+    return by.api.post<HumanScore>(SCORES, { workspace_id: this.space.id, ...fields });
+  }
+
+  /** A score that is kept. */
+  async score(scorer: Scorer, fields: Fields, by: Annotator = this.ann): Promise<HumanScore> {
+    const answer = await this.post({ scorer_id: scorer.scorer_id, ...fields }, by);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  async result({ experiment_id, result_id }: { experiment_id: string; result_id: string }): Promise<Result> {
+    const path = `/eval/v1/experiments/${experiment_id}/results/${result_id}`;
+    return (await this.space.viewer.get<Result>(path)).body;
+  }
+
+  /** The ids of a list of scores, newest first. */
+  async listed(query: string): Promise<string[]> {
+    const answer = await this.space.viewer.get<Page<HumanScore>>(`${SCORES}?${query}`);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body.items.map((score) => score.score_id);
+  }
+}
+
+async function annotatorOf(app: TestApp, { organization }: EvaluationWorkspace): Promise<Annotator> {
+  const id = newId('usr');
+  const token = await organization.tokenOf(id, { roles: ['evaluator'] });
+  return { id, api: app.api(token).in(organization.workspaceId) };
+}

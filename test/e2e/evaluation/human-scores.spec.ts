@@ -1,0 +1,431 @@
+import { createTestApp, newSpan, newTraceId, jsonExport, type TestApp } from '#testing';
+import { outcome, places, TIME, UNKNOWN_IDS } from './evaluation.harness';
+import {
+  BOOLEAN,
+  type HumanScore,
+  HumanScoresFixture,
+  SCORES,
+  STARS,
+  SURVEY,
+  TONE,
+} from './human-scores.fixture';
+
+describe('a human score', () => {
+  let app: TestApp;
+  let on: HumanScoresFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    on = await HumanScoresFixture.open(app);
+  });
+  afterAll(() => app.close());
+
+  const newResult = async (fields: Record<string, unknown> = {}) =>
+    on.space.result((await on.space.experiment()).experiment_id, fields);
+
+  /** Has a trace arrive. */
+  const exportTrace = async (sessionId?: string): Promise<string> => {
+    const traceId = newTraceId();
+    const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
+    const answer = await on.space.evaluator.post(
+      '/telemetry/v1/traces',
+      jsonExport([newSpan({ traceId, attributes })]),
+    );
+    expect(answer.status).toBe(200);
+    return traceId;
+  };
+
+  describe('is kept', () => {
+    it.each<[string, object, Record<string, unknown>, number, Record<string, unknown>]>([
+      ['true', BOOLEAN, { value: true }, 1, { value: true }],
+      ['false', BOOLEAN, { value: false }, 0, { value: false }],
+      ['a number within its bounds', STARS, { value: 3.5 }, 3.5, { value: 3.5 }],
+      ['the bounds themselves', STARS, { value: 5 }, 5, { value: 5 }],
+      ['a choice, by its score', TONE, { choice: 'curt' }, 0.25, { choice: 'curt' }],
+      [
+        'answers to questions, by the mean of their scores',
+        SURVEY,
+        { answers: { stars: 2, tone: 'rude', right: true } },
+        2 / 3,
+        { answers: { tone: 'rude', right: true, stars: 2 } },
+      ],
+    ])('with %s, and read back as it was answered', async (_, output, answered, score, kept) => {
+      const result = await newResult();
+      const scorer = await on.scorer(output);
+      const posted = await on.post({
+        scorer_id: scorer.scorer_id,
+        result_id: result.result_id,
+        ...answered,
+        comment: 'because',
+        metadata: { z: 1, a: [null] },
+      });
+      expect(posted.status).toBe(201);
+      expect(posted.body).toEqual({
+        score_id: expect.stringMatching(/^score_/) as string,
+        workspace_id: on.space.id,
+        scorer_id: scorer.scorer_id,
+        scorer_version: 1,
+        target_kind: 'result',
+        trace_id: null,
+        session_id: null,
+        experiment_id: result.experiment_id,
+        result_id: result.result_id,
+        score,
+        choice: null,
+        value: null,
+        answers: null,
+        ...kept,
+        comment: 'because',
+        metadata: { z: 1, a: [null] },
+        supersedes_score_id: null,
+        superseded_by_score_id: null,
+        created_at: expect.stringMatching(TIME) as string,
+        updated_at: posted.body.created_at,
+        created_by: on.ann.id,
+        archived_at: null,
+      });
+      const path = posted.headers.get('location')!;
+      expect(path).toBe(`${SCORES}/${posted.body.score_id}`);
+      const read = await on.space.viewer.get<HumanScore>(path);
+      expect(read.body).toEqual(posted.body);
+      const again = await on.space.viewer.get(path, { 'If-None-Match': read.headers.get('etag')! });
+      expect(again.status).toBe(304);
+    });
+
+    it('of a result with the trace and the session that the result names, of others with nothing but these', async () => {
+      const scorer = await on.scorer();
+      const trace_id = await exportTrace('talk');
+      const result = await newResult({ trace_id, session_id: 'talk' });
+      const named = { trace_id, session_id: 'talk' };
+      const ids = { experiment_id: result.experiment_id, result_id: result.result_id };
+      const none = { trace_id: null, session_id: null, experiment_id: null, result_id: null };
+      expect(await on.score(scorer, { ...ids, value: true })).toMatchObject({
+        target_kind: 'result',
+        ...ids,
+        ...named,
+      });
+      expect(await on.score(scorer, { trace_id, value: true })).toMatchObject({
+        target_kind: 'trace',
+        ...none,
+        trace_id,
+      });
+      expect(await on.score(scorer, { session_id: 'talk', value: true })).toMatchObject({
+        target_kind: 'session',
+        ...none,
+        session_id: 'talk',
+      });
+    });
+
+    it('of a trace or session whose spans never came, where a result names it', async () => {
+      const scorer = await on.scorer();
+      const trace_id = newTraceId();
+      await newResult({ trace_id, session_id: 'unheard of' });
+      await on.score(scorer, { trace_id, value: true });
+      await on.score(scorer, { session_id: 'unheard of', value: true });
+    });
+
+    it('with 2,000 characters of its comment, never half a character', async () => {
+      const scorer = await on.scorer();
+      const { result_id } = await newResult();
+      const { comment } = await on.score(scorer, {
+        result_id,
+        value: true,
+        comment: `x${'😀'.repeat(2_000)}`,
+      });
+      expect(comment).toBe(`x${'😀'.repeat(999)}`);
+    });
+
+    it('by the version that the person was shown, whatever became of the scorer since', async () => {
+      const scorer = await on.scorer(BOOLEAN);
+      const { result_id } = await newResult();
+      const definition = { rubric: 'How many stars?', output: STARS };
+      await on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
+      const shown = await on.score(scorer, { result_id, scorer_version: 1, value: true });
+      expect(shown).toMatchObject({ scorer_version: 1, score: 1 });
+      const present = await on.score(scorer, { result_id, value: 4 });
+      expect(present).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: shown.score_id });
+    });
+
+    it('once where the request is repeated with its Idempotency-Key', async () => {
+      const scorer = await on.scorer();
+      const { result_id } = await newResult();
+      const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
+      const headers = { 'Idempotency-Key': 'one' };
+      const first = await on.ann.api.post<HumanScore>(SCORES, body, headers);
+      const second = await on.ann.api.post<HumanScore>(SCORES, body, headers);
+      expect(second.body).toEqual(first.body);
+      expect(await on.listed(`result_id=${result_id}&include_superseded=true`)).toHaveLength(1);
+    });
+  });
+
+  describe('that corrects an earlier one of the same person', () => {
+    it('supersedes it, and both stay to be read', async () => {
+      const scorer = await on.scorer(STARS);
+      const { result_id } = await newResult();
+      const first = await on.score(scorer, { result_id, value: 1 });
+      const second = await on.score(scorer, { result_id, value: 2 });
+      const third = await on.score(scorer, { result_id, value: 3 });
+      const read = async (id: string) => (await on.space.viewer.get<HumanScore>(`${SCORES}/${id}`)).body;
+      expect(await read(first.score_id)).toEqual({
+        ...first,
+        superseded_by_score_id: second.score_id,
+        updated_at: second.created_at,
+      });
+      expect(await read(second.score_id)).toMatchObject({
+        score: 2,
+        supersedes_score_id: first.score_id,
+        superseded_by_score_id: third.score_id,
+      });
+      expect(await on.listed(`result_id=${result_id}`)).toEqual([third.score_id]);
+      expect(await on.listed(`result_id=${result_id}&include_superseded=true`)).toEqual(
+        [third, second, first].map((score) => score.score_id),
+      );
+    });
+
+    it('leaves alone those of other people, other scorers and other targets', async () => {
+      const [scorer, other] = [await on.scorer(), await on.scorer()];
+      const bob = await on.annotator();
+      const trace_id = await exportTrace();
+      const { result_id } = await newResult({ trace_id });
+      const all = [
+        await on.score(scorer, { result_id, value: true }),
+        await on.score(scorer, { result_id, value: true }, bob),
+        await on.score(other, { result_id, value: true }),
+        await on.score(scorer, { trace_id, value: true }),
+      ];
+      expect(all.map((score) => score.supersedes_score_id)).toEqual([null, null, null, null]);
+      expect(await on.listed('')).toEqual(all.map((score) => score.score_id).reverse());
+    });
+
+    it('is one of a chain without forks, however many come at once', async () => {
+      const scorer = await on.scorer(STARS);
+      const { result_id } = await newResult();
+      const values = [1, 2, 3, 4, 5, 1.5, 2.5, 3.5, 4.5];
+      const made = await Promise.all(values.map((value) => on.score(scorer, { result_id, value })));
+      const superseded = made.flatMap((score) => score.supersedes_score_id ?? []);
+      expect(new Set(superseded).size).toBe(values.length - 1);
+      expect(superseded).toHaveLength(values.length - 1);
+      expect(await on.listed(`result_id=${result_id}`)).toHaveLength(1);
+    });
+  });
+
+  describe('is refused', () => {
+    const asked = async (fields: Record<string, unknown>, output: object = BOOLEAN) => {
+      const scorer = await on.scorer(output);
+      const { result_id } = await newResult();
+      const answer = await on.post({ scorer_id: scorer.scorer_id, result_id, ...fields });
+      return [...outcome(answer), ...places(answer)];
+    };
+
+    it('without the role of an evaluator (403: scoring without the required role)', async () => {
+      const scorer = await on.scorer();
+      const { result_id } = await newResult();
+      const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
+      for (const caller of [on.space.viewer, on.space.editor, await on.space.organization.as('runtime')]) {
+        expect(outcome(await caller.post(SCORES, body))).toEqual([403, 'access_denied']);
+      }
+      const runtime = await on.space.organization.as('runtime');
+      expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
+    });
+
+    it.each<[string, Record<string, unknown>, string[]]>([
+      ['no target', { result_id: null, value: true }, ['']],
+      ['two targets', { trace_id: newTraceId(), value: true }, ['/result_id']],
+      [
+        'an experiment for a target',
+        { result_id: null, experiment_id: 'exp_x', value: true },
+        ['', '/experiment_id'],
+      ],
+      ['a trace id that is none', { result_id: null, trace_id: 'x', value: true }, ['/trace_id']],
+      [
+        'a session of 256 characters',
+        { result_id: null, session_id: 's'.repeat(256), value: true },
+        ['/session_id'],
+      ],
+      ['another workspace', { workspace_id: 'wsp_x', value: true }, ['/workspace_id']],
+      ['no scorer', { scorer_id: undefined, value: true }, ['/scorer_id']],
+      ['version 0', { scorer_version: 0, value: true }, ['/scorer_version']],
+      ['a comment that is no text', { value: true, comment: 1 }, ['/comment']],
+      ['metadata over 16 KiB', { value: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
+    ])('for %s (400)', async (_, fields, pointers) => {
+      expect(await asked(fields)).toEqual([400, 'invalid_request', ...pointers]);
+    });
+
+    it.each<[string, object, Record<string, unknown>, string[]]>([
+      ['nothing where a boolean is', BOOLEAN, {}, ['/value']],
+      ['null where a boolean is', BOOLEAN, { value: null }, ['/value']],
+      ['a number where a boolean is', BOOLEAN, { value: 1 }, ['/value']],
+      ['a choice where a boolean is', BOOLEAN, { value: true, choice: 'kind' }, ['/choice']],
+      ['a text where a number is', STARS, { value: '3' }, ['/value']],
+      ['a number below the bounds', STARS, { value: 0.99 }, ['/value']],
+      ['a number above the bounds', STARS, { value: 5.01 }, ['/value']],
+      ['a boolean where a number is', STARS, { value: true }, ['/value']],
+      ['nothing where a choice is', TONE, {}, ['/choice']],
+      ['a value where a choice is', TONE, { value: 'kind' }, ['/value', '/choice']],
+      ['a number where a choice is', TONE, { choice: 1 }, ['/choice']],
+      ['nothing where questions are', SURVEY, {}, ['/answers']],
+      ['a list where questions are', SURVEY, { answers: ['kind'] }, ['/answers']],
+      ['questions left out', SURVEY, { answers: { right: true } }, ['/answers/tone', '/answers/stars']],
+      [
+        'a question that is none',
+        SURVEY,
+        { answers: { tone: 'kind', right: true, stars: 1, 'a/b~': 1 } },
+        ['/answers/a~1b~0'],
+      ],
+      [
+        'answers out of bounds',
+        SURVEY,
+        { answers: { tone: 'kind', right: 1, stars: 9 } },
+        ['/answers/right', '/answers/stars'],
+      ],
+    ])('for %s (400)', async (_, output, answered, pointers) => {
+      expect(await asked(answered, output)).toEqual([400, 'invalid_request', ...pointers]);
+    });
+
+    it.each<[string, object, Record<string, unknown>, string]>([
+      ['choice', TONE, { choice: 'Kind' }, '/choice'],
+      ['choice of a question', SURVEY, { answers: { tone: '', right: true, stars: 1 } }, '/answers/tone'],
+    ])('for an unknown %s (422: unknown enumerated value)', async (_, output, answered, pointer) => {
+      expect(await asked(answered, output)).toEqual([422, 'validation_failed', pointer]);
+    });
+
+    it('for a scorer that the service runs (400), and the service runs none of people (400)', async () => {
+      const definition = { checks: [{ type: 'equals' }] };
+      const code = await on.scorer(BOOLEAN, { scorer_kind: 'code', definition });
+      const { result_id } = await newResult();
+      const answer = await on.post({ scorer_id: code.scorer_id, result_id, value: true });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/scorer_id']);
+      const human = await on.scorer();
+      const trace_id = await exportTrace();
+      for (const mode of ['score', 'test', 'preview']) {
+        const path = `/eval/v1/scorers/${human.scorer_id}/score`;
+        expect(outcome(await on.ann.api.post(path, { trace_ids: [trace_id], mode }))).toEqual([
+          400,
+          'invalid_request',
+        ]);
+      }
+    });
+
+    it('for a scorer that is archived (409), only once all else is found', async () => {
+      const scorer = await on.scorer(TONE);
+      const { result_id } = await newResult();
+      await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
+      const of = async (fields: object) =>
+        outcome(await on.post({ scorer_id: scorer.scorer_id, result_id, choice: 'kind', ...fields }));
+      expect(await of({})).toEqual([409, 'conflict']);
+      expect(await of({ choice: 'unknown' })).toEqual([409, 'conflict']);
+      expect(await of({ choice: null })).toEqual([400, 'invalid_request']);
+      expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
+    });
+
+    it('for what is not there, or is not theirs (404, naming it)', async () => {
+      const stranger = await HumanScoresFixture.open(app);
+      const foreign = await stranger.scorer();
+      const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {
+        trace_id: newTraceId(),
+        session_id: 'theirs',
+      });
+      const scorer = await on.scorer();
+      const result = await newResult();
+      const other = await on.space.experiment();
+      const { result_id } = result;
+      const cases: [string, Record<string, unknown>][] = [
+        ...UNKNOWN_IDS.filter((id) => id.length <= 255).map((id): [string, Record<string, unknown>] => [
+          '/scorer_id',
+          { scorer_id: id, result_id },
+        ]),
+        ['/scorer_id', { scorer_id: foreign.scorer_id, result_id }],
+        ['/scorer_version', { scorer_version: 2, result_id }],
+        ['/trace_id', { trace_id: newTraceId() }],
+        ['/trace_id', { trace_id: foreignResult.trace_id }],
+        ['/session_id', { session_id: 'nobody' }],
+        ['/session_id', { session_id: 'theirs' }],
+        ['/result_id', { result_id: foreignResult.result_id }],
+        ['/result_id', { result_id: foreignResult.result_id, experiment_id: result.experiment_id }],
+        ['/result_id', { result_id, experiment_id: other.experiment_id }],
+        ['/experiment_id', { result_id, experiment_id: 'exp_x' }],
+        ['/experiment_id', { result_id, experiment_id: foreignResult.experiment_id }],
+      ];
+      for (const [pointer, fields] of cases) {
+        const answer = await on.post({ scorer_id: scorer.scorer_id, value: true, ...fields });
+        expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
+      }
+      expect(await on.listed('include_superseded=true')).toEqual([]);
+    });
+  });
+
+  describe('is listed', () => {
+    it('by scorer, trace, session, result, experiment and person, and by several of them', async () => {
+      const [one, two] = [await on.scorer(), await on.scorer()];
+      const bob = await on.annotator();
+      const trace_id = await exportTrace('talk');
+      const experiment = await on.space.experiment();
+      const { experiment_id } = experiment;
+      const { result_id } = await on.space.result(experiment_id, { trace_id, session_id: 'talk' });
+      const elsewhere = await newResult();
+      const { score_id: ofTrace } = await on.score(one, { trace_id, value: true });
+      const { score_id: ofSession } = await on.score(one, { session_id: 'talk', value: true }, bob);
+      const { score_id: ofResult } = await on.score(two, { result_id, value: true });
+      const { score_id: other } = await on.score(two, { result_id: elsewhere.result_id, value: true }, bob);
+      const cases: [string, string[]][] = [
+        ['', [other, ofResult, ofSession, ofTrace]],
+        ['sort=created_at', [ofTrace, ofSession, ofResult, other]],
+        ['sort=-updated_at', [other, ofResult, ofSession, ofTrace]],
+        [`scorer_id=${one.scorer_id}`, [ofSession, ofTrace]],
+        [`trace_id=${trace_id}`, [ofResult, ofTrace]],
+        ['session_id=talk', [ofResult, ofSession]],
+        [`result_id=${result_id}`, [ofResult]],
+        [`experiment_id=${experiment_id}`, [ofResult, ofSession, ofTrace]],
+        [`experiment_id=${elsewhere.experiment_id}`, [other]],
+        [`created_by=${bob.id}`, [other, ofSession]],
+        [`experiment_id=${experiment_id}&created_by=${bob.id}`, [ofSession]],
+        [`trace_id=${trace_id}&scorer_id=${two.scorer_id}`, [ofResult]],
+        ['trace_id=x', []],
+        ['experiment_id=x', []],
+      ];
+      for (const [query, ids] of cases) expect([query, await on.listed(query)]).toEqual([query, ids]);
+    });
+
+    it('a page at a time, also those of an experiment', async () => {
+      const scorer = await on.scorer(STARS);
+      const { result_id, experiment_id } = await newResult();
+      const people = await Promise.all([1, 2, 3, 4, 5].map(() => on.annotator()));
+      for (const person of people) await on.score(scorer, { result_id, value: 1 }, person);
+      for (const query of ['', `experiment_id=${experiment_id}`, 'sort=updated_at']) {
+        const seen: string[] = [];
+        let cursor = '';
+        do {
+          const { body } = await on.space.viewer.get(`${SCORES}?limit=2&${query}${cursor}`);
+          expect(body.page.total).toBe(5);
+          seen.push(...body.items.map((score: HumanScore) => score.created_by));
+          cursor = body.page.next_cursor === null ? '' : `&cursor=${body.page.next_cursor}`;
+        } while (cursor !== '');
+        const ids = people.map((person) => person.id);
+        expect(seen).toEqual(query === 'sort=updated_at' ? ids : ids.reverse());
+      }
+    });
+
+    it('only in its own workspace, and only by parameters that there are', async () => {
+      const scorer = await on.scorer();
+      const { result_id, experiment_id } = await newResult({ session_id: 'talk' });
+      const { score_id } = await on.score(scorer, { result_id, value: true });
+      const sibling = await on.space.sibling();
+      const stranger = await HumanScoresFixture.open(app);
+      for (const caller of [sibling, stranger.space.viewer]) {
+        expect(outcome(await caller.get(`${SCORES}/${score_id}`))).toEqual([404, 'not_found']);
+        const filters = ['', `result_id=${result_id}`, `experiment_id=${experiment_id}`, 'session_id=talk'];
+        for (const query of filters) expect((await caller.get(`${SCORES}?${query}`)).body.items).toEqual([]);
+      }
+      for (const id of UNKNOWN_IDS) {
+        expect(outcome(await on.space.viewer.get(`${SCORES}/${id}`))).toEqual([404, 'not_found']);
+      }
+      expect(outcome(await on.space.viewer.get(`${SCORES}?scorer=x`))).toEqual([400, 'invalid_query']);
+      expect(outcome(await on.space.viewer.get(`${SCORES}?include_superseded=1`))).toEqual([
+        400,
+        'invalid_query',
+      ]);
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import type { RawJson } from '#platform/json';
+import type { Answer, TestApp } from '#testing';
+import type { Page } from './evaluation.harness';
+
+export interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+/** The plans of the statements by which a list or a search is answered: of its count and of its rows. */
+export async function plansOf(
+  { database }: TestApp,
+  title: string,
+  ask: () => Promise<Answer<Page<unknown>>>,
+): Promise<Plan[]> {
+  const spy = jest.spyOn(database, 'query');
+  const answer = await ask();
+  const statements = [...spy.mock.calls];
+  spy.mockRestore();
+  expect([title, answer.status, answer.body.items.length > 0]).toEqual([title, 200, true]);
+  const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
+  expect(selects).toHaveLength(2);
+  return Promise.all(
+    selects.map(async ([text, values]) => {
+      const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(
+        `EXPLAIN (FORMAT JSON) ${text as string}`,
+        values,
+      );
+      return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
+    }),
+  );
+}
+
+export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** What the plans read: tables and indexes. */
+export const scansOf = (plans: Plan[]): Plan[] =>
+  plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
+
+/** Vacuums until every page is known to be visible to all, which whoever reads at the same time can delay. */
+export async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
+  for (;;) {
+    await database.query(`VACUUM (ANALYZE) ${tables.join(', ')}`);
+    const rest = await database.query(
+      'SELECT 1 FROM pg_class WHERE oid = ANY ($1::regclass[]) AND relallvisible < relpages',
+      [tables],
+    );
+    if (rest.length === 0) return;
+  }
+}

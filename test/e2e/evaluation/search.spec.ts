@@ -1,0 +1,419 @@
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import {
+  type Dataset,
+  EvaluationWorkspace,
+  type Experiment,
+  outcome,
+  type Page,
+  places,
+} from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+const DATASETS = '/eval/v1/datasets';
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('search', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const search = <View>(of: string, body: Fields, caller: ApiClient = space.viewer) =>
+    caller.post<Page<View>>(`${of}/search`, body);
+  const items = <View>(answer: Answer<Page<View>>): View[] => {
+    if (answer.status !== 200) throw new Error(`not searched: ${JSON.stringify(answer.body)}`);
+    return answer.body.items;
+  };
+  const datasets = async (body: Fields) =>
+    items(await search<Dataset>(DATASETS, body)).map((one) => one.name);
+  const experiments = async (body: Fields) =>
+    items(await search<Experiment>(EXPERIMENTS, body)).map((one) => one.experiment_name);
+  const listed = async (path: string, query: Record<string, string>) =>
+    (await space.list<Dataset & Experiment>(`${path}?${new URLSearchParams(query).toString()}`)).map(
+      (one) => one.experiment_name ?? one.name,
+    );
+  /** The time at which a resource was made is set, so that tests need not wait. */
+  const madeAt = (table: string, time: string, name: string) =>
+    app.database.query(`UPDATE ${table} SET created_at = $1 WHERE name = $2 AND workspace_id = $3`, [
+      time,
+      name,
+      space.id,
+    ]);
+
+  describe('of datasets', () => {
+    it('answers pages as the list does, each item whole', async () => {
+      for (const name of ['b', 'a', 'C']) await space.dataset({ name });
+      const first = await search<Dataset>(DATASETS, { sort: 'name', limit: 2 });
+      expect(first.body.items.map((one) => one.name)).toEqual(['C', 'a']);
+      expect(first.body.page).toMatchObject({ limit: 2, offset: 0, total: 3 });
+      const again = await search<Dataset>(DATASETS, {
+        sort: 'name',
+        limit: 2,
+        cursor: first.body.page.next_cursor,
+      });
+      expect([again.body.items.map((one) => one.name), again.body.page.next_cursor]).toEqual([['b'], null]);
+      const { body: list } = await space.viewer.get<Page<Dataset>>(DATASETS);
+      expect((await search(DATASETS, {})).body).toEqual(list);
+      expect(
+        (await search(DATASETS, { workspace_id: space.id, cursor: null, sort: null, limit: null })).body,
+      ).toEqual(list);
+      expect(await datasets({ offset: 1 })).toEqual(['a', 'b']);
+      expect((await search(DATASETS, { limit: 0 })).body).toMatchObject({ items: [], page: { total: 3 } });
+      await space.archive(`${DATASETS}/${list.items[1]!.dataset_id}`);
+      expect(await datasets({})).toEqual(['C', 'b']);
+      expect(await datasets({ include_archived: true })).toEqual(['C', 'a', 'b']);
+    });
+
+    it('is narrowed by words, name and tags, all of which must hold', async () => {
+      await space.dataset({ name: 'one', description: 'sums of numbers', tags: ['a', 'b'] });
+      await space.dataset({ name: 'two', description: 'sums', tags: ['b', 'c'] });
+      expect(await datasets({ q: 'sum num' })).toEqual(['one']);
+      expect(await datasets({ q: '' })).toEqual(['two', 'one']);
+      expect(await datasets({ name: 'two' })).toEqual(['two']);
+      expect(await listed(DATASETS, { name: 'two' })).toEqual(['two']);
+      expect(await datasets({ tag: 'b' })).toEqual(['two', 'one']);
+      expect(await datasets({ tags: ['b'] })).toEqual(['two', 'one']);
+      expect(await datasets({ tags: ['b', 'a'] })).toEqual(['one']);
+      expect(await datasets({ tags: [] })).toEqual(['two', 'one']);
+      expect(await datasets({ tags: ['b'], tag: 'c', q: 'sums', name: 'one' })).toEqual([]);
+    });
+
+    it('by metadata finds what holds every member given, however it is nested and spelt', async () => {
+      const metadata = {
+        team: 'search',
+        priority: 3,
+        ratio: 1e308,
+        tiny: 5e-324,
+        draft: false,
+        note: null,
+        owner: { name: 'ada', mail: { work: 'a@x' } },
+        labels: ['x', { k: 1 }, 'y'],
+        '': 'empty',
+        __proto: 1,
+        'été 😀': '\u2028"\\',
+      };
+      await space.dataset({ name: 'held', metadata });
+      await space.dataset({ name: 'other', metadata: { team: 'Search', owner: {} } });
+      await space.dataset({ name: 'none' });
+      const found: Fields[] = [
+        ...Object.entries(metadata).map(([member, value]) => ({ [member]: value })),
+        metadata,
+        { priority: 3.0, draft: false },
+        { owner: { name: 'ada' } },
+        { owner: { mail: { work: 'a@x' } }, team: 'search' },
+        { labels: ['y', 'x'] },
+        { labels: [{ k: 1 }] },
+        { labels: [{}] },
+        { labels: [] },
+      ];
+      for (const given of found)
+        expect([given, await datasets({ metadata: given })]).toEqual([given, ['held']]);
+      expect(await datasets({ metadata: { owner: {} } })).toEqual(['other', 'held']);
+      expect(await datasets({ metadata: {} })).toEqual(['none', 'other', 'held']);
+      const not: Fields[] = [
+        { team: 'sear' },
+        { priority: '3' },
+        { ratio: 1e307 },
+        { note: false },
+        { missing: null },
+        { owner: { name: 'ada', age: 1 } },
+        { owner: 'ada' },
+        { labels: 'x' },
+        { labels: ['x', 'z'] },
+        { name: 'ada' },
+        JSON.parse('{"__proto__": {"x": 1}}') as Fields,
+      ];
+      for (const given of not) expect([given, await datasets({ metadata: given })]).toEqual([given, []]);
+    });
+
+    it('follows a metadata that is changed', async () => {
+      const { dataset_id } = await space.dataset({ name: 'd', metadata: { stage: 'draft', keep: 1 } });
+      await space.editor.patch(`${DATASETS}/${dataset_id}`, { metadata: { stage: 'final' } });
+      expect(await datasets({ metadata: { stage: 'draft' } })).toEqual([]);
+      expect(await datasets({ metadata: { stage: 'final', keep: 1 } })).toEqual(['d']);
+    });
+
+    it.each([
+      ['datasets', DATASETS],
+      ['experiments', EXPERIMENTS],
+    ])(
+      'and of %s by time takes what was made at its beginning and leaves what was made at its end',
+      async (table, path) => {
+        const times = {
+          early: '2025-03-01T10:00:00.000Z',
+          middle: '2025-03-01T10:00:00.500Z',
+          late: '2025-03-01T10:00:01.000Z',
+        };
+        for (const [name, time] of Object.entries(times)) {
+          await (path === DATASETS ? space.dataset({ name }) : space.experiment({ name }));
+          await madeAt(table, time, name);
+        }
+        // the ids are of today: bounds of them would hide what was made, as its row says, in March
+        await app.database.query(
+          `UPDATE ${table} SET ${table.slice(0, -1)}_id = overlay(${table.slice(0, -1)}_id placing '01jn8vw' from $1::int for 7) WHERE workspace_id = $2`,
+          [path === DATASETS ? 4 : 5, space.id],
+        );
+        const within = async (bounds: Record<string, string>) => {
+          const found = items(await search<Dataset>(path, bounds)).map((one) => one.name);
+          expect(await listed(path, bounds)).toEqual(found);
+          return found.reverse();
+        };
+        expect(await within({ created_after: times.middle })).toEqual(['middle', 'late']);
+        expect(await within({ created_before: times.middle })).toEqual(['early']);
+        expect(await within({ created_after: times.early, created_before: times.late })).toEqual([
+          'early',
+          'middle',
+        ]);
+        expect(await within({ created_after: '2025-03-01T11:00:00.5+01:00' })).toEqual(['middle', 'late']);
+        expect(await within({ created_after: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
+        expect(await within({ created_before: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
+        expect(await within({ created_after: times.late, created_before: times.late })).toEqual([]);
+        expect(
+          await within({ created_after: '0000-01-01T00:00:00Z', created_before: '9999-12-31T23:59:60Z' }),
+        ).toHaveLength(3);
+      },
+    );
+  });
+
+  describe('of experiments', () => {
+    it('takes every filter of the list, and answers the same', async () => {
+      const { dataset_id } = await space.dataset();
+      const base = await space.experiment({ name: 'base', experiment_name: 'base' });
+      const fields = {
+        dataset_id,
+        subject_kind: 'skill',
+        subject_id: 'skl_1',
+        baseline_experiment_id: base.experiment_id,
+        name: 'n',
+      };
+      await space.experiment({
+        ...fields,
+        experiment_name: 'all',
+        tags: ['t', 'u'],
+        config: { 'k:x': 'a:b' },
+      });
+      const frozen = await space.experiment({ ...fields, experiment_name: 'frozen words', tags: ['t'] });
+      await space.finalize(frozen.experiment_id, { experiment_status: 'failed' });
+      const filters: [Fields, string[]][] = [
+        ...Object.entries(fields).map(([member, value]): [Fields, string[]] => [
+          { [member]: value },
+          ['frozen words', 'all'],
+        ]),
+        [{ experiment_status: 'failed' }, ['frozen words']],
+        [{ experiment_status: 'completed' }, []],
+        [{ tag: 't' }, ['frozen words', 'all']],
+        [{ tags: ['u', 't'] }, ['all']],
+        [{ q: 'words froz' }, ['frozen words']],
+        [{ config: ['k:x:a:b'] }, ['all']],
+        [{ config: { 'k:x': 'a:b' } }, ['all']],
+        [{ sort: 'name' }, ['base', 'all', 'frozen words']],
+        [{ sort: '-updated_at', limit: 1 }, ['frozen words']],
+        [{ dataset_id: 'ds_x' }, []],
+        [{ ...fields, experiment_status: 'running', tags: ['t'], q: 'all', config: ['k:x:a:b'] }, ['all']],
+      ];
+      for (const [body, names] of filters) {
+        expect([body, await experiments(body)]).toEqual([body, names]);
+        const { config, tags, ...others } = body as { config?: unknown; tags?: string[] };
+        if (tags || (config && !Array.isArray(config))) continue;
+        const query = Object.entries(others).map(([member, value]): [string, string] => [
+          member,
+          String(value),
+        ]);
+        const pairs = ((config as string[] | undefined) ?? []).map((pair): [string, string] => [
+          'config',
+          pair,
+        ]);
+        const path = `${EXPERIMENTS}?${new URLSearchParams([...query, ...pairs]).toString()}`;
+        expect((await space.list<Experiment>(path)).map((one) => one.experiment_name)).toEqual(names);
+      }
+      expect((await search(EXPERIMENTS, {})).body).toEqual((await space.viewer.get(EXPERIMENTS)).body);
+    });
+
+    it('finds a config by its scalars as JSON writes them, given as pairs or as members', async () => {
+      const config = {
+        model: 'vendor:m-1:latest',
+        'a:b': 'c:d',
+        temperature: 0.5,
+        big: 1e21,
+        minus: -0.25,
+        stream: true,
+        stop: null,
+        empty: '',
+        long: 'v'.repeat(300),
+        'retrieval.top_k': 5,
+      };
+      await space.experiment({
+        experiment_name: 'one',
+        config: { ...config, retrieval: { depth: { 'x.y': 1 } } },
+      });
+      await space.experiment({ experiment_name: 'texts', config: { stream: 'true', temperature: '0.50' } });
+      for (const [key, value] of Object.entries(config)) {
+        const names = key === 'stream' ? ['texts', 'one'] : ['one'];
+        expect([key, await experiments({ config: { [key]: value } })]).toEqual([key, names]);
+        const pair = `${key}:${typeof value === 'number' ? JSON.stringify(value) : String(value)}`;
+        expect([pair, await experiments({ config: [pair] })]).toEqual([pair, names]);
+        expect(await listed(EXPERIMENTS, { config: pair })).toEqual(names);
+      }
+      expect(await experiments({ config: { 'retrieval.depth.x.y': 1, model: 'vendor:m-1:latest' } })).toEqual(
+        ['one'],
+      );
+      expect(await experiments({ config: { 'retrieval.depth.x.y': 1, model: 'vendor' } })).toEqual([]);
+      expect(await experiments({ config: {} })).toEqual(['texts', 'one']);
+      expect(await experiments({ config: { big: 1e20 } })).toEqual([]);
+    });
+
+    it('finds a large integer in a config by the digits that the answers have', async () => {
+      const body = `{"workspace_id": "${space.id}", "name": "seeded", "config": {"seed": 1152921504606846976}}`;
+      expect((await space.editor.post(EXPERIMENTS, body)).status).toBe(201);
+      expect(await listed(EXPERIMENTS, { config: 'seed:1152921504606846976' })).toEqual(['seeded']);
+      const answer = await space.viewer.post<Page<Experiment>>(
+        `${EXPERIMENTS}/search`,
+        '{"config": {"seed": 1152921504606846976}}',
+      );
+      expect(items(answer)).toHaveLength(1);
+    });
+
+    it('by score finds frozen ones by the mean in their summary, both bounds included', async () => {
+      const run = async (experiment_name: string, scores: Fields[], status: string | null = 'completed') => {
+        const { experiment_id: id } = await space.experiment({ experiment_name });
+        await space.results(
+          id,
+          scores.map((one, i) => ({ case_id: `c${i}`, scores: one })),
+        );
+        return status === null ? null : space.finalize(id, { experiment_status: status });
+      };
+      await run('low', [{ exact: 0.25, tone: 1 }, { exact: 0.25 }]);
+      const thirds = await run('thirds', [{ exact: 1 }, { exact: 0 }, { exact: false }, { exact: null }]);
+      await run('failed high', [{ exact: true }], 'failed');
+      await run('negative', [{ exact: -1e300 }]);
+      await run('running', [{ exact: 0.5 }], null);
+      await run('unscored', [{ exact: null }]);
+      const by = (score: Fields) => experiments({ score, sort: 'created_at' });
+      const mean = thirds!.summary!.scores!.exact!.mean;
+      expect(await by({ scorer: 'exact', gte: 0.25 })).toEqual(['low', 'thirds', 'failed high']);
+      expect(await by({ scorer: 'exact', lte: 0.25 })).toEqual(['low', 'negative']);
+      expect(await by({ scorer: 'exact', gte: mean, lte: mean })).toEqual(['thirds']);
+      expect(await by({ scorer: 'exact', gte: 0.26, lte: 1 })).toEqual(['thirds', 'failed high']);
+      expect(await by({ scorer: 'exact' })).toEqual(['low', 'thirds', 'failed high', 'negative']);
+      expect(await by({ scorer: 'tone' })).toEqual(['low']);
+      expect(await by({ scorer: 'Exact' })).toEqual([]);
+      const both = { score: { scorer: 'exact', gte: 0 }, experiment_status: 'failed' };
+      expect(await experiments(both)).toEqual(['failed high']);
+      expect((await search(EXPERIMENTS, { ...both, limit: 0 })).body.page.total).toBe(1);
+    });
+
+    it('by metadata finds what holds every member given', async () => {
+      await space.experiment({
+        experiment_name: 'held',
+        metadata: { commit: { id: 'abc', dirty: false }, n: [1, 2] },
+      });
+      await space.experiment({ experiment_name: 'other', metadata: { commit: 'abc' } });
+      expect(await experiments({ metadata: { commit: { id: 'abc' }, n: [2] } })).toEqual(['held']);
+      expect(await experiments({ metadata: { commit: 'abc' } })).toEqual(['other']);
+    });
+  });
+
+  const refusals: [string, Fields, number, string | null][] = [
+    ...[DATASETS, EXPERIMENTS].flatMap((path): [string, Fields, number, string | null][] => [
+      [path, { tagss: ['a'] }, 400, '/tagss'],
+      [path, { workspace_id: 'wsp_x' }, 400, '/workspace_id'],
+      [path, { workspace_id: null }, 400, '/workspace_id'],
+      [path, { q: null }, 400, '/q'],
+      [path, { q: 1 }, 400, '/q'],
+      [path, { name: ['a'] }, 400, '/name'],
+      [path, { tags: 'a' }, 400, '/tags'],
+      [path, { tags: ['a', 'a'] }, 400, '/tags'],
+      [path, { metadata: ['a'] }, 400, '/metadata'],
+      [path, { metadata: null }, 400, '/metadata'],
+      [path, { q: Array.from({ length: 33 }, (_, i) => `w${i}`).join(' ') }, 400, '/q'],
+      [path, { created_after: 'yesterday' }, 400, '/created_after'],
+      [path, { created_before: 1_700_000_000 }, 400, '/created_before'],
+      [
+        path,
+        { created_after: '2025-01-02T00:00:00Z', created_before: '2025-01-01T00:00:00Z' },
+        400,
+        '/created_before',
+      ],
+      [path, { limit: '5' }, 400, '/limit'],
+      [path, { limit: 501 }, 400, '/limit'],
+      [path, { limit: 1.5 }, 400, '/limit'],
+      [path, { offset: -1 }, 400, '/offset'],
+      [path, { include_archived: 'true' }, 400, '/include_archived'],
+      [path, { cursor: 'x' }, 400, '/cursor'],
+      [path, { cursor: 'x', offset: 1 }, 400, '/cursor'],
+      [path, { sort: 'size' }, 422, '/sort'],
+    ]),
+    [DATASETS, { config: ['a:b'] }, 400, '/config'],
+    [EXPERIMENTS, { score: { scorer: 'x', gt: 1 } }, 400, '/score/gt'],
+    [EXPERIMENTS, { score: { gte: 1 } }, 400, '/score/scorer'],
+    [EXPERIMENTS, { score: { scorer: 'x', gte: '1' } }, 400, '/score/gte'],
+    [EXPERIMENTS, { score: { scorer: 'x', gte: null } }, 400, '/score/gte'],
+    [EXPERIMENTS, { score: { scorer: 'x', gte: 2, lte: 1 } }, 400, '/score/lte'],
+    [EXPERIMENTS, { score: { scorer: '' } }, 400, '/score/scorer'],
+    [EXPERIMENTS, { score: [{ scorer: 'x' }] }, 400, '/score'],
+    [EXPERIMENTS, { score: 'x' }, 400, '/score'],
+    [EXPERIMENTS, { score: null }, 400, '/score'],
+    [EXPERIMENTS, { config: 'a:b' }, 400, '/config'],
+    [EXPERIMENTS, { config: ['a'] }, 400, '/config'],
+    [EXPERIMENTS, { config: [1] }, 400, '/config'],
+    [EXPERIMENTS, { config: { a: ['b'] } }, 400, '/config'],
+    [EXPERIMENTS, { config: { a: { b: 1 } } }, 400, '/config'],
+    [EXPERIMENTS, { config: Array.from({ length: 21 }, (_, i) => `k${i}:v`) }, 400, '/config'],
+    [EXPERIMENTS, { experiment_status: 'done' }, 422, '/experiment_status'],
+    [EXPERIMENTS, { experiment_status: ['running'] }, 400, '/experiment_status'],
+    [EXPERIMENTS, { subject_kind: 'model' }, 422, '/subject_kind'],
+  ];
+  it.each(refusals)('%s by %j is %i, and says where', async (path, body, status, place) => {
+    const answer = await search(path, body);
+    const code = status === 422 ? 'validation_failed' : 'invalid_request';
+    expect([...outcome(answer), ...places(answer)]).toEqual([status, code, place]);
+  });
+
+  it.each([
+    ['created_after=2025-01-02T00:00:00Z&created_before=2025-01-01T00:00:00Z', 'created_before'],
+    ['created_after=2025-01-02', 'created_after'],
+    ['created_after=2025-01-02T00:00:00Z&created_after=2025-01-02T00:00:00Z', 'created_after'],
+  ])('a list with ?%s is 400 invalid_query', async (query, place) => {
+    for (const path of [DATASETS, EXPERIMENTS]) {
+      const answer = await space.viewer.get(`${path}?${query}`);
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', place]);
+    }
+  });
+
+  it('by more metadata than a resource can have is 400', async () => {
+    for (const path of [DATASETS, EXPERIMENTS]) {
+      const answer = await search(path, { metadata: { x: 'x'.repeat(16 * 1024) } });
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/metadata']);
+    }
+  });
+
+  it('finds nothing of another workspace or organization, and is for viewers', async () => {
+    const fields = { tags: ['t'], metadata: { m: 1 } };
+    await space.dataset(fields);
+    const { experiment_id } = await space.experiment(fields);
+    await space.result(experiment_id, { scores: { exact: 1 } });
+    await space.finalize(experiment_id);
+    const stranger = (await EvaluationWorkspace.open(app)).viewer;
+    for (const caller of [stranger, await space.sibling()]) {
+      for (const [path, bodies] of Object.entries({
+        [DATASETS]: [{}, { tags: ['t'] }, { metadata: { m: 1 } }],
+        [EXPERIMENTS]: [{}, { score: { scorer: 'exact' } }, { metadata: { m: 1 } }, { q: 'evaluation' }],
+      })) {
+        for (const body of bodies) {
+          expect((await search(path, body, caller)).body).toMatchObject({ items: [], page: { total: 0 } });
+        }
+      }
+    }
+    for (const path of [DATASETS, EXPERIMENTS]) {
+      const runtime = await space.organization.as('runtime');
+      expect(outcome(await search(path, {}, runtime))).toEqual([403, 'access_denied']);
+    }
+  });
+});
