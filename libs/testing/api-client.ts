@@ -91,6 +91,7 @@ function bodyOf(body: unknown): { content?: NonNullable<RequestInit['body']>; ty
 }
 
 function parsed(answer: Response, text: string): unknown {
-  if (text === '') return undefined;
-  return /[/+]json\b/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
+  const type = answer.headers.get('content-type') ?? '';
+  if (text === '') return /^text\//.test(type) ? text : undefined;
+  return /[/+]json\b/.test(type) ? JSON.parse(text) : text;
 }

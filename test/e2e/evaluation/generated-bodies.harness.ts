@@ -151,25 +151,24 @@ export class GeneratedBodies {
     const exporter = new RawExporter(this.app.url, await space.organization.token('runtime'), space.id);
     await exporter.protobuf([span]);
     const { result_id } = await space.result(experiment_id, { trace_id: span.traceId });
-    const made = await space.post<{ scorer_id: string }>('/eval/v1/scorers', {
-      name: `scorer of ${span.traceId}`,
-      scorer_kind: 'code',
-      definition: DEFINITION,
-    });
-    const { scorer_id } = made.body;
+    const human = { rubric: 'Kind?', output: { type: 'boolean' } };
+    const scorer_id = await this.scorer(`code ${span.traceId}`, 'code', DEFINITION);
+    const human_scorer_id = await this.scorer(`human ${span.traceId}`, 'human', human);
     return {
-      dataset_id,
-      dataset_record_id,
-      experiment_id,
-      result_id,
-      scorer_id,
+      ...{ dataset_id, dataset_record_id, experiment_id, result_id, scorer_id, human_scorer_id },
       trace_id: span.traceId,
       version: '1',
     };
   }
 
-  private bodiesOf({ content }: BodyOperation, objects: Objects): fc.Arbitrary<Generated> {
-    const values = new GeneratedValues(this.document.components.schemas, this.knownOf(objects));
+  private async scorer(name: string, scorer_kind: string, definition: object): Promise<string> {
+    const fields = { name, scorer_kind, definition };
+    return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  }
+
+  private bodiesOf({ operationId, content }: BodyOperation, objects: Objects): fc.Arbitrary<Generated> {
+    const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
+    const values = new GeneratedValues(this.document.components.schemas, known);
     return fc.oneof(
       ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) =>
         bodiesOf(media, values, schema, examples).map((body) => ({ media, body })),
@@ -190,6 +189,8 @@ export class GeneratedBodies {
       baseline_experiment_id: [ids.experiment_id, null],
       reference_scorer_id: [ids.scorer_id, null],
       dataset_version: [null, 1],
+      // names of which most are new
+      name: Array.from({ length: 300 }, (_, n) => `name ${n}`),
       session_id: ['session', ''],
       session_ids: [['session'], []],
       definition: [DEFINITION, { ...DEFINITION, source: 'no program' }, { checks: [] }],
@@ -214,6 +215,15 @@ export class GeneratedBodies {
 }
 
 const DEFINITION = { language: 'javascript', source: 'function score() { return 1; }' };
+
+/** What only one operation takes. */
+const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
+  humanScore_create: ({ human_scorer_id, scorer_id }) => ({
+    scorer_id: [human_scorer_id, human_scorer_id, human_scorer_id, scorer_id],
+    scorer_version: [1, null],
+    value: [true, false, 1],
+  }),
+};
 
 const hasFrozen = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;

@@ -131,25 +131,23 @@ export class GeneratedValues {
     );
   }
 
-  /** An example, with the ids that are known in it, as it is or changed in one to three places. */
+  /** An example, with the ids that are known in it and names of all kinds, as it is or changed in up to three places. */
   mutated(example: unknown): fc.Arbitrary<unknown> {
     const mutation = fc.record({ place: fc.nat(), how: fc.constantFrom(...HOWS), value: ANYTHING });
     return fc
-      .array(mutation, { maxLength: 3 })
-      .map((mutations) => mutations.reduce(mutate, structuredClone(this.withKnown(example))));
+      .tuple(fc.nat(), fc.array(mutation, { maxLength: 3 }))
+      .map(([chosen, mutations]) => mutations.reduce(mutate, this.withKnown(example, chosen)));
   }
 
-  private withKnown(example: unknown, name = ''): unknown {
-    if (typeof example === 'string' && this.known[name]) return this.known[name][0];
-    if (Array.isArray(example)) {
-      const [each] = (this.known[name]?.[0] ?? []) as unknown[];
-      return example.map((one) =>
-        typeof one === 'string' && each !== undefined ? each : this.withKnown(one),
-      );
-    }
+  /** A copy of an example that refers to what there is. */
+  private withKnown(example: unknown, chosen: number, name = ''): unknown {
+    const known = this.known[name] ?? [];
+    if (/_ids?$/.test(name) && known.length > 0) return structuredClone(known[0]);
+    if (name === 'name' && known.length > 0) return known[chosen % known.length];
+    if (Array.isArray(example)) return example.map((one) => this.withKnown(one, chosen));
     if (typeof example !== 'object' || example === null) return example;
     return Object.fromEntries(
-      Object.entries(example).map(([member, value]) => [member, this.withKnown(value, member)]),
+      Object.entries(example).map(([member, value]) => [member, this.withKnown(value, chosen, member)]),
     );
   }
 }

@@ -516,6 +516,8 @@ describe('figures over the traces of an experiment', () => {
       ['an unknown member of a metric', { metrics: [{ measure: 'count', aggregation: 'count', as: 'n' }] }, 400, '/metrics/0/as'],
       ['an unknown member of a filter', { filters: [{ field: 'tag', op: 'eq', value: 'x', not: true }] }, 400, '/filters/0/not'],
       ['a metric that is no object', { metrics: ['count'] }, 400, '/metrics/0'],
+      ['metrics within a list', { metrics: [metrics('count.count')] }, 400, '/metrics/0'],
+      ['no metric', { metrics: [null] }, 400, '/metrics/0'],
       ['a metric without its aggregation', { metrics: [{ measure: 'count' }] }, 400, '/metrics/0/aggregation'],
       ['a measure of the wrong type', { metrics: [{ measure: 1, aggregation: 'sum' }] }, 400, '/metrics/0/measure'],
       ['a filter without a value', { filters: [{ field: 'tag', op: 'eq' }] }, 400, '/filters/0/value'],
