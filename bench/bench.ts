@@ -1,7 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Direct } from './direct';
 import type { Http } from './http';
 import type { Comparison } from './measure';
+
+/** How often the memory of the service is looked at. */
+const MEMORY_LOOK_MS = 20;
 
 /** What a benchmark works with: the service, the same database without it, and a place to say what was measured. */
 export class Bench {
@@ -9,7 +13,30 @@ export class Bench {
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
+    /** Bytes of memory that the service's process holds. */
+    private readonly memory: () => Promise<number>,
   ) {}
+
+  /** Watches the memory of the service, until it is told to stop: by how much it grew at most, in bytes. */
+  watchMemory(): { stop(): Promise<number> } {
+    let isWatching = true;
+    const watch = async (): Promise<number> => {
+      const before = await this.memory();
+      let most = before;
+      while (isWatching) {
+        await delay(MEMORY_LOOK_MS);
+        most = Math.max(most, await this.memory());
+      }
+      return most - before;
+    };
+    const watched = watch();
+    return {
+      stop: () => {
+        isWatching = false;
+        return watched;
+      },
+    };
+  }
 
   async newExperiment(): Promise<string> {
     const body = { workspace_id: this.scope.workspaceId, name: 'bench' };

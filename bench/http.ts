@@ -60,6 +60,20 @@ export class Http {
     });
   }
 
+  /** Reads an answer to its end and keeps nothing of it. @returns its length in bytes. */
+  download(path: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const { hostname: host, port } = this.base;
+      const request = http.get({ agent: this.agent, host, port, path, headers: this.headers }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`GET ${path}: ${response.statusCode}`));
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+        response.on('end', () => resolve(bytes)).on('error', reject);
+      });
+      request.on('error', reject);
+    });
+  }
+
   async json<Body>(method: string, path: string, expected: number, body?: object): Promise<Body> {
     const { body: bytes } = await this.send(method, path, expected, body && JSON.stringify(body));
     return JSON.parse(bytes.toString()) as Body;

@@ -3,6 +3,7 @@ import { Bench } from './bench';
 import { compareExperiments } from './cases/compare';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
+import { exportRecords, listRecords, search } from './cases/records';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
 import { traceStats } from './cases/trace-stats';
@@ -20,6 +21,9 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-results': listResults,
   finalize,
   compare: compareExperiments,
+  'list-records': listRecords,
+  search,
+  'export-records': exportRecords,
   'export-traces': exportTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
@@ -39,7 +43,7 @@ async function main(names: string[]): Promise<void> {
   const http = new Http(new URL(base_url), headers, CONNECTIONS);
   const direct = new Direct(service.databaseUrl, CONNECTIONS);
   try {
-    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct);
+    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct, () => service.memory());
     for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
   } finally {
     http.close();

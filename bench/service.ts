@@ -47,6 +47,12 @@ export class BenchedService {
     return new BenchedService(directory, postgres, child, bootstrap);
   }
 
+  /** Resident memory of the process, in bytes (Linux). */
+  async memory(): Promise<number> {
+    const status = await readFile(`/proc/${this.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+
   async stop(): Promise<void> {
     this.child.kill('SIGTERM');
     if (this.child.exitCode === null) await once(this.child, 'exit');

@@ -26,7 +26,7 @@ export async function createApi(
   checkSecretsKey(environment);
   const app = await NestFactory.create<NestExpressApplication>(
     ApiModule.forRoot(environment, withWorker),
-    new ServiceAdapter(),
+    new ServiceAdapter(environment.REQUEST_TIMEOUT_MS),
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );
   configureHttp(app);

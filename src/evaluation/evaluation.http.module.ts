@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AgreementController } from './agreement/agreement.controller';
 import { ComparisonController } from './comparison/comparison.controller';
+import { DatasetVersionController } from './dataset-versions/dataset-version.controller';
 import { DatasetController } from './datasets/dataset.controller';
 import { EvaluationModule } from './evaluation.module';
 import { ExperimentController } from './experiments/experiment.controller';
@@ -19,10 +21,12 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
   imports: [EvaluationModule],
   controllers: [
     DatasetController,
+    DatasetVersionController,
     RecordTransferController,
     RecordController,
     ExperimentController,
     ComparisonController,
+    AgreementController,
     GateController,
     ResultController,
     ExperimentTraceController,

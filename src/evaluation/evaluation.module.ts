@@ -2,11 +2,17 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { TelemetryModule } from '../telemetry';
+import { AgreementRepository } from './agreement/agreement.repository';
+import { AgreementService } from './agreement/agreement.service';
 import { ComparisonCache } from './comparison/comparison-cache';
 import { ComparisonReader } from './comparison/comparison-reader';
 import { ComparisonRepository } from './comparison/comparison.repository';
 import { ComparisonService } from './comparison/comparison.service';
 import { ComputingTurns } from './comparison/computing-turns';
+import { DatasetContent } from './dataset-versions/dataset-content';
+import { DatasetReadingService } from './dataset-versions/dataset-reading.service';
+import { DatasetVersionRepository } from './dataset-versions/dataset-version.repository';
+import { DatasetVersionService } from './dataset-versions/dataset-version.service';
 import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -65,6 +71,9 @@ import { TraceStatsService } from './traces/trace-stats.service';
 const SERVICES = [
   DatasetSchemas,
   DatasetService,
+  DatasetVersionService,
+  DatasetReadingService,
+  DatasetContent,
   RecordService,
   RecordBulkService,
   RecordExportService,
@@ -100,6 +109,8 @@ const SCORING = [
 ];
 
 const COMPARISON = [
+  AgreementRepository,
+  AgreementService,
   ComparisonCache,
   ComparisonReader,
   ComparisonRepository,
@@ -110,6 +121,7 @@ const COMPARISON = [
 
 const REPOSITORIES = [
   DatasetRepository,
+  DatasetVersionRepository,
   RecordRepository,
   RecordExportRepository,
   ExperimentRepository,

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { WORKSPACE_HEADER } from '#platform/auth';
-import { NOT_REPEATABLE_EXTENSION } from '#platform/http';
+import { BODIES_EXTENSION, NOT_REPEATABLE_EXTENSION } from '#platform/http';
 import {
   ETAG_HEADER,
   LOCATION_HEADER,
@@ -18,10 +18,11 @@ interface Operation {
   operationId?: string;
   tags?: string[];
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { examples?: object }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema?: object; examples?: object }> };
   security?: object[];
   responses: Record<string, Response | { $ref: string }>;
   [NOT_REPEATABLE_EXTENSION]?: boolean;
+  [BODIES_EXTENSION]?: Record<string, object>;
 }
 
 interface Parameter {
@@ -122,12 +123,20 @@ function completeOperation(operation: Operation, traits: Traits): void {
 }
 
 function completeBody(operation: Operation, { method }: Traits): void {
+  const schemas = operation[BODIES_EXTENSION];
+  Reflect.deleteProperty(operation, BODIES_EXTENSION);
+  if (schemas) {
+    const bodies = Object.entries(schemas).map(([media, schema]): [string, object] => [media, { schema }]);
+    operation.requestBody = { required: true, content: Object.fromEntries(bodies) };
+  }
   const content = operation.requestBody?.content;
   if (!content) return;
   const json = content['application/json'];
   if (method === 'patch' && json) content['application/merge-patch+json'] = json;
   const examples = REQUEST_EXAMPLES[operation.operationId ?? ''];
-  if (examples) for (const media of Object.values(content)) media.examples = examples;
+  for (const [name, media] of Object.entries(content)) {
+    if (examples && /[/+]json$/.test(name)) media.examples = examples;
+  }
 }
 
 function headersTaken({ method, takesIdempotencyKey, takesIfMatch, workspace }: Traits): Parameter[] {

@@ -10,7 +10,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A body or query of the wrong form is 400 and tells where by JSON pointer; an unknown value of an enumerated member is 422. JSON is nested at most 64 levels deep, and is 400 where it could not be given back as it came: NUL or a lone surrogate in a text, a number beyond IEEE 754 binary64, an integer that it would round.
 
-**Bodies**: an unknown member is ignored, but for bodies that select (search, scoring), where it is 400. PATCH is a JSON merge patch (RFC 7396): what is absent stays, null clears; \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced whole. \`If-Match\` with the \`ETag\` of a read makes it 412 where somebody else was faster.
+**Bodies**: an unknown member is ignored, but for bodies that select (search, scoring, gates, figures over traces), where it is 400. PATCH is a JSON merge patch (RFC 7396): what is absent stays, null clears; \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced whole. \`If-Match\` with the \`ETag\` of a read makes it 412 where somebody else was faster.
 
 **Lists** page by \`cursor\` (the same cost at any depth) or \`offset\`; an unknown query parameter is 400. Archived resources are left out, unless \`include_archived\` is true.
 

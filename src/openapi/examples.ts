@@ -47,6 +47,17 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
     },
   },
+  datasetVersion_create: {
+    csv: {
+      summary: 'A file whose ids are in the column case',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        content: 'case,question,answer,level\r\nc1,What is 6 times 7?,42,easy\r\n',
+        case_id_column: 'case',
+        mapping: { expected: ['answer'], tags: ['level'] },
+      },
+    },
+  },
   record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
   record_createBulk: {
     records: {
@@ -84,6 +95,18 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
         config: { model: 'gpt-4o' },
         created_after: '2026-01-01T00:00:00Z',
         score: { scorer: 'exact', gte: 0.8 },
+      },
+    },
+  },
+  gate_check: {
+    gate: {
+      summary: 'No worse than its baseline, and good enough for sure',
+      value: {
+        baseline_experiment_id: EXPERIMENT_ID,
+        rules: [
+          { scorer: 'exact', max_regression: 0.02, min_count: 100 },
+          { scorer: 'tone', min_mean: 0.8, confident: true },
+        ],
       },
     },
   },
@@ -169,6 +192,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
   Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
+  'Dataset versions': 'CSV files of a dataset, which experiments can pin.',
   Datasets: 'Named sets of cases to evaluate on.',
   'Experiment traces': 'The traces that the results of an experiment name.',
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',

@@ -122,6 +122,17 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    const csv = 'question,answer\r\n1 + 1,2\r\n';
+    const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
+    expect(version.status).toBe(201);
+    await expectAll([evaluator.post(`${path}/versions`, { workspace_id, content: csv })], 200);
+    const versionPath = version.headers.get('location')!;
+    await expectAll(
+      [`${path}/versions`, versionPath, `${versionPath}/content`, `${versionPath}/rows`].map((one) =>
+        evaluator.get(one),
+      ),
+      200,
+    );
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 
@@ -166,6 +177,7 @@ describe('every operation', () => {
     );
     await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
+    await compare(path, experiment.body.experiment_id as string);
     await scoreByHand(result.body.result_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
     const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
@@ -243,6 +255,39 @@ describe('every operation', () => {
     });
     expect(made.status).toBe(201);
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
+  }
+
+  async function compare(baselinePath: string, baselineId: string): Promise<void> {
+    const made = await evaluator.post('/eval/v1/experiments', {
+      workspace_id,
+      name: 'sums',
+      baseline_experiment_id: baselineId,
+    });
+    const path = made.headers.get('location')!;
+    const result = { case_id: '1', output: 3, expected: 2, scores: { human: 0 } };
+    expect((await evaluator.post(`${path}/results`, { workspace_id, ...result })).status).toBe(201);
+    await expectAll(
+      [evaluator.get(`${path}/compare`), evaluator.get(`${path}/compare?only=regressed&scorer=human`)],
+      200,
+    );
+    const rules = [{ scorer: 'human', max_regression: 0.1, min_mean: 0.5, min_count: 1, confident: true }];
+    await expectAll(
+      ['application/json', 'application/xml', 'text/xml', 'application/junit+xml', 'text/markdown'].map(
+        (accept) => evaluator.post(`${path}/gate`, { rules }, { accept }),
+      ),
+      200,
+    );
+    await expectAll([evaluator.post(`${baselinePath}/gate`, { rules: [{ scorer: 's', min_mean: 0 }] })], 200);
+    const scorer = (name: string) =>
+      evaluator.post('/eval/v1/scorers', {
+        workspace_id,
+        name,
+        scorer_kind: 'code',
+        definition: { checks: [{ type: 'equals' }] },
+      });
+    const [first, second] = [await scorer('one way'), await scorer('another')];
+    const agreement = `${first.headers.get('location')}/agreement`;
+    await expectAll([evaluator.get(`${agreement}?reference_scorer_id=${second.body.scorer_id}`)], 200);
   }
 
   it('was driven to each of its documented successes', () => {

@@ -52,6 +52,7 @@ export function receiveBody(
     };
     let timer = setTimeout(stalled, stallMs);
     let isOver = false;
+    let taking: Promise<void> | undefined;
     const stop = (): void => {
       isOver = true;
       clearTimeout(timer);
@@ -73,12 +74,12 @@ export function receiveBody(
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > limit) return refuse(tooLarge(limit));
-      const taken = take(chunk);
-      if (!taken) return awaitMore();
+      taking = take(chunk) ?? undefined;
+      if (!taking) return awaitMore();
       // while a piece is being taken it is not the client who keeps the other waiting
       clearTimeout(timer);
       request.pause();
-      taken.then(
+      taking.then(
         () => {
           if (isOver) return;
           awaitMore();
@@ -91,7 +92,9 @@ export function receiveBody(
     };
     const onEnd = (): void => {
       stop();
-      resolve(size);
+      // a body ends with its last piece, which may still be being taken
+      if (taking) taking.then(() => resolve(size), reject);
+      else resolve(size);
     };
     const onBroken = (): void => fail(brokenOff());
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);

@@ -1,3 +1,4 @@
+export { ApiBodies, BODIES_EXTENSION } from './api-bodies.decorator';
 export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
@@ -13,7 +14,7 @@ export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
 export { MULTIPART_MEDIA, type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
 export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
-export { created, etagOf, Reply, versioned } from './reply';
+export { created, etagOf, Reply, type StreamedContent, streamed, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledBody, type SpooledRequest } from './spooled-body.decorator';

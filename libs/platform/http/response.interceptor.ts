@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  StreamableFile,
-} from '@nestjs/common';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
 import { toJsonText } from '#platform/json';
@@ -35,32 +29,28 @@ async function write(request: ServiceRequest, response: Response, result: unknow
     for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
     body = result.body;
   }
-  if (body === undefined || Buffer.isBuffer(body) || body instanceof StreamableFile) return body;
+  if (body === undefined || Buffer.isBuffer(body)) return body;
   const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
+  // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
+  const isKnown = (): boolean =>
+    isRead && names(request.headers['if-none-match'], String(response.getHeader('ETag')));
   if (body instanceof StreamedBody) {
-    if (!isRead || !isHeld(request, response)) return body;
+    if (!isKnown()) return body;
     await body.cancel();
-    response.status(304);
-    return undefined;
+    return notModified(response);
   }
   const text = toJsonText(body);
-  if (isRead) {
-    if (!response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
-    if (isHeld(request, response)) {
-      response.status(304);
-      return undefined;
-    }
-  }
+  if (isRead && !response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
+  if (isKnown()) return notModified(response);
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   return text;
 }
 
-/**
- * Whether the client has what is answered. Express would pass over the condition where the request also says
- * `Cache-Control: no-cache`, as fetch does.
- */
-const isHeld = (request: ServiceRequest, response: Response): boolean =>
-  names(request.headers['if-none-match'], String(response.getHeader('ETag')));
+/** Without what describes the content that is not sent (RFC 9110, section 15.4.5). */
+function notModified(response: Response): undefined {
+  response.status(304);
+  for (const name of ['Content-Type', 'Content-Length', 'Content-Disposition']) response.removeHeader(name);
+}
 
 const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
 

@@ -21,12 +21,17 @@ export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly underWay = new Set<http.ServerResponse>();
 
+  /** @param stallMs after which a client that takes nothing of an answer under way is given up */
+  constructor(private readonly stallMs: number) {
+    super();
+  }
+
   /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     const isStreamed = body instanceof StreamedBody;
     if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    return isStreamed ? body.send(response) : response.end(body);
+    return isStreamed ? body.send(response, this.stallMs) : response.end(body);
   }
 
   override initHttpServer(): void {

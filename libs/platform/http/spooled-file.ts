@@ -83,6 +83,14 @@ export class SpooledFile {
     return Buffer.concat(chunks, this.length);
   }
 
+  /**
+   * Throws where the bytes were given up: nobody waits any more for what becomes of them. For what is to be left undone
+   * then, before it is done for good.
+   */
+  checkOpen(): void {
+    if (this.closing) throw unstored(new Error('The request was answered, or its client is gone.'));
+  }
+
   /** Gives the bytes up. Whoever still reads them gets an error. */
   close(): Promise<void> {
     this.closing ??= (async () => {
@@ -91,14 +99,21 @@ export class SpooledFile {
     return this.closing;
   }
 
-  private async *chunks(): AsyncGenerator<Buffer, void, undefined> {
-    for (let at = 0; at < this.length;) {
-      const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, this.length - at));
-      const { bytesRead } = await stored(() => this.handle.read(buffer, 0, buffer.length, at));
-      if (bytesRead === 0) throw unstored(new Error('The spooled file is shorter than what was written.'));
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
+  /** The content in pieces of this many bytes; the last is what is left. */
+  async *chunks(bytes = READ_BYTES): AsyncGenerator<Buffer, void, undefined> {
+    for (let at = 0; at < this.length; at += bytes) {
+      yield await stored(() => this.readAt(at, Math.min(bytes, this.length - at)));
     }
+  }
+
+  private async readAt(at: number, bytes: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    for (let done = 0; done < bytes;) {
+      const { bytesRead } = await this.handle.read(buffer, done, bytes - done, at + done);
+      if (bytesRead === 0) throw new Error('The spooled file is shorter than what was written.');
+      done += bytesRead;
+    }
+    return buffer;
   }
 }
 

@@ -12,8 +12,10 @@ import { PlatformSortIndexes1795132800810 } from './1795132800810-platform-sort-
 import { PlatformRowSizes1795132800820 } from './1795132800820-platform-row-sizes';
 import { EvaluationRecordSearch1795132800830 } from './1795132800830-evaluation-record-search';
 import { RegistryBootstrapReach1795132800840 } from './1795132800840-registry-bootstrap-reach';
+import { EvaluationDatasetVersions1795132800900 } from './1795132800900-evaluation-dataset-versions';
 import { EvaluationSearch1795132800910 } from './1795132800910-evaluation-search';
 import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-human-scores';
+import { EvaluationAgreement1795132800930 } from './1795132800930-evaluation-agreement';
 import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-trace-models';
 
 /** Every migration, in the one order in which they are run. */
@@ -32,7 +34,9 @@ export const MIGRATIONS = [
   PlatformRowSizes1795132800820,
   EvaluationRecordSearch1795132800830,
   RegistryBootstrapReach1795132800840,
+  EvaluationDatasetVersions1795132800900,
   EvaluationSearch1795132800910,
   EvaluationHumanScores1795132800920,
+  EvaluationAgreement1795132800930,
   TelemetryTraceModels1795132800940,
 ];

@@ -82,9 +82,10 @@ const FROZEN_MEANS = {
 const SHOWN = {
   name: 'comparison.shown',
   text: `SELECT result_id, case_id, output, error, scores, trace_id, session_id, duration_ms, trial_index,
-      CASE WHEN result_id = ANY($4::text[]) THEN input END AS input,
-      CASE WHEN result_id = ANY($4::text[]) THEN expected END AS expected
-    FROM results WHERE experiment_id = $1 AND workspace_id = $2 AND result_id = ANY($3::text[])`,
+      CASE WHEN whole.id IS NOT NULL THEN input END AS input,
+      CASE WHEN whole.id IS NOT NULL THEN expected END AS expected
+    FROM results LEFT JOIN unnest($4::text[]) AS whole(id) ON whole.id = result_id
+    WHERE experiment_id = $1 AND workspace_id = $2 AND result_id = ANY($3::text[])`,
 };
 
 /** Reads what experiments are compared by. */

@@ -50,4 +50,15 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     );
     return row!.revision;
   }
+
+  /** Gives out the number of the dataset's next CSV version, which is a change of the dataset; the row stays locked. */
+  async nextVersion(tx: Tx, scope: Scope, id: string, at: Date): Promise<number> {
+    const [row] = await tx.query<{ latest_version: number }>(
+      `UPDATE datasets
+       SET latest_version = coalesce(latest_version, 0) + 1, revision = revision + 1, updated_at = $3
+       WHERE dataset_id = $1 AND workspace_id = $2 RETURNING latest_version`,
+      [id, scope.workspaceId, at],
+    );
+    return row!.latest_version;
+  }
 }

@@ -132,6 +132,11 @@ export class DatasetService {
     return this.datasets.nextRevision(tx, scope, id, recordsAdded, at);
   }
 
+  /** The number of the dataset's next CSV version. */
+  nextVersion(tx: Tx, scope: Scope, id: string, at: Date): Promise<number> {
+    return this.datasets.nextVersion(tx, scope, id, at);
+  }
+
   /** Locks a dataset that can be written to: 404 without one, 409 when it is archived. */
   async lockLive(tx: Tx, scope: Scope, id: string, mode: 'share' | 'update'): Promise<DatasetEntity> {
     const row = await this.lock(tx, scope, id, mode);

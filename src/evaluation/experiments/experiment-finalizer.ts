@@ -60,6 +60,7 @@ export class ExperimentFinalizer {
   ): Promise<FinalState['snapshot']> {
     const { dataset_id, dataset_version, dataset_revision } = experiment;
     if (dataset_id === null || dataset_revision === null) return null;
+    if (dataset_version !== null) return this.csvSnapshot(tx, scope, dataset_id, dataset_version);
     const records = await this.summaries.recordsAsOf(tx, scope, dataset_id, dataset_revision);
     const head = {
       dataset_id,
@@ -69,5 +70,17 @@ export class ExperimentFinalizer {
       sha256: sha256OfJson(records),
     };
     return { head: toJsonText(head), records: canonicalJson(records) };
+  }
+
+  /** A CSV version never changes: its digest says all of it. */
+  private async csvSnapshot(
+    tx: Tx,
+    scope: Scope,
+    dataset_id: string,
+    dataset_version: number,
+  ): Promise<FinalState['snapshot']> {
+    const { row_count, sha256 } = await this.summaries.csvVersion(tx, scope, dataset_id, dataset_version);
+    const head = { dataset_id, source: 'csv', dataset_version, record_count: row_count, sha256 };
+    return { head: toJsonText(head), records: '[]' };
   }
 }

@@ -220,11 +220,12 @@ export class DatasetSnapshotDto {
   source!: 'records' | 'csv';
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_version!: number | null;
+  /** Records, or rows of the CSV version. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   record_count!: number;
-  /** SHA-256 of the canonical JSON (RFC 8785) of `records`, in hexadecimal. */
+  /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** The records as they stood when the experiment was created. Left out in lists. */
+  /** The records as they stood when the experiment was created; none of a CSV version. Left out in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
 }

@@ -104,4 +104,19 @@ export class SummaryRepository {
       [scope.workspaceId, datasetId, revision],
     );
   }
+
+  /** Rows and digest of a CSV version. */
+  async csvVersion(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    version: number,
+  ): Promise<{ row_count: number; sha256: string }> {
+    const [row] = await tx.query<{ row_count: number; sha256: string }>(
+      'SELECT row_count, sha256 FROM dataset_versions WHERE workspace_id = $1 AND dataset_id = $2 AND version = $3',
+      [scope.workspaceId, datasetId, version],
+    );
+    if (!row) throw new Error(`The dataset has no version ${version}, which an experiment pins.`);
+    return row;
+  }
 }

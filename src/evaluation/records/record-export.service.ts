@@ -1,27 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Environment } from '#platform/config';
-import { StreamedBody } from '#platform/http';
+import { etagOf, type Reply, streamed } from '#platform/http';
 import { DatasetService } from '../datasets/dataset.service';
 import { type ExportSelection, RecordExportRepository } from './record-export.repository';
 import { RECORD_FORMATS, type RecordFormat } from './record-lines';
-import type { ExportFormat, RecordExportQueryDto } from './record-transfer.dto';
-
-/** Records on their way out. */
-export interface RecordExport {
-  body: StreamedBody;
-  format: ExportFormat;
-  fileName: string;
-  /** The dataset's revision that the records are of. */
-  revision: number;
-}
+import { EXPORT_MEDIA, type RecordExportQueryDto } from './record-transfer.dto';
 
 @Injectable()
 export class RecordExportService {
   constructor(
     private readonly datasets: DatasetService,
     private readonly records: RecordExportRepository,
-    private readonly environment: Environment,
   ) {}
 
   /** The records of a dataset as they stand now, whatever is changed while they are read. Error: 404 without it. */
@@ -29,11 +18,14 @@ export class RecordExportService {
     scope: Scope,
     datasetId: string,
     { format = 'jsonl', ...query }: RecordExportQueryDto,
-  ): Promise<RecordExport> {
+  ): Promise<Reply> {
     const { view, version: revision } = await this.datasets.get(scope, datasetId);
     const parts = this.parts(scope, { ...query, datasetId, revision }, RECORD_FORMATS[format]);
-    const body = await StreamedBody.begin(parts, this.environment.REQUEST_TIMEOUT_MS);
-    return { body, format, fileName: `${view.name}.${format}`, revision };
+    return streamed(parts, {
+      type: `${EXPORT_MEDIA[format]}; charset=utf-8`,
+      filename: `${view.name}.${format}`,
+      etag: etagOf(revision),
+    });
   }
 
   private async *parts(

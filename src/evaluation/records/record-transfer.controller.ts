@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { attachment, etagOf, Reply } from '#platform/http';
+import { Reply } from '#platform/http';
 import { RecordExportService } from './record-export.service';
 import { EXPORT_MEDIA, RecordExportQueryDto } from './record-transfer.dto';
 
@@ -21,16 +21,11 @@ export class RecordTransferController {
     description: 'The records as they stand at the beginning of the answer, oldest first.',
     content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
   })
-  async export(
+  export(
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
     @Query() query: RecordExportQueryDto,
   ): Promise<Reply> {
-    const { body, format, fileName, revision } = await this.exports.export(scope, datasetId, query);
-    return new Reply(200, body, {
-      'Content-Type': `${EXPORT_MEDIA[format]}; charset=utf-8`,
-      'Content-Disposition': attachment(fileName),
-      ETag: etagOf(revision),
-    });
+    return this.exports.export(scope, datasetId, query);
   }
 }

@@ -10,6 +10,8 @@ import type { ResultFieldsDto } from './result.dto';
 export interface CaseReferences {
   /** Whether each result must name a record of the dataset. */
   recordBacked: boolean;
+  /** Those of the results' case ids that the pinned CSV version has; null where none is pinned. */
+  csvCases: ReadonlySet<string> | null;
   /** Known records among those named, each with the version that the experiment's snapshot holds. */
   recordVersions: ReadonlyMap<string, number>;
   /** Known scorers among those named. */
@@ -20,22 +22,34 @@ export interface CaseReferences {
 export class CaseRules {
   constructor(private readonly cases: CaseRepository) {}
 
-  /** Reads what a set of results refers to: one query for all records, one for all scorers, none where none is named. */
+  /**
+   * Reads what a set of results refers to: one query for all cases of a pinned CSV version, one for all records, one
+   * for all scorers, none where none is named.
+   */
   async prefetch(
     tx: Tx,
     scope: Scope,
     experiment: ExperimentState,
     results: ResultFieldsDto[],
   ): Promise<CaseReferences> {
-    const recordBacked = experiment.dataset_id !== null && experiment.dataset_version === null;
+    const hasDataset = experiment.dataset_id !== null;
+    const csvBacked = hasDataset && experiment.dataset_version !== null;
     const recordIds = new Set<string>();
     const scorerIds = new Set<string>();
     for (const { dataset_record_id, scores } of results) {
-      if (typeof dataset_record_id === 'string') recordIds.add(dataset_record_id);
+      if (typeof dataset_record_id === 'string' && !csvBacked) recordIds.add(dataset_record_id);
       for (const scorerId of scorersNamed(scores)) scorerIds.add(scorerId);
     }
     return {
-      recordBacked,
+      recordBacked: hasDataset && !csvBacked,
+      csvCases: csvBacked
+        ? await this.cases.csvCases(
+            tx,
+            scope,
+            experiment,
+            results.map((result) => result.case_id),
+          )
+        : null,
       recordVersions:
         recordIds.size > 0
           ? await this.cases.recordVersions(tx, scope, experiment, [...recordIds])
@@ -45,9 +59,13 @@ export class CaseRules {
   }
 }
 
-/** Throws 400 for a missing `dataset_record_id` of a record-backed run, 404 naming an unknown record or scorer. */
+/**
+ * Throws 400 for a missing `dataset_record_id` of a record-backed run, and for a `case_id` that is not in the pinned CSV
+ * version, whose cases are no records; 404 naming an unknown record or scorer.
+ */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
   const recordId = result.dataset_record_id ?? null;
+  if (references.csvCases) checkCsvCase(references.csvCases, result.case_id, recordId);
   if (references.recordBacked && recordId === null) {
     throw problem.invalidFields([
       {
@@ -61,6 +79,17 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
   }
   for (const scorerId of scorersNamed(result.scores)) {
     if (!references.scorerIds.has(scorerId)) throw problem.unknownReference('/scores', 'scorer', scorerId);
+  }
+}
+
+function checkCsvCase(csvCases: ReadonlySet<string>, caseId: string, recordId: string | null): void {
+  if (!csvCases.has(caseId)) {
+    const detail = 'is not a case of the CSV version that the experiment pins';
+    throw problem.invalidFields([{ pointer: '/case_id', detail }]);
+  }
+  if (recordId !== null) {
+    const detail = 'must be left out: the experiment pins a CSV version, whose cases are no records';
+    throw problem.invalidFields([{ pointer: '/dataset_record_id', detail }]);
   }
 }
 

@@ -3,6 +3,20 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { ExperimentState } from '../experiments/experiment.repository';
 
+/** Which of some case ids a CSV version has. Those of a version without a column for them are its row numbers. */
+const CSV_CASES = {
+  name: 'case.csv-cases',
+  text: `SELECT given.case_id
+    FROM dataset_versions v CROSS JOIN unnest($4::text[]) AS given(case_id)
+    WHERE v.workspace_id = $1 AND v.dataset_id = $2 AND v.version = $3
+      AND CASE
+        WHEN v.case_id_column IS NOT NULL THEN EXISTS (
+          SELECT 1 FROM dataset_cases c WHERE c.content_id = v.content_id AND c.case_id = given.case_id)
+        WHEN given.case_id ~ '^[1-9][0-9]{0,5}$' THEN given.case_id::integer <= v.row_count
+        ELSE false
+        END`,
+};
+
 /** Reads what results refer to. */
 @Injectable()
 export class CaseRepository {
@@ -28,6 +42,17 @@ export class CaseRepository {
       [scope.workspaceId, ids, experiment.dataset_id, experiment.dataset_revision ?? Number.MAX_SAFE_INTEGER],
     );
     return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
+  }
+
+  /** Those of the case ids that the CSV version which the experiment pins has. */
+  async csvCases(tx: Tx, scope: Scope, experiment: ExperimentState, ids: string[]): Promise<Set<string>> {
+    const rows = await tx.query<{ case_id: string }>(CSV_CASES, [
+      scope.workspaceId,
+      experiment.dataset_id,
+      experiment.dataset_version,
+      ids,
+    ]);
+    return new Set(rows.map((row) => row.case_id));
   }
 
   async knownScorers(tx: Tx, scope: Scope, ids: string[]): Promise<Set<string>> {

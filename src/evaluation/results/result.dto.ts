@@ -25,7 +25,7 @@ export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
 /** What became of one case, as it is written alone or as an item of a bulk create. */
 export class ResultFieldsDto {
-  /** Unique within the experiment. */
+  /** Unique within the experiment. Where that pins a CSV version, the id of one of its cases (400). */
   @IsString()
   @Length(1, CASE_ID_MAX)
   case_id!: string;
@@ -50,7 +50,7 @@ export class ResultFieldsDto {
   @IsTags()
   tags?: string[] | null;
 
-  /** Required in an experiment that is backed by a dataset's records. */
+  /** Required in an experiment that is backed by a dataset's records, and 400 in one that pins a CSV version. */
   @IsOptional()
   @IsString()
   dataset_record_id?: string | null;
@@ -83,7 +83,7 @@ export class ResultFieldsDto {
   @Min(0)
   duration_ms?: number | null;
 
-  /** What repeated trials of one case share; each has a `case_id` of its own. */
+  /** What repeated trials of one case share; each has a `case_id` of its own, and in a pinned CSV version its row. */
   @IsOptional()
   @IsString()
   @Length(1, 255)

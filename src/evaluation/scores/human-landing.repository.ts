@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import type { FoundTarget } from './score-targets';
 
 /** Results that a score of a trace or a session reaches: the newest that name it. */
 export const REACHED_RESULTS_MAX = 1_000;
@@ -9,6 +8,12 @@ export const REACHED_RESULTS_MAX = 1_000;
 export interface ResultKey {
   experiment_id: string;
   result_id: string;
+}
+
+/** A result, and what it names. */
+export interface NamingResultKey extends ResultKey {
+  trace_id: string | null;
+  session_id: string | null;
 }
 
 const FIND_RESULT = {
@@ -23,21 +28,19 @@ const NAMING = {
     ORDER BY result_id DESC LIMIT ${REACHED_RESULTS_MAX}`,
 };
 
-const LOCK_RUNNING = {
-  name: 'human-score.lock-running',
-  text: `SELECT experiment_id FROM experiments
+/*
+ * Not prepared: the same statement reaches one result or a thousand, and a plan that was made while tables were small
+ * took 25 times as long once they were not.
+ */
+const LOCK_RUNNING = `SELECT experiment_id FROM experiments
     WHERE workspace_id = $1 AND experiment_id = ANY ($2::text[]) AND experiment_status = 'running'
       AND archived_at IS NULL
-    ORDER BY experiment_id FOR SHARE`,
-};
+    ORDER BY experiment_id FOR SHARE`;
 
-const LOCK_RESULTS = {
-  name: 'human-score.lock-results',
-  text: `SELECT r.experiment_id, r.result_id
+const LOCK_RESULTS = `SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
     FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
     JOIN results r USING (experiment_id, result_id)
-    WHERE r.workspace_id = $1 ORDER BY r.result_id FOR UPDATE OF r`,
-};
+    WHERE r.workspace_id = $1 ORDER BY r.result_id FOR UPDATE OF r`;
 
 /**
  * What people say of a result: of each the newest of their present scores of it, of its trace and of its session. Only
@@ -46,17 +49,15 @@ const LOCK_RESULTS = {
  *
  * What stands under the scorer's name stays, unless it is what people said of this very result by this very scorer, by
  * no newer version.
+ *
+ * What the results name is given, and not read again: how many rows arrays have the planner knows, and of a join of
+ * them with results it believes that it has one.
  */
-const LAND = {
-  name: 'human-score.land',
-  text: `WITH reached AS (
-      SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
-      FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
-      JOIN results r USING (experiment_id, result_id) WHERE r.workspace_id = $1
-    ), opinion AS (
+const LAND = `WITH opinion AS (
       SELECT DISTINCT ON (reached.result_id, s.created_by)
              reached.experiment_id, reached.result_id, s.score_id, s.scorer_version, s.score, s.choice, s.comment
-      FROM reached
+      FROM unnest($2::text[], $3::text[], $9::text[], $10::text[])
+        AS reached(experiment_id, result_id, trace_id, session_id)
       CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
                                  ('session', reached.session_id)) AS target(kind, id)
       JOIN human_scores s ON s.workspace_id = $1 AND s.scorer_id = $4 AND s.target_kind = target.kind
@@ -90,8 +91,7 @@ const LAND = {
                AND s.score_id = results.score_details -> $5 #>> '{metadata,score_ids,0}'
                AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
                AND (results.score_details -> $5 ->> 'scorer_version')::integer <= folded.scorer_version))
-    RETURNING results.result_id`,
-};
+    RETURNING results.result_id`;
 
 /** What is to land. */
 export interface HumanLanding {
@@ -110,13 +110,8 @@ export class HumanLandingRepository {
   constructor(private readonly database: Database) {}
 
   /** A result by its id alone, and what it names. */
-  async findResult(
-    scope: Scope,
-    id: string,
-  ): Promise<(ResultKey & Pick<FoundTarget, 'trace_id' | 'session_id'>) | null> {
-    const [row] = await this.database.query<
-      ResultKey & { trace_id: string | null; session_id: string | null }
-    >(FIND_RESULT, [scope.workspaceId, id]);
+  async findResult(scope: Scope, id: string): Promise<NamingResultKey | null> {
+    const [row] = await this.database.query<NamingResultKey>(FIND_RESULT, [scope.workspaceId, id]);
     return row ?? null;
   }
 
@@ -137,19 +132,22 @@ export class HumanLandingRepository {
     const isRunning = new Set(running.map((experiment) => experiment.experiment_id));
     const reached = results.filter((result) => isRunning.has(result.experiment_id));
     if (reached.length === 0) return;
-    const keys = [
+    const locked = await tx.query<NamingResultKey>(LOCK_RESULTS, [
       scope.workspaceId,
       reached.map((result) => result.experiment_id),
       reached.map((result) => result.result_id),
-    ];
-    await tx.query(LOCK_RESULTS, keys);
+    ]);
     await tx.query(LAND, [
-      ...keys,
+      scope.workspaceId,
+      locked.map((result) => result.experiment_id),
+      locked.map((result) => result.result_id),
       landing.scorerId,
       landing.name,
       landing.outputSha256,
       landing.minAnnotations,
       landing.at,
+      locked.map((result) => result.trace_id),
+      locked.map((result) => result.session_id),
     ]);
   }
 }

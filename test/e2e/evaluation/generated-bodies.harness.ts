@@ -15,8 +15,15 @@ interface MediaType {
   examples?: Record<string, { value: unknown }>;
 }
 
+interface Parameter {
+  name: string;
+  in: string;
+  schema?: Schema;
+}
+
 interface DocumentedOperation {
   operationId: string;
+  parameters?: Parameter[];
   requestBody?: { content: Record<string, MediaType> };
 }
 
@@ -30,6 +37,8 @@ export interface BodyOperation {
   method: string;
   path: string;
   content: Record<string, MediaType>;
+  /** Parameters of the query, where what is no JSON has its options. */
+  options: Parameter[];
 }
 
 /** The operations of evaluation in a document that take a body. */
@@ -37,9 +46,17 @@ export const bodyOperations = ({ paths }: Document): BodyOperation[] =>
   Object.entries(paths)
     .filter(([path]) => path.startsWith('/eval/v1/'))
     .flatMap(([path, methods]) =>
-      Object.entries(methods).flatMap(([method, { operationId, requestBody }]) =>
+      Object.entries(methods).flatMap(([method, { operationId, parameters = [], requestBody }]) =>
         requestBody
-          ? [{ operationId, method: method.toUpperCase(), path, content: requestBody.content }]
+          ? [
+              {
+                operationId,
+                method: method.toUpperCase(),
+                path,
+                content: requestBody.content,
+                options: parameters.filter((one) => one.in === 'query'),
+              },
+            ]
           : [],
       ),
     );
@@ -51,6 +68,7 @@ export const committedDocument = (): Document => JSON.parse(readFileSync('openap
 interface Generated {
   media: string;
   body: unknown;
+  query: string;
 }
 
 /** What paths are made of, by the names of their parameters. */
@@ -113,7 +131,7 @@ export class GeneratedBodies {
   private async send(
     operation: BodyOperation,
     objects: Objects,
-    { media, body }: Generated,
+    { media, body, query }: Generated,
   ): Promise<Answer> {
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const id = objects[name];
@@ -123,7 +141,7 @@ export class GeneratedBodies {
     });
     // a form names its own media type, with the boundary of its parts
     const headers: Record<string, string> = body instanceof FormData ? {} : { 'content-type': media };
-    return this.space.evaluator.request(operation.method, path, { body, headers });
+    return this.space.evaluator.request(operation.method, path + query, { body, headers });
   }
 
   private async readBack(answer: Answer): Promise<void> {
@@ -158,13 +176,21 @@ export class GeneratedBodies {
     return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
   }
 
-  private bodiesOf({ operationId, content }: BodyOperation, objects: Objects): fc.Arbitrary<Generated> {
+  private bodiesOf(
+    { operationId, content, options }: BodyOperation,
+    objects: Objects,
+  ): fc.Arbitrary<Generated> {
     const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
     const values = new GeneratedValues(this.document.components.schemas, known);
     return fc.oneof(
-      ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) =>
-        bodiesOf(media, values, schema, examples).map((body) => ({ media, body })),
-      ),
+      ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) => {
+        const query = /json/.test(media) ? fc.constant('') : queryOf(options, values);
+        return fc.record({
+          media: fc.constant(media),
+          body: bodiesOf(media, values, schema, examples),
+          query,
+        });
+      }),
     );
   }
 
@@ -188,6 +214,10 @@ export class GeneratedBodies {
       definition: [DEFINITION, { ...DEFINITION, source: 'no program' }, { checks: [] }],
       input_schema: [null, {}, { type: 'object' }, { type: 'x' }, { $ref: '#/x' }],
       external_id: ['a', 'b', 'c'],
+      content: ['a,b\n1,2\n', 'id,a\nx,1\n', 'case_id\nc\n', 'a\n"', ''],
+      case_id_column: [null, 'id'],
+      mapping: [null, {}, { input: ['q'] }, { inputs: ['a'] }],
+      scorer: ['s', 't'],
       scores: [
         { s: 1, t: null, u: true },
         {
@@ -231,6 +261,21 @@ function check({ status, body }: Answer): void {
 /** An experiment that takes no more changes, so that another is to take its place. */
 const hasFrozen = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;
+
+/** Options of a body that is no JSON, in the query: texts as they are, others as JSON. */
+const queryOf = (options: Parameter[], values: GeneratedValues): fc.Arbitrary<string> =>
+  fc
+    .record(Object.fromEntries(options.map(({ name, schema = {} }) => [name, values.of(schema, name)])), {
+      requiredKeys: options.flatMap(({ name }) => (name === 'workspace_id' ? [name] : [])),
+    })
+    .map((chosen) => {
+      const texts = Object.entries(chosen).flatMap(([name, value]) =>
+        value === null || value === undefined
+          ? []
+          : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
+      );
+      return texts.length > 0 ? `?${new URLSearchParams(texts).toString()}` : '';
+    });
 
 /** Bodies of one media type. A type that is not known here is one that nobody has thought of how to break. */
 function bodiesOf(

@@ -231,7 +231,7 @@ describe('human scores in results', () => {
   it.each<[string, number[], number]>([
     ['decimals as they read', [0.1, 0.2, 0.3], 0.2],
     ['a fraction to its last digit', [1 / 3], 1 / 3],
-    ['numbers whose sum no double holds', [1.7e308, 1.7e308, 1e308], 4.4e308 / 3 || 0],
+    ['numbers whose sum no double holds', [1.5e308, 1.5e308, 1.2e308], 1.4e308],
     ['numbers that cancel out', [1e308, 1, -1e308], 1 / 3],
     ['the smallest of numbers', [5e-324], 5e-324],
     ['a mean that is smaller still', [5e-324, 0, 0], 0],
@@ -241,8 +241,7 @@ describe('human scores in results', () => {
     for (const [index, value] of values.entries()) {
       await on.score(scorer, { result_id: result.result_id, value }, [ann, bob, eve][index]);
     }
-    const expected = Number.isFinite(mean) ? mean : 1.4666666666666667e308;
-    expect((await on.result(result)).scores[scorer.name]).toBe(expected);
+    expect((await on.result(result)).scores[scorer.name]).toBe(mean);
   });
 
   it('of questions land as the mean of their scores', async () => {

@@ -1,4 +1,5 @@
-import type { Tx } from '#platform/db';
+import type { PreparedStatement, Tx } from '#platform/db';
+import type { RawJson } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
@@ -99,6 +100,66 @@ describe('on filled tables', () => {
       ]);
     }
   });
+
+  /** The plans of every statement on results and scores by which a request is answered. */
+  async function plansOfAll(path: string): Promise<Plan[]> {
+    const statements: [string, unknown[]][] = [];
+    type Query = (statement: string | PreparedStatement, values?: readonly unknown[]) => Promise<unknown[]>;
+    const watch =
+      (query: Query): Query =>
+      (statement, values = []) => {
+        statements.push([typeof statement === 'string' ? statement : statement.text, [...values]]);
+        return query(statement, values);
+      };
+    const { database } = app;
+    const { query, transaction } = database;
+    const spies = [
+      jest.spyOn(database, 'query').mockImplementation(watch(query.bind(database)) as never),
+      jest
+        .spyOn(database, 'transaction')
+        .mockImplementation(((work: (tx: Tx) => Promise<unknown>) =>
+          transaction.call(database, (tx) =>
+            work({ ...tx, query: watch(tx.query) as Tx['query'] }),
+          )) as never),
+    ];
+    const answer = await space.viewer.get(path);
+    for (const spy of spies) spy.mockRestore();
+    expect([path, answer.status]).toEqual([path, 200]);
+    const reads = statements.filter(([text]) =>
+      /FROM \(*(results|score_results|human_scores|unnest)/.test(text),
+    );
+    return Promise.all(
+      reads.map(async ([text, values]) => {
+        const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(
+          `EXPLAIN (FORMAT JSON) ${text}`,
+          values,
+        );
+        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
+      }),
+    );
+  }
+
+  it('a comparison and an agreement read no table from end to end', async () => {
+    const filled = async (fields = {}): Promise<string> => {
+      const { experiment_id } = await space.experiment(fields);
+      await space.results(experiment_id, [{ case_id: 'case 1', trace_id: '1'.repeat(32), scores: { s: 0 } }]);
+      return experiment_id;
+    };
+    const id = await filled({ baseline_experiment_id: await filled() });
+    const scorer = async (name: string) => {
+      const definition = { checks: [{ type: 'equals' }] };
+      const made = await space.post<{ scorer_id: string }>('/eval/v1/scorers', { name, scorer_kind: 'code', definition });
+      return made.body.scorer_id;
+    };
+    const agreement = `/eval/v1/scorers/${await scorer('a')}/agreement?reference_scorer_id=${await scorer('b')}`;
+    for (const path of [`${EXPERIMENTS}/${id}/compare`, agreement, `${agreement}&experiment_id=${id}`]) {
+      const plans = await plansOfAll(path);
+      expect(plans.length).toBeGreaterThan(4);
+      const whole = scansOf(plans).filter((node) => node['Node Type'] === 'Seq Scan');
+      // a table of few rows is read at once, whatever indexes it has
+      expect(whole.filter((node) => node['Relation Name'] !== 'score_results')).toEqual([]);
+    }
+  }); // prettier-ignore
 
   const filters: [string, string][] = [
     ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(

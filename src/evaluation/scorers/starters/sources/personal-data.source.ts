@@ -87,24 +87,31 @@ const IBAN_LENGTHS = Object.fromEntries(
 
 // A country, two check digits, and an account: right where the number that it makes is 1 modulo 97 (ISO 7064).
 function ibans(text) {
-  const found = [];
   const begun = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?= ?[A-Z0-9]{4})/gi;
+  const accountAt = /(?: ?[A-Z0-9]){11,31}/iy;
+  const found = [];
   for (let match = begun.exec(text); match; match = begun.exec(text)) {
     const length = IBAN_LENGTHS[match[0].slice(0, 2).toUpperCase()];
-    if (length === undefined) continue;
-    let iban = '';
-    let at = match.index;
-    for (; iban.length < length; at += 1) {
-      if (/[A-Za-z0-9]/.test(text[at])) iban += text[at].toUpperCase();
-      else if (text[at] !== ' ') break;
-    }
-    const isWhole = iban.length === length && !/^[A-Za-z0-9]/.test(text.slice(at, at + 1));
-    if (isWhole && hasMod97(iban)) found.push(iban);
+    accountAt.lastIndex = begun.lastIndex;
+    const account = length === undefined ? null : accountAt.exec(text);
+    const iban = account ? (match[0] + upTo(account[0], length - 4)).toUpperCase() : '';
+    if (hasMod97(iban)) found.push(iban);
   }
   return found;
 }
 
+// The first of these letters and digits, spaces left out; nothing where the next one is written to them.
+function upTo(text, length) {
+  let taken = '';
+  for (let at = 0; at < text.length; at += 1) {
+    if (taken.length === length) return text[at] === ' ' ? taken : '';
+    if (text[at] !== ' ') taken += text[at];
+  }
+  return taken.length === length ? taken : '';
+}
+
 function hasMod97(iban) {
+  if (iban.length < 15) return false;
   let remainder = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {
     const value = parseInt(character, 36);

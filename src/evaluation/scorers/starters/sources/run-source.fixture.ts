@@ -1,3 +1,4 @@
+import { MAX_TIMEOUT_MS } from '../../engine/limits';
 import { ScorerEngine } from '../../engine/scorer.engine';
 import type { ScoreOutcome, ScoringSubject } from '../../engine/score-outcome';
 
@@ -14,13 +15,10 @@ const NOTHING: ScoringSubject = {
 export class SourceRunner {
   private readonly engine = new ScorerEngine({ threads: 1 });
 
-  constructor(
-    private readonly source: string,
-    private readonly timeoutMs = 5_000,
-  ) {}
+  constructor(private readonly source: string) {}
 
   run(subject: Partial<ScoringSubject>): Promise<ScoreOutcome> {
-    const definition = { language: 'javascript', source: this.source, timeout_ms: this.timeoutMs };
+    const definition = { language: 'javascript', source: this.source, timeout_ms: MAX_TIMEOUT_MS };
     return this.engine.run(definition, { ...NOTHING, ...subject }, new AbortController().signal, 'test');
   }
 

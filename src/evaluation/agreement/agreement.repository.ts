@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { arrayParameter, Database } from '#platform/db';
+
+/** Units that agreement is worked out over. */
+export const UNITS_MAX = 10_000;
+/** Results that are looked through for scores which clients wrote into them, the newest that say more than numbers. */
+const RESULTS_SCANNED = 10_000;
+/** Scores of people on the units. */
+const ANNOTATIONS_MAX = 100_000;
+
+export type UnitKind = 'trace' | 'session' | 'result';
+
+/** What was scored: the trace where there is one, else the session, else the result. */
+export interface Unit {
+  unit_kind: UnitKind;
+  unit_id: string;
+}
+
+/** One score by one scorer. */
+export interface UnitScore extends Unit {
+  /** Of the score, or of the result that it stands in. Ids sort by time after their prefix. */
+  id: string;
+  score: number | null;
+  label: string | null;
+  /** The person; null of a score that is no person's, or of several together. */
+  annotator: string | null;
+}
+
+/** Whose scores are read. @property version null for all of them. */
+export interface ScoredBy {
+  scorerId: string;
+  version: number | null;
+}
+
+/** Of the newest, or of given units: what follows FROM and is called `s`. */
+const HOSTED = (
+  from: string,
+): string => `SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind,
+    s.target_id AS unit_id, s.score_id AS id, s.score, s.choice AS label, NULL AS annotator
+  FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
+    AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
+
+/** Present scores, of one scale: that of the scorer's newest score. */
+const HUMAN = (from: string): string => `SELECT
+    CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.score_id AS id, s.score, s.choice AS label,
+    s.created_by AS annotator
+  FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
+    AND s.superseded_by_score_id IS NULL AND s.output_sha256 = (
+      SELECT newest.output_sha256 FROM human_scores newest WHERE newest.workspace_id = $1 AND newest.scorer_id = $2
+        AND ($3::integer IS NULL OR newest.scorer_version = $3) ORDER BY newest.score_id DESC LIMIT 1)`;
+
+/** Scores in results that name the scorer they are by; not what people said there, which counts where they said it. */
+const WRITTEN = (results: string): string => `SELECT
+    CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.result_id AS id,
+    (s.scores ->> detail.key)::float8 AS score, detail.value ->> 'label' AS label, NULL AS annotator
+  FROM (${results}) s CROSS JOIN LATERAL json_each(s.score_details) AS detail
+  WHERE detail.value ->> 'scorer_id' = $2
+    AND ($3::integer IS NULL OR (detail.value ->> 'scorer_version')::integer = $3)
+    AND detail.value #> '{metadata,score_ids}' IS NULL
+    AND (s.scores ->> detail.key IS NOT NULL OR detail.value ->> 'label' IS NOT NULL)`;
+
+const RESULT_COLUMNS = 's.result_id, s.trace_id, s.session_id, s.scores, s.score_details';
+const IS_DETAILED = `s.score_details::text <> '{}'`;
+
+const NEWEST = {
+  hosted: `${HOSTED('score_results s')} ORDER BY s.score_id DESC LIMIT $4`,
+  human: `${HUMAN('human_scores s')} ORDER BY s.score_id DESC LIMIT $4`,
+};
+
+/**
+ * Rows of the units $4 (traces), $5 (sessions) and $6 (results). Joined, and in statements without a name: looked up in
+ * an array, each row would be held against each unit as soon as the plan is kept.
+ */
+const WITHIN = (select: (from: string) => string, table: string): string => `
+  ${select(`unnest($4::text[]) AS unit(id) JOIN ${table} s ON s.trace_id = unit.id`)}
+  UNION ALL ${select(`unnest($5::text[]) AS unit(id) JOIN ${table} s ON s.session_id = unit.id AND s.trace_id IS NULL`)}
+  UNION ALL ${select(`unnest($6::text[]) AS unit(id) JOIN ${table} s ON s.result_id = unit.id AND s.trace_id IS NULL AND s.session_id IS NULL`)}`;
+
+const OF_UNITS = {
+  hosted: `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
+      ${HOSTED('unnest($4::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NOT NULL')}
+      UNION ALL
+      ${HOSTED('unnest($5::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NULL')}
+    ) found ORDER BY unit_kind, unit_id, id DESC`,
+  human: `SELECT * FROM (${WITHIN(HUMAN, 'human_scores')}) found ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX}`,
+};
+const NEWEST_WRITTEN = WRITTEN(`SELECT ${RESULT_COLUMNS} FROM results s
+  WHERE s.workspace_id = $1 AND ${IS_DETAILED} ORDER BY s.result_id DESC LIMIT ${RESULTS_SCANNED}`);
+const WRITTEN_OF_UNITS = `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (${WRITTEN(
+  WITHIN(
+    (from) => `SELECT ${RESULT_COLUMNS} FROM ${from}
+      WHERE s.workspace_id = $1 AND ${IS_DETAILED} AND ($7::text IS NULL OR s.experiment_id = $7)`,
+    'results',
+  ),
+)}) found ORDER BY unit_kind, unit_id, id DESC`;
+const UNITS_OF_EXPERIMENT = {
+  name: 'agreement.units-of-experiment',
+  text: `SELECT
+      CASE WHEN trace_id IS NOT NULL THEN 'trace' WHEN session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
+      coalesce(trace_id, session_id, result_id) AS unit_id
+    FROM results WHERE experiment_id = $1 AND workspace_id = $2 ORDER BY result_id DESC LIMIT ${UNITS_MAX + 1}`,
+};
+const HAS_MORE_DETAILED = `SELECT 1 FROM results s WHERE s.workspace_id = $1 AND ${IS_DETAILED}
+  ORDER BY s.result_id DESC OFFSET ${RESULTS_SCANNED} LIMIT 1`;
+
+/** Reads what was scored, and how: by runs of the service, by people, and by clients in the results they wrote. */
+@Injectable()
+export class AgreementRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The newest scores that the service, or people, gave; one more than units that are looked at. */
+  newest(scope: Scope, by: ScoredBy, source: 'hosted' | 'human'): Promise<UnitScore[]> {
+    return this.database.query(NEWEST[source], [...keyOf(scope, by), UNITS_MAX + 1]);
+  }
+
+  /** Scores in the newest results that say more than numbers. */
+  newestWritten(scope: Scope, by: ScoredBy): Promise<UnitScore[]> {
+    return this.database.query(NEWEST_WRITTEN, keyOf(scope, by));
+  }
+
+  /** Whether there are older results that say more than numbers. */
+  async hasMoreWritten(scope: Scope): Promise<boolean> {
+    return (await this.database.query(HAS_MORE_DETAILED, [scope.workspaceId])).length > 0;
+  }
+
+  /** What the results of an experiment are of, the newest first; one more than are looked at. */
+  unitsOf(scope: Scope, experimentId: string): Promise<Unit[]> {
+    return this.database.query(UNITS_OF_EXPERIMENT, [experimentId, scope.workspaceId]);
+  }
+
+  /**
+   * What the service, or people, said of these units: of each the newest score, or each person's present ones. Of
+   * people the newest 100,000.
+   */
+  ofUnits(
+    scope: Scope,
+    by: ScoredBy,
+    source: 'hosted' | 'human',
+    units: readonly Unit[],
+  ): Promise<UnitScore[]> {
+    const [traces, sessions, results] = arraysOf(units);
+    // runs score no results as such
+    const of = source === 'human' ? [traces, sessions, results] : [traces, sessions];
+    return this.database.query(OF_UNITS[source], [...keyOf(scope, by), ...of]);
+  }
+
+  /** What results say of these units, of each the newest. @param experimentId narrows to its results. */
+  writtenOf(
+    scope: Scope,
+    by: ScoredBy,
+    units: readonly Unit[],
+    experimentId: string | null,
+  ): Promise<UnitScore[]> {
+    return this.database.query(WRITTEN_OF_UNITS, [...keyOf(scope, by), ...arraysOf(units), experimentId]);
+  }
+}
+
+const keyOf = (scope: Scope, { scorerId, version }: ScoredBy): unknown[] => [
+  scope.workspaceId,
+  scorerId,
+  version,
+];
+
+const arraysOf = (units: readonly Unit[]): Buffer[] =>
+  (['trace', 'session', 'result'] as const).map((kind) =>
+    arrayParameter(
+      'text',
+      units.filter((unit) => unit.unit_kind === kind).map((unit) => unit.unit_id),
+    ),
+  );

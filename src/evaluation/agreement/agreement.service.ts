@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { problem } from '#platform/problem';
+import { ComputingTurns } from '../comparison/computing-turns';
+import { ExperimentRepository } from '../experiments/experiment.repository';
+import type { ScorerEntity } from '../scorers/scorer.entity';
+import { ScorerRepository } from '../scorers/scorer.repository';
+import type { AgreeingScorerDto, AgreementDto, AgreementQueryDto, MeasureDto } from './agreement.dto';
+import { type Measure, measuresOf, type OpinionPair } from './agreement-measures';
+import {
+  AgreementRepository,
+  type ScoredBy,
+  type Unit,
+  UNITS_MAX,
+  type UnitScore,
+} from './agreement.repository';
+import { opinionsOf, timeOf, unitKey } from './opinions';
+
+/** A scorer whose scores are read, and where those are that are not in results. */
+interface Side extends ScoredBy {
+  source: 'hosted' | 'human';
+}
+
+@Injectable()
+export class AgreementService {
+  constructor(
+    private readonly scorers: ScorerRepository,
+    private readonly experiments: ExperimentRepository,
+    private readonly scores: AgreementRepository,
+    private readonly turns: ComputingTurns,
+  ) {}
+
+  /**
+   * How far a scorer agrees with a reference on what both scored. Errors: 404 for a scorer or an experiment that is
+   * unknown; 400 `invalid_query` for a scorer as its own reference.
+   */
+  async agreement(scope: Scope, scorerId: string, query: AgreementQueryDto): Promise<AgreementDto> {
+    const scorer = await this.scorers.find(scope, scorerId);
+    if (!scorer) throw problem.notFound('scorer', scorerId);
+    const { reference_scorer_id: referenceId, experiment_id: experimentId = null } = query;
+    if (referenceId === scorerId) {
+      throw problem.invalidQuery('reference_scorer_id', 'must be another scorer than this one');
+    }
+    const reference = await this.scorers.find(scope, referenceId);
+    if (!reference) {
+      throw problem.notFound('scorer', referenceId, 'It is the one that reference_scorer_id names.');
+    }
+    if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
+      throw problem.notFound('experiment', experimentId, 'It is the one that experiment_id names.');
+    }
+    return this.turns.take(scope.workspaceId, async () => {
+      const sides = [sideOf(scorer, query.scorer_version ?? null), sideOf(reference, null)] as const;
+      const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
+      const found = await measuresOf(pairs, [scorerId, referenceId]);
+      return {
+        scorer: toScorer(scorer),
+        reference: toScorer(reference),
+        experiment_id: experimentId,
+        units: pairs.length,
+        is_truncated: isTruncated,
+        confusion: found.confusion,
+        observed_agreement: toMeasure(found.observedAgreement),
+        cohens_kappa: toMeasure(found.cohensKappa),
+        weighted_kappa: toMeasure(found.weightedKappa),
+        krippendorffs_alpha_nominal: toMeasure(found.nominalAlpha),
+        krippendorffs_alpha_interval: toMeasure(found.intervalAlpha),
+        mean_absolute_error: toMeasure(found.meanAbsoluteError),
+      };
+    });
+  }
+
+  /** What both say of each unit that both scored. */
+  private async pairs(
+    scope: Scope,
+    sides: readonly [Side, Side],
+    experimentId: string | null,
+  ): Promise<{ pairs: OpinionPair[]; isTruncated: boolean }> {
+    const { units, isTruncated } =
+      experimentId === null
+        ? await this.scoredUnits(scope, sides)
+        : limited(await this.scores.unitsOf(scope, experimentId));
+    const [own, other] = await Promise.all(
+      sides.map(async (side) =>
+        opinionsOf([
+          ...(await this.scores.ofUnits(scope, side, side.source, units)),
+          ...(await this.scores.writtenOf(scope, side, units, experimentId)),
+        ]),
+      ),
+    );
+    const keys = [...new Set(units.map(unitKey))].sort();
+    const pairs = keys.flatMap((key): OpinionPair[] => {
+      const [scorer, reference] = [own!.get(key), other!.get(key)];
+      return scorer && reference ? [{ scorer, reference }] : [];
+    });
+    return { pairs, isTruncated };
+  }
+
+  /**
+   * The units of one side that may be the other's too: of the reference, whose scores are the fewer as a rule, unless
+   * it has more than are looked at and the other has not.
+   */
+  private async scoredUnits(
+    scope: Scope,
+    sides: readonly [Side, Side],
+  ): Promise<{ units: Unit[]; isTruncated: boolean }> {
+    const [own, reference] = (await Promise.all(sides.map((side) => this.newest(scope, side)))) as [
+      NewestScores,
+      NewestScores,
+    ];
+    const base = reference.isTruncated && !own.isTruncated ? own : reference;
+    const found = limited(base.scores);
+    return { units: found.units, isTruncated: found.isTruncated || base.isTruncated };
+  }
+
+  private async newest(scope: Scope, side: Side): Promise<NewestScores> {
+    const given = await this.scores.newest(scope, side, side.source);
+    const written = await this.scores.newestWritten(scope, side);
+    const scores = [...given, ...written].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
+    const isTruncated =
+      given.length > UNITS_MAX || (written.length > 0 && (await this.scores.hasMoreWritten(scope)));
+    return { scores, isTruncated };
+  }
+}
+
+interface NewestScores {
+  scores: UnitScore[];
+  isTruncated: boolean;
+}
+
+const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null): Side => ({
+  scorerId: scorer_id,
+  version,
+  source: scorer_kind === 'human' ? 'human' : 'hosted',
+});
+
+/** The first of these units, each once. */
+function limited(units: readonly Unit[]): { units: Unit[]; isTruncated: boolean } {
+  const distinct = [...new Map(units.map((unit) => [unitKey(unit), unit])).values()];
+  return { units: distinct.slice(0, UNITS_MAX), isTruncated: units.length > UNITS_MAX };
+}
+
+const toScorer = ({ scorer_id, name, scorer_kind }: ScorerEntity): AgreeingScorerDto => ({
+  scorer_id,
+  name,
+  scorer_kind,
+});
+
+const toMeasure = (measure: Measure | null): MeasureDto | null =>
+  measure && { units: measure.units, value: measure.value, confidence_interval: measure.interval };

@@ -1,0 +1,182 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { SpooledFile } from '#platform/http';
+import { faultOfTags, TAGS_BYTES, tagsOf } from './case.tags';
+import { CsvEncoding } from './csv.encoding';
+import {
+  columnsOf,
+  type CsvLayout,
+  type CsvOptions,
+  HEADER_KEPT,
+  isLonger,
+  layoutOf,
+  SHORT_TEXT_BYTES,
+  shown,
+} from './csv.columns';
+import { CsvFault } from './csv.fault';
+import { type CsvRecord, CsvScanner } from './csv.scanner';
+
+export const ROWS_MAX = 100_000;
+const CASE_ID_MAX = 255;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** A file is kept, and read again, in chunks of so many bytes; the last is what is left. */
+export const CHUNK_BYTES = 256 * 1024;
+
+/** What is read without a pause: a piece of the shortest rows takes some milliseconds. */
+const PIECE_BYTES = 16 * 1024;
+const TURN_MS = 5;
+
+/** Where rows begin in a chunk. */
+export interface ChunkPlace {
+  /** Rows that began in the chunks before. */
+  rowsBefore: number;
+  /** The byte of this chunk at which the next one begins; null where none does. */
+  rowOffset: number | null;
+}
+
+/** What a file was found to hold. */
+export interface CsvContent {
+  layout: CsvLayout;
+  rowCount: number;
+  /** In the order of the rows; null where cases are called by the number of their row. */
+  caseIds: string[] | null;
+  chunks: ChunkPlace[];
+}
+
+/**
+ * Reads a file whole and holds it to everything that a version asks of it, without keeping any of it but its case ids.
+ * It takes turns with whatever else the process does. Errors: `CsvFault` with the first line that is wrong;
+ * `LayoutFault` for options that do not fit the header.
+ */
+export async function readCsv(file: SpooledFile, options: CsvOptions): Promise<CsvContent> {
+  const reading = new CsvReading(options);
+  for await (const chunk of file.chunks(CHUNK_BYTES)) {
+    reading.beginChunk();
+    for await (const piece of piecesOf(chunk)) reading.push(piece);
+  }
+  return reading.end();
+}
+
+/** The pieces of a chunk, with a turn for others after each few of them. */
+export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  let since = performance.now();
+  for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+    yield chunk.subarray(at, at + PIECE_BYTES);
+    if (performance.now() - since < TURN_MS) continue;
+    await turn();
+    since = performance.now();
+  }
+}
+
+class CsvReading {
+  private readonly encoding = new CsvEncoding();
+  private readonly chunks: ChunkPlace[] = [];
+  private scanner: CsvScanner | undefined;
+  private layout: CsvLayout | undefined;
+  private idAt = -1;
+  private tagsAt: number[] = [];
+  private rowCount = 0;
+  /** Each with its line. */
+  private readonly caseIds = new Map<string, number>();
+
+  constructor(private readonly options: CsvOptions) {}
+
+  beginChunk(): void {
+    this.chunks.push({ rowsBefore: this.rowCount, rowOffset: null });
+  }
+
+  push(piece: Buffer): void {
+    const hasBom = this.scanner === undefined && piece.subarray(0, BOM.length).equals(BOM);
+    const bytes = hasBom ? piece.subarray(BOM.length) : piece;
+    this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record), {
+      offset: hasBom ? BOM.length : 0,
+    });
+    const misspelt = this.encoding.faultIn(bytes, this.scanner.line);
+    try {
+      this.scanner.push(bytes);
+    } catch (error) {
+      throw error instanceof CsvFault && misspelt && misspelt.line <= error.line ? misspelt : error;
+    }
+    if (misspelt) throw misspelt;
+  }
+
+  end(): CsvContent {
+    if (this.scanner) {
+      const misspelt = this.encoding.faultAtEnd(this.scanner.line);
+      if (misspelt) throw misspelt;
+      this.scanner.end();
+    }
+    if (!this.layout)
+      throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
+    return {
+      layout: this.layout,
+      rowCount: this.rowCount,
+      caseIds: this.idAt < 0 ? null : [...this.caseIds.keys()],
+      chunks: this.chunks,
+    };
+  }
+
+  private take(record: CsvRecord): void {
+    if (this.layout) this.takeRow(record, this.layout);
+    else this.takeHeader(record);
+  }
+
+  private takeHeader({ cells, fieldCount, line }: CsvRecord): void {
+    const layout = layoutOf(columnsOf(cells, fieldCount, line), this.options);
+    const { columns, caseIdColumn, mapping } = layout;
+    this.layout = layout;
+    this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
+    this.tagsAt = mapping.tags.map((column) => columns.indexOf(column));
+    const keep: number[] = [];
+    if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
+    for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
+    this.scanner!.keep = keep;
+  }
+
+  private takeRow(record: CsvRecord, { columns }: CsvLayout): void {
+    const { cells, fieldCount, isCut, line, at } = record;
+    this.rowCount++;
+    if (this.rowCount > ROWS_MAX)
+      throw new CsvFault(line, `is row ${this.rowCount}; there may be ${ROWS_MAX}`);
+    if (fieldCount !== columns.length) {
+      throw new CsvFault(
+        line,
+        `has ${counted(fieldCount, 'field')}, and the header names ${counted(columns.length, 'column')}`,
+      );
+    }
+    if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
+    if (this.tagsAt.length > 0) {
+      if (isCut) throw new CsvFault(line, `has tags of more than ${TAGS_BYTES / 1024} KiB in one field`);
+      const fault = faultOfTags(tagsOf(this.tagsAt.map((column) => cells[column]!)));
+      if (fault) throw new CsvFault(line, fault);
+    }
+    this.place(at);
+  }
+
+  private takeCaseId(caseId: string, line: number): void {
+    if (caseId === '') throw new CsvFault(line, 'has no case id');
+    if (isLonger(caseId, CASE_ID_MAX)) {
+      throw new CsvFault(line, `has a case id of more than ${CASE_ID_MAX} characters`);
+    }
+    const before = this.caseIds.get(caseId);
+    if (before !== undefined) {
+      throw new CsvFault(line, `has the case id ${shown(caseId)}, which line ${before} has already`);
+    }
+    this.caseIds.set(caseId, line);
+  }
+
+  /** Notes the first row of a chunk. A row is taken as it ends, which may be some chunks after the one it begins in. */
+  private place(at: number): void {
+    const ordinal = Math.floor(at / CHUNK_BYTES);
+    const chunk = this.chunks[ordinal]!;
+    if (chunk.rowOffset === null) {
+      chunk.rowOffset = at % CHUNK_BYTES;
+      chunk.rowsBefore = this.rowCount - 1;
+    }
+    for (let later = ordinal + 1; later < this.chunks.length; later++) {
+      this.chunks[later]!.rowsBefore = this.rowCount;
+    }
+  }
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

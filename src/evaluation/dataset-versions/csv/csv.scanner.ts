@@ -1,0 +1,195 @@
+import { CsvFault } from './csv.fault';
+
+const LF = 10;
+const CR = 13;
+const QUOTE = 34;
+const COMMA = 44;
+
+/** Where the scanner stands between two bytes. */
+const RECORD = 0;
+const FIELD = 1;
+const PLAIN = 2;
+const QUOTED = 3;
+const AFTER_QUOTE = 4;
+const AFTER_CR = 5;
+
+/** One record, as it ends. */
+export interface CsvRecord {
+  /** The texts of the fields that are kept, at their places; of the others there is nothing. */
+  readonly cells: readonly (string | undefined)[];
+  readonly fieldCount: number;
+  /** Whether of a field that is kept some was left out. */
+  readonly isCut: boolean;
+  /** The line on which it begins. */
+  readonly line: number;
+  /** The byte at which it begins. */
+  readonly at: number;
+}
+
+/**
+ * For each field of a record, how many bytes of it are kept as it stands in the file; absent or 0: none. Of a longer
+ * one the rest is left out, so that memory stays bounded whatever a file holds.
+ */
+export type KeptBytes = readonly (number | undefined)[];
+
+/**
+ * Finds the records of CSV as RFC 4180 has it, strictly: fields between commas, records between line breaks (CRLF or a
+ * line feed alone), quotes around a whole field or nowhere, doubled within. Takes the bytes in pieces of any size and
+ * in one pass, and makes text only of the fields that are asked for, so a file costs what its bytes cost, however many
+ * cells they make. Errors: `CsvFault`.
+ */
+export class CsvScanner {
+  private state = RECORD;
+  private offset: number;
+  private lineNumber: number;
+  private fieldCount = 0;
+  private cells: (string | undefined)[] = [];
+  private recordLine = 1;
+  private recordAt = 0;
+  private quoteLine = 1;
+  /** Where the present field begins in the present piece, and what came of it in pieces before. */
+  private fieldAt = 0;
+  private held: Buffer[] = [];
+  private bytesBefore = 0;
+  private isCut = false;
+
+  /**
+   * @param keep of the next record; to be changed between records
+   * @param take is given each record
+   * @param offset of the first byte in the file, and the line that it is on
+   */
+  constructor(
+    public keep: KeptBytes,
+    private readonly take: (record: CsvRecord) => void,
+    { offset = 0, line = 1 } = {},
+  ) {
+    this.offset = offset;
+    this.lineNumber = line;
+  }
+
+  /** The line of the next byte. */
+  get line(): number {
+    return this.lineNumber;
+  }
+
+  push(piece: Buffer): void {
+    let state = this.state;
+    const { length } = piece;
+    for (let i = 0; i < length; i++) {
+      const byte = piece[i]!;
+      if (state === PLAIN) {
+        if (byte !== COMMA && byte !== LF && byte !== CR && byte !== QUOTE) continue;
+        if (byte === QUOTE) {
+          throw this.fault(
+            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled',
+          );
+        }
+      } else if (state === QUOTED) {
+        if (byte === QUOTE) state = AFTER_QUOTE;
+        else if (byte === LF) this.lineNumber++;
+        continue;
+      } else if (state === AFTER_QUOTE) {
+        if (byte === QUOTE) {
+          state = QUOTED;
+          continue;
+        }
+        if (byte !== COMMA && byte !== LF && byte !== CR) {
+          throw this.fault('has text after the quote that ends a field; quotes within a field are doubled');
+        }
+      } else if (state === AFTER_CR) {
+        if (byte !== LF) throw this.loneCr();
+        this.endRecord();
+        state = RECORD;
+        continue;
+      } else {
+        if (state === RECORD) {
+          this.recordLine = this.lineNumber;
+          this.recordAt = this.offset + i;
+        }
+        this.fieldAt = i;
+        if (byte === QUOTE) {
+          this.quoteLine = this.lineNumber;
+          state = QUOTED;
+          continue;
+        }
+        if (byte !== COMMA && byte !== LF && byte !== CR) {
+          state = PLAIN;
+          continue;
+        }
+      }
+      // what is left here ends a field
+      this.endField(piece, i);
+      if (byte === COMMA) state = FIELD;
+      else if (byte === CR) state = AFTER_CR;
+      else {
+        this.endRecord();
+        state = RECORD;
+      }
+    }
+    if (state === PLAIN || state === QUOTED || state === AFTER_QUOTE) this.hold(piece);
+    this.fieldAt = 0;
+    this.offset += length;
+    this.state = state;
+  }
+
+  /** Says that there are no more bytes. The last record may end without a line break. */
+  end(): void {
+    const { state } = this;
+    if (state === RECORD) return;
+    if (state === QUOTED) throw new CsvFault(this.quoteLine, 'opens a quote that is never closed');
+    if (state === AFTER_CR) throw this.loneCr();
+    this.endField(NOTHING, 0);
+    this.endRecord();
+    this.state = RECORD;
+  }
+
+  private fault(detail: string): CsvFault {
+    return new CsvFault(this.lineNumber, detail);
+  }
+
+  private loneCr(): CsvFault {
+    return this.fault(
+      'has a carriage return without a line feed; end lines with CRLF or LF, or quote the field',
+    );
+  }
+
+  private endField(piece: Buffer, end: number): void {
+    const limit = this.keep[this.fieldCount];
+    if (limit) this.cells[this.fieldCount] = this.textOf(piece.subarray(this.fieldAt, end), limit);
+    this.fieldCount++;
+  }
+
+  private endRecord(): void {
+    this.lineNumber++;
+    const { cells, fieldCount, isCut } = this;
+    this.cells = [];
+    this.fieldCount = 0;
+    this.isCut = false;
+    this.take({ cells, fieldCount, isCut, line: this.recordLine, at: this.recordAt });
+  }
+
+  private hold(piece: Buffer): void {
+    const limit = this.keep[this.fieldCount] ?? 0;
+    if (limit === 0) return;
+    const part = piece.subarray(this.fieldAt);
+    const room = limit - this.bytesBefore;
+    if (room > 0) this.held.push(part.subarray(0, room));
+    this.bytesBefore += part.length;
+  }
+
+  private textOf(last: Buffer, limit: number): string {
+    let bytes = last;
+    if (this.bytesBefore + last.length > limit) this.isCut = true;
+    if (this.held.length > 0) {
+      bytes = Buffer.concat([...this.held, last]);
+      this.held = [];
+    }
+    this.bytesBefore = 0;
+    const end = Math.min(bytes.length, limit);
+    if (bytes[0] !== QUOTE) return bytes.toString('utf8', 0, end);
+    const text = bytes.toString('utf8', 1, end - 1);
+    return text.includes('"') ? text.replaceAll('""', '"') : text;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { arrayParameter, Database, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import type { ChunkPlace } from './csv/csv.reader';
+import type { DatasetVersionRow } from './dataset-version.entity';
+
+const COLUMNS = `dataset_id, workspace_id, version, version_id, content_id, row_count, columns, size_bytes, sha256,
+  case_id_column, mapping, options_sha256, created_at, created_by`;
+
+/** What makes two uploads the same. */
+export type VersionIdentity = Pick<DatasetVersionRow, 'dataset_id' | 'sha256' | 'options_sha256'>;
+
+/** One piece of a file's bytes. */
+export interface ChunkRow {
+  ordinal: number;
+  rows_before: number;
+  row_offset: number | null;
+  data: Buffer;
+}
+
+const INSERT_CHUNK = {
+  name: 'dataset-version.insert-chunk',
+  text: `INSERT INTO dataset_chunks (content_id, ordinal, rows_before, row_offset, data) VALUES ($1, $2, $3, $4, $5)`,
+};
+
+const INSERT_CASES = {
+  name: 'dataset-version.insert-cases',
+  text: `INSERT INTO dataset_cases (content_id, case_id, row_number)
+    SELECT $1, case_id, $2 + place FROM unnest($3::text[]) WITH ORDINALITY AS t(case_id, place)`,
+};
+
+/** A chunk belongs to whoever its version belongs to. */
+const CHUNK_OF = `SELECT c.ordinal, c.rows_before, c.row_offset, c.data
+  FROM dataset_versions v JOIN dataset_chunks c USING (content_id)
+  WHERE v.workspace_id = $1 AND v.content_id = $2`;
+
+const GET_CHUNK = { name: 'dataset-version.chunk', text: `${CHUNK_OF} AND c.ordinal = $3` };
+
+const CHUNK_OF_ROW = {
+  name: 'dataset-version.chunk-of-row',
+  text: `${CHUNK_OF} AND c.rows_before < $3 ORDER BY c.ordinal DESC LIMIT 1`,
+};
+
+@Injectable()
+export class DatasetVersionRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow | null> {
+    const [row] = await this.database.query<DatasetVersionRow>(
+      `SELECT ${COLUMNS} FROM dataset_versions WHERE workspace_id = $1 AND dataset_id = $2 AND version = $3`,
+      [scope.workspaceId, datasetId, version],
+    );
+    return row ?? null;
+  }
+
+  /** The version that holds the same bytes, read in the same way. */
+  async findSame(
+    scope: Scope,
+    { dataset_id, sha256, options_sha256 }: VersionIdentity,
+    on: SqlExecutor = this.database,
+  ): Promise<DatasetVersionRow | null> {
+    const [row] = await on.query<DatasetVersionRow>(
+      `SELECT ${COLUMNS} FROM dataset_versions
+       WHERE workspace_id = $1 AND dataset_id = $2 AND sha256 = $3 AND options_sha256 = $4`,
+      [scope.workspaceId, dataset_id, sha256, options_sha256],
+    );
+    return row ?? null;
+  }
+
+  list(scope: Scope, datasetId: string, query: ListQueryDto): Promise<RowPage<DatasetVersionRow>> {
+    const where = new Where(scope.key).add('dataset_id = ?', datasetId);
+    return listPage<DatasetVersionRow>(
+      this.database,
+      { columns: COLUMNS, from: 'dataset_versions', where, id: 'version_id', bytes: 'bytes' },
+      query,
+    );
+  }
+
+  /** A number for what a file holds, which comes before the version that it becomes. */
+  async newContent(tx: Tx): Promise<number> {
+    const [row] = await tx.query<{ id: number }>(`SELECT nextval('dataset_contents') AS id`);
+    return row!.id;
+  }
+
+  async insertChunk(
+    tx: Tx,
+    contentId: number,
+    ordinal: number,
+    { rowsBefore, rowOffset }: ChunkPlace,
+    data: Buffer,
+  ): Promise<void> {
+    await tx.query(INSERT_CHUNK, [contentId, ordinal, rowsBefore, rowOffset, data]);
+  }
+
+  /** @param rowsBefore the first of them */
+  async insertCases(tx: Tx, contentId: number, rowsBefore: number, caseIds: string[]): Promise<void> {
+    await tx.query(INSERT_CASES, [contentId, rowsBefore, arrayParameter('text', caseIds)]);
+  }
+
+  async insert(tx: Tx, row: DatasetVersionRow): Promise<void> {
+    await tx.query(
+      `INSERT INTO dataset_versions (${COLUMNS})
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+      [
+        row.dataset_id,
+        row.workspace_id,
+        row.version,
+        row.version_id,
+        row.content_id,
+        row.row_count,
+        row.columns,
+        row.size_bytes,
+        row.sha256,
+        row.case_id_column,
+        JSON.stringify(row.mapping),
+        row.options_sha256,
+        row.created_at,
+        row.created_by,
+      ],
+    );
+  }
+
+  async chunk(scope: Scope, contentId: number, ordinal: number): Promise<ChunkRow | null> {
+    const [row] = await this.database.query<ChunkRow>(GET_CHUNK, [scope.workspaceId, contentId, ordinal]);
+    return row ?? null;
+  }
+
+  /** The chunk in which a row begins. */
+  async chunkOfRow(scope: Scope, contentId: number, row: number): Promise<ChunkRow | null> {
+    const [found] = await this.database.query<ChunkRow>(CHUNK_OF_ROW, [scope.workspaceId, contentId, row]);
+    return found ?? null;
+  }
+}

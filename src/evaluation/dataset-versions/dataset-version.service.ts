@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database, type Tx } from '#platform/db';
+import { mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { checkLive, DatasetService } from '../datasets/dataset.service';
+import { Slots } from '../scoring/worker-slots';
+import { LayoutFault } from './csv/csv.columns';
+import { CsvFault } from './csv/csv.fault';
+import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
+import { type CsvUpload, readUpload } from './dataset-upload';
+import type { CsvTextOptionsDto, DatasetVersionDto } from './dataset-version.dto';
+import type { DatasetVersionRow } from './dataset-version.entity';
+import { toDatasetVersionDto } from './dataset-version.mapper';
+import { DatasetVersionRepository, type VersionIdentity } from './dataset-version.repository';
+
+/** Files that a process reads and stores at once; others wait, so that they neither fill its memory nor its pool. */
+const UPLOADS_AT_ONCE = 3;
+
+/** Case ids that are written with one statement. */
+const CASES_AT_ONCE = 5_000;
+
+/** What an upload came to. */
+export interface UploadedVersion {
+  view: DatasetVersionDto;
+  /** Not where the dataset had the same bytes, read in the same way, already. */
+  isNew: boolean;
+}
+
+@Injectable()
+export class DatasetVersionService {
+  private readonly slots = new Slots(UPLOADS_AT_ONCE);
+
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly versions: DatasetVersionRepository,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Makes a version of a CSV file, or answers the one that holds it. Errors: 400 with the line for a file that is not
+   * well-formed, 404 without the dataset, 409 when it is archived; and those of `readUpload`.
+   */
+  async upload(
+    scope: Scope,
+    datasetId: string,
+    request: SpooledRequest,
+    query: CsvTextOptionsDto,
+  ): Promise<UploadedVersion> {
+    const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
+    await this.slots.acquire(AbortSignal.timeout(this.environment.REQUEST_TIMEOUT_MS));
+    try {
+      const upload = await readUpload(scope, request, media, query);
+      const content = await readContent(upload);
+      checkLive((await this.datasets.get(scope, datasetId)).view);
+      const identity = identityOf(datasetId, upload.file, content);
+      const same = await this.versions.findSame(scope, identity);
+      if (same) return { view: toDatasetVersionDto(same), isNew: false };
+      return await this.store(scope, identity, upload.file, content);
+    } finally {
+      this.slots.release();
+    }
+  }
+
+  async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
+    return toDatasetVersionDto(await this.find(scope, datasetId, version));
+  }
+
+  async list(scope: Scope, datasetId: string, query: ListQueryDto): Promise<Page<DatasetVersionDto>> {
+    await this.datasets.get(scope, datasetId);
+    const { rows, page } = await this.versions.list(scope, datasetId, query);
+    return { items: rows.map(toDatasetVersionDto), page };
+  }
+
+  /** 404 without the version, or without its dataset. */
+  async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
+    const row = await this.versions.find(scope, datasetId, version);
+    if (!row) throw problem.notFound('dataset version', String(version));
+    return row;
+  }
+
+  /** Writes what a file holds, and then, with its dataset locked, the version that it becomes. */
+  private async store(
+    scope: Scope,
+    identity: VersionIdentity,
+    file: SpooledFile,
+    content: CsvContent,
+  ): Promise<UploadedVersion> {
+    try {
+      return await this.database.transaction(async (tx) => {
+        const contentId = await this.versions.newContent(tx);
+        await this.storeContent(tx, contentId, file, content);
+        await this.datasets.lockLive(tx, scope, identity.dataset_id, 'update');
+        file.checkOpen();
+        const same = await this.versions.findSame(scope, identity, tx);
+        if (same) throw new StoredMeanwhile(same);
+        const at = new Date();
+        const version = await this.datasets.nextVersion(tx, scope, identity.dataset_id, at);
+        const row: DatasetVersionRow = {
+          ...identity,
+          workspace_id: scope.workspaceId,
+          version,
+          version_id: newId('ver'),
+          content_id: contentId,
+          row_count: content.rowCount,
+          columns: [...content.layout.columns],
+          size_bytes: file.size,
+          case_id_column: content.layout.caseIdColumn,
+          mapping: content.layout.mapping,
+          created_at: at,
+          created_by: scope.principalId,
+        };
+        await this.versions.insert(tx, row);
+        return { view: toDatasetVersionDto(row), isNew: true };
+      });
+    } catch (error) {
+      if (!(error instanceof StoredMeanwhile)) throw error;
+      return { view: toDatasetVersionDto(error.row), isNew: false };
+    }
+  }
+
+  private async storeContent(
+    tx: Tx,
+    contentId: number,
+    file: SpooledFile,
+    { caseIds, chunks }: CsvContent,
+  ): Promise<void> {
+    let ordinal = 0;
+    for await (const data of file.chunks(CHUNK_BYTES)) {
+      await this.versions.insertChunk(tx, contentId, ordinal, chunks[ordinal]!, data);
+      ordinal++;
+    }
+    for (let from = 0; caseIds && from < caseIds.length; from += CASES_AT_ONCE) {
+      await this.versions.insertCases(tx, contentId, from, caseIds.slice(from, from + CASES_AT_ONCE));
+    }
+  }
+}
+
+/** Another request stored the same while this one wrote; what it wrote is rolled back. */
+class StoredMeanwhile extends Error {
+  constructor(readonly row: DatasetVersionRow) {
+    super('stored meanwhile');
+  }
+}
+
+async function readContent(upload: CsvUpload): Promise<CsvContent> {
+  try {
+    return await readCsv(upload.file, upload.options);
+  } catch (error) {
+    if (error instanceof CsvFault) throw upload.ofFile(`line ${error.line} ${error.detail}`);
+    if (error instanceof LayoutFault) throw upload.ofOptions(error.pointer, error.detail);
+    throw error;
+  }
+}
+
+const identityOf = (datasetId: string, { sha256 }: SpooledFile, { layout }: CsvContent): VersionIdentity => ({
+  dataset_id: datasetId,
+  sha256,
+  options_sha256: createHash('sha256')
+    .update(JSON.stringify([layout.caseIdColumn, ...Object.values(layout.mapping)]))
+    .digest('hex'),
+});
