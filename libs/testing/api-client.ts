@@ -91,8 +91,9 @@ function bodyOf(body: unknown): { content?: NonNullable<RequestInit['body']>; ty
 }
 
 function parsed(answer: Response, text: string): unknown {
-  const type = answer.headers.get('content-type');
-  const isJson = /[/+]json\b/.test(type ?? '');
-  if (text === '' && (isJson || type === null)) return undefined;
+  const type = answer.headers.get('content-type') ?? '';
+  const isJson = /[/+]json\b/.test(type);
+  // an empty file is a text; where there is nothing to be read, there is no type, or JSON is missing
+  if (text === '') return type === '' || isJson ? undefined : text;
   return isJson ? JSON.parse(text) : text;
 }

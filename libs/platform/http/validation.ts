@@ -26,7 +26,7 @@ interface OneOf {
   each: boolean;
 }
 
-/** A member that is another DTO, or an array of them. */
+/** A member that is another DTO or, with `@IsArray()`, a list of them. */
 export const Nested =
   (type: () => Constructor): PropertyDecorator =>
   (target, property) => {
@@ -159,6 +159,8 @@ export const ANY_JSON: ApiPropertyOptions = {
 export interface Shape {
   members: ReadonlySet<string>;
   nested: Record<string, () => Constructor>;
+  /** Members that are arrays. */
+  lists: ReadonlySet<string>;
   closed: boolean;
   deferred: boolean;
   values: OneOf[];
@@ -174,6 +176,7 @@ export function shapeOf(type: Constructor): Shape {
     shape = {
       members: new Set(metadata.map((one) => one.propertyName)),
       nested: (Reflect.getMetadata(NESTED, type.prototype as object) as Shape['nested'] | undefined) ?? {},
+      lists: new Set(metadata.flatMap((one) => (one.name === 'isArray' ? [one.propertyName] : []))),
       closed: Reflect.getMetadata(CLOSED, type) === true,
       deferred: Reflect.getMetadata(DEFERRED, type) === true,
       values: (Reflect.getMetadata(VALUES, type.prototype as object) as OneOf[] | undefined) ?? [],
@@ -193,12 +196,16 @@ export function instantiate(
   pointer: string,
   errors: FieldError[],
 ): object {
-  const { members, nested, closed } = shapeOf(type);
+  const { members, nested, lists, closed } = shapeOf(type);
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
     const value = source[member];
     const nestedType = nested[member]?.();
+    if (nestedType && Array.isArray(value) && !lists.has(member)) {
+      errors.push({ pointer: `${pointer}/${member}`, detail: 'must be an object, not a list' });
+      continue;
+    }
     dto[member] = nestedType ? instantiateNested(nestedType, value, `${pointer}/${member}`, errors) : value;
   }
   if (closed) {
@@ -225,13 +232,17 @@ function instantiateNested(
   pointer: string,
   errors: FieldError[],
 ): unknown {
-  if (Array.isArray(value)) {
-    if (value.length <= NESTED_MAX)
-      return value.map((one, i) => instantiateNested(type, one, `${pointer}/${i}`, errors));
+  if (!Array.isArray(value)) return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
+  if (value.length > NESTED_MAX) {
     errors.push({ pointer, detail: `may have at most ${NESTED_MAX} elements` });
     return undefined;
   }
-  return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
+  return value.map((one: unknown, index) => {
+    if (isJsonObject(one)) return instantiate(type, one, `${pointer}/${index}`, errors);
+    // class-validator looks into lists of lists, and passes over null
+    errors.push({ pointer: `${pointer}/${index}`, detail: 'must be an object' });
+    return undefined;
+  });
 }
 
 /** A member's name as a part of a JSON pointer (RFC 6901), of which the answer repeats no more than 100 characters. */

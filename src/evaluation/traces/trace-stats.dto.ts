@@ -70,7 +70,13 @@ export class TraceStatsQueryDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(STATS_GROUPS.length)
-  @IsOneOf(STATS_GROUPS, { each: true, required: false, nullable: true, uniqueItems: true })
+  @IsOneOf(STATS_GROUPS, {
+    each: true,
+    required: false,
+    nullable: true,
+    uniqueItems: true,
+    maxItems: STATS_GROUPS.length,
+  })
   group_by?: StatsGroup[] | null;
 
   @ApiProperty({ type: [TraceFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false })

@@ -374,6 +374,13 @@ describe('experiments', () => {
       expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toEqual(cleared.body);
     });
 
+    it('takes no list for an object, of which it would read nothing', async () => {
+      const { experiment_id } = await space.experiment();
+      const fields = { summary: [{ metrics: { cases: 1 } }] };
+      const answer = await space.editor.patch(`${EXPERIMENTS}/${experiment_id}`, fields);
+      expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/summary']]);
+    });
+
     it('takes metrics in either place and spelling, and gives them back in it', async () => {
       const { experiment_id: id } = await space.experiment();
       const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 12.5 };

@@ -28,11 +28,11 @@ export async function plansOf(
 
 /** The plan of one statement. */
 export async function planOf(
-  { query }: Pick<SqlExecutor, 'query'>,
+  on: SqlExecutor,
   statement: string,
   values: readonly unknown[] = [],
 ): Promise<Plan> {
-  const [row] = await query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${statement}`, values);
+  const [row] = await on.query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${statement}`, values);
   return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
 }
 

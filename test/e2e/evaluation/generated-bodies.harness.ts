@@ -1,0 +1,327 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { type Answer, createTestApp, newSpan, type TestApp } from '#testing';
+import { RawExporter } from '../telemetry/otlp.harness';
+import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
+import { ANYTHING, GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
+
+/** Bodies that each operation is sent. */
+const BODIES = 1_000;
+/** Requests under way at a time. */
+const AT_ONCE = 8;
+
+interface MediaType {
+  schema?: Schema;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema?: Schema;
+}
+
+interface DocumentedOperation {
+  operationId: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, MediaType> };
+}
+
+interface Document {
+  paths: Record<string, Record<string, DocumentedOperation>>;
+  components: { schemas: Schemas };
+}
+
+export interface BodyOperation {
+  operationId: string;
+  method: string;
+  path: string;
+  content: Record<string, MediaType>;
+  /** Parameters of the query, where what is no JSON has its options. */
+  options: Parameter[];
+}
+
+/** The operations of evaluation in a document that take a body. */
+export const bodyOperations = ({ paths }: Document): BodyOperation[] =>
+  Object.entries(paths)
+    .filter(([path]) => path.startsWith('/eval/v1/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { operationId, parameters = [], requestBody }]) =>
+        requestBody
+          ? [
+              {
+                operationId,
+                method: method.toUpperCase(),
+                path,
+                content: requestBody.content,
+                options: parameters.filter((one) => one.in === 'query'),
+              },
+            ]
+          : [],
+      ),
+    );
+
+/** The document that is committed, which tests hold to be the present one. */
+export const committedDocument = (): Document => JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
+
+/** A body, and the media type that it is sent as. */
+interface Generated {
+  media: string;
+  body: unknown;
+  query: string;
+}
+
+/** What paths are made of, by the names of their parameters. */
+type Objects = Record<string, string>;
+
+/** Sends operations whatever their documentation could be read to take, and more. */
+export class GeneratedBodies {
+  private constructor(
+    readonly app: TestApp,
+    private readonly space: EvaluationWorkspace,
+    private readonly document: Document,
+  ) {}
+
+  static async open(): Promise<GeneratedBodies> {
+    const app = await createTestApp();
+    return new GeneratedBodies(app, await EvaluationWorkspace.open(app), committedDocument());
+  }
+
+  close(): Promise<void> {
+    return this.app.close();
+  }
+
+  /**
+   * Sends 1,000 bodies, each of which is to be answered as documented, by less than 500, and of which some are to
+   * succeed and some to be refused. What is created must be readable as it was answered.
+   */
+  async drive(operation: BodyOperation): Promise<void> {
+    const objects = await this.objects();
+    const seed = Date.now();
+    const bodies = fc.sample(this.bodiesOf(operation, objects), { numRuns: BODIES, seed });
+    const seen = new Map<number, number>();
+    let next = 0;
+    const sender = async (): Promise<void> => {
+      while (next < bodies.length) {
+        const index = next++;
+        const generated = bodies[index]!;
+        try {
+          const answer = await this.send(operation, objects, generated);
+          seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
+          check(answer);
+          // one of ten, because it takes as long as all the rest
+          if (index % 10 === 0) await this.readBack(answer);
+          if (hasFrozen(answer)) objects.experiment_id = (await this.space.experiment()).experiment_id;
+        } catch (error) {
+          const body = JSON.stringify(generated.body)?.slice(0, 2_000);
+          throw new Error(`${operation.operationId}, seed ${seed}, ${generated.media}: ${body}`, {
+            cause: error,
+          });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, sender));
+    const counts = [...seen].map(([status, count]) => `${count} of ${status}`).join(', ');
+    const count = (from: number): number =>
+      [...seen].reduce((sum, [status, one]) => sum + (status >= from && status < from + 100 ? one : 0), 0);
+    // fewer would be a test of nothing but the first check
+    if (count(200) < 20 || count(400) < 20) throw new Error(`${operation.operationId} answered ${counts}.`);
+  }
+
+  private async send(
+    operation: BodyOperation,
+    objects: Objects,
+    { media, body, query }: Generated,
+  ): Promise<Answer> {
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const id = objects[name];
+      if (id === undefined)
+        throw new Error(`There is no ${name} for paths: add one to the objects of this test.`);
+      return id;
+    });
+    // a form names its own media type, with the boundary of its parts
+    const headers: Record<string, string> = body instanceof FormData ? {} : { 'content-type': media };
+    return this.space.evaluator.request(operation.method, path + query, { body, headers });
+  }
+
+  private async readBack(answer: Answer): Promise<void> {
+    const location = answer.headers.get('location');
+    if (answer.status !== 201 || location === null) return;
+    const read = await this.space.viewer.get(location);
+    expect([read.status, { ...read.body, ...LATER }]).toEqual([200, { ...answer.body, ...LATER }]);
+  }
+
+  /** One of each kind, for one operation to be sent to. */
+  private async objects(): Promise<Objects> {
+    const { space } = this;
+    const { dataset_id } = await space.dataset();
+    const { dataset_record_id } = await space.record(dataset_id);
+    const { experiment_id } = await space.experiment();
+    const span = newSpan({ attributes: { 'session.id': 'session' } });
+    const exporter = new RawExporter(this.app.url, await space.organization.token('runtime'), space.id);
+    await exporter.protobuf([span]);
+    const { result_id } = await space.result(experiment_id, { trace_id: span.traceId });
+    const human = { rubric: 'Kind?', output: { type: 'boolean' } };
+    const scorer_id = await this.scorer(`code ${span.traceId}`, 'code', DEFINITION);
+    const human_scorer_id = await this.scorer(`human ${span.traceId}`, 'human', human);
+    return {
+      ...{ dataset_id, dataset_record_id, experiment_id, result_id, scorer_id, human_scorer_id },
+      trace_id: span.traceId,
+      version: '1',
+    };
+  }
+
+  private async scorer(name: string, scorer_kind: string, definition: object): Promise<string> {
+    const fields = { name, scorer_kind, definition };
+    return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  }
+
+  private bodiesOf(
+    { operationId, content, options }: BodyOperation,
+    objects: Objects,
+  ): fc.Arbitrary<Generated> {
+    const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
+    const values = new GeneratedValues(this.document.components.schemas, known);
+    return fc.oneof(
+      ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) => {
+        const query = /json/.test(media) ? fc.constant('') : queryOf(options, values);
+        return fc.record({
+          media: fc.constant(media),
+          body: bodiesOf(media, values, schema, examples),
+          query,
+        });
+      }),
+    );
+  }
+
+  private knownOf({ version: _version, ...ids }: Objects): Known {
+    const { space } = this;
+    const singular = Object.entries(ids).map(([name, id]) => [
+      name,
+      [id, id, id, `${id.slice(0, -1)}x`, null],
+    ]);
+    const plural = Object.entries(ids).map(([name, id]) => [`${name}s`, [[id], [id], [], [id, id]]]);
+    return {
+      ...Object.fromEntries([...singular, ...plural] as [string, unknown[]][]),
+      workspace_id: [space.id, space.id, space.id, space.id, 'wsp_x'],
+      baseline_experiment_id: [ids.experiment_id, null],
+      reference_scorer_id: [ids.scorer_id, null],
+      dataset_version: [null, 1],
+      // names of which most are new
+      name: Array.from({ length: 300 }, (_, n) => `name ${n}`),
+      session_id: ['session', ''],
+      session_ids: [['session'], []],
+      definition: [DEFINITION, { ...DEFINITION, source: 'no program' }, { checks: [] }],
+      input_schema: [null, {}, { type: 'object' }, { type: 'x' }, { $ref: '#/x' }],
+      external_id: ['a', 'b', 'c'],
+      content: ['a,b\n1,2\n', 'id,a\nx,1\n', 'case_id\nc\n', 'a\n"', ''],
+      case_id_column: [null, 'id'],
+      mapping: [null, {}, { input: ['q'] }, { inputs: ['a'] }],
+      scorer: ['s', 't'],
+      scores: [
+        { s: 1, t: null, u: true },
+        {
+          s: {
+            score: 1,
+            scorer_id: ids.scorer_id,
+            scorer_version: 1,
+            comment: 'c',
+            metadata: { reason: 'r' },
+          },
+        },
+        { s: { score: 1, scorer_id: 'scr_x' } },
+        { s: { scorer_version: 1e300 } },
+      ],
+    };
+  }
+}
+
+const DEFINITION = { language: 'javascript', source: 'function score() { return 1; }' };
+
+/** What only one operation takes. */
+const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
+  humanScore_create: ({ human_scorer_id, scorer_id }) => ({
+    scorer_id: [human_scorer_id, human_scorer_id, human_scorer_id, scorer_id],
+    scorer_version: [1, null],
+    value: [true, false, 1],
+  }),
+};
+
+/** What a later request may change of what one has made. */
+const LATER = { updated_at: undefined, superseded_by_score_id: undefined };
+
+/** Neither an answer nor one of its items is a failure of the service. */
+function check({ status, body }: Answer): void {
+  const items = status === 207 ? (body as { items: { status_code: number }[] }).items : [];
+  for (const one of [status, ...items.map((item) => item.status_code)]) {
+    expect([one, one < 500]).toEqual([one, true]);
+  }
+}
+
+/** An experiment that takes no more changes, so that another is to take its place. */
+const hasFrozen = ({ status, body }: Answer): boolean =>
+  status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;
+
+/** Options of a body that is no JSON, in the query: texts as they are, others as JSON. */
+const queryOf = (options: Parameter[], values: GeneratedValues): fc.Arbitrary<string> =>
+  fc
+    .record(Object.fromEntries(options.map(({ name, schema = {} }) => [name, values.of(schema, name)])), {
+      requiredKeys: options.flatMap(({ name }) => (name === 'workspace_id' ? [name] : [])),
+    })
+    .map((chosen) => {
+      const texts = Object.entries(chosen).flatMap(([name, value]) =>
+        value === null || value === undefined
+          ? []
+          : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
+      );
+      return texts.length > 0 ? `?${new URLSearchParams(texts).toString()}` : '';
+    });
+
+/** Bodies of one media type. A type that is not known here is one that nobody has thought of how to break. */
+function bodiesOf(
+  media: string,
+  values: GeneratedValues,
+  schema: Schema,
+  examples: Record<string, { value: unknown }>,
+): fc.Arbitrary<unknown> {
+  const [first, ...others] = Object.values(examples).map(({ value }) => values.mutated(value));
+  const meant = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
+  const json = fc.oneof({ weight: 30, arbitrary: meant }, { weight: 1, arbitrary: ANYTHING });
+  const lines = fc
+    .array(
+      json.map((line) => JSON.stringify(line)),
+      { maxLength: 5 },
+    )
+    .map((all) => all.join('\n'));
+  switch (media) {
+    case 'application/json':
+    case 'application/merge-patch+json':
+      return json.map((body) => JSON.stringify(body));
+    case 'application/jsonl':
+    case 'application/x-ndjson':
+      return lines;
+    case 'text/csv':
+      return csvText;
+    case 'multipart/form-data':
+      return fc.oneof(csvText, lines).map((text) => {
+        const form = new FormData();
+        form.set('file', new Blob([text], { type: 'text/csv' }), 'cases.csv');
+        return form;
+      });
+    default:
+      throw new Error(`There are no generated bodies of ${media}: add them to this test.`);
+  }
+}
+
+/** Rows that are well-formed, and ones that are not. */
+const cell = fc.oneof(
+  fc.constantFrom('a', 'b', '', '"q,""q"', '"', 'é😀', '=1+1', '\u0000', '1'),
+  fc.string({ maxLength: 6 }),
+);
+const csvText = fc
+  .tuple(
+    fc.constantFrom('id,input,expected', 'case_id,q', 'a,a', '', '\ufeffid,q'),
+    fc.array(fc.array(cell, { minLength: 1, maxLength: 3 }), { maxLength: 6 }),
+    fc.constantFrom('\n', '\r\n', '\r'),
+  )
+  .map(([header, rows, end]) => [header, ...rows.map((row) => row.join(','))].join(end));

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { createTestApp, type TestApp } from '#testing';
+import { EvaluationWorkspace } from './evaluation.harness';
+import { committedDocument } from './generated-bodies.harness';
+
+const RUNS = 200;
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema?: { enum?: string[] };
+}
+
+interface List {
+  path: string;
+  parameters: Parameter[];
+}
+
+/** The operations of evaluation that take parameters in their query. */
+const LISTS = Object.entries(committedDocument().paths)
+  .filter(([path]) => path.startsWith('/eval/v1/'))
+  .flatMap(([path, { get }]): List[] => {
+    const parameters = ((get as { parameters?: Parameter[] } | undefined)?.parameters ?? []).filter(
+      (one) => one.in === 'query',
+    );
+    return parameters.length > 0 ? [{ path, parameters }] : [];
+  });
+
+const TEXT = fc.oneof(
+  fc.constantFrom('1', 'true', '-created_at', 'name', 'a:b', '', '\u0000', '漢-字&|!<->:*()', '%', '0.5'),
+  fc.string({ unit: 'binary', maxLength: 50 }),
+  fc.base64String(),
+);
+
+describe('whatever a list is asked for', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let objects: Record<string, string>;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+    const { dataset_id } = await space.dataset();
+    const { dataset_record_id } = await space.record(dataset_id);
+    const { experiment_id } = await space.experiment();
+    const trace_id = '0af7651916cd43dd8448eb211c80319c';
+    await space.result(experiment_id, { trace_id, session_id: 's' });
+    const definition = { language: 'javascript', source: 'function score() { return 1; }' };
+    const scorer = { name: 's', scorer_kind: 'code', definition };
+    const { scorer_id } = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
+    const run = await space.evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, { trace_ids: [trace_id] });
+    const { score_run_id = 'run_x' } = run.body as { score_run_id?: string };
+    objects = {
+      dataset_id,
+      dataset_record_id,
+      experiment_id,
+      trace_id,
+      scorer_id,
+      score_run_id,
+      version: '1',
+    };
+  });
+  afterAll(() => app.close());
+
+  it.each(LISTS.map((list) => [list.path, list] as const))(
+    '%s answers as documented, and never a 500',
+    async (_, { path, parameters }) => {
+      const filled = path.replace(/\{(\w+)\}/g, (__, name: string) => {
+        const id = objects[name];
+        if (id === undefined)
+          throw new Error(`There is no ${name} for paths: add one to the objects of this test.`);
+        return id;
+      });
+      const pair = fc.constantFrom(...parameters).chain(({ name, schema }) => {
+        const fitting = [...(schema?.enum ?? []), objects[name] ?? 's'];
+        return fc.tuple(fc.constant(name), fc.oneof(TEXT, fc.constantFrom(...fitting)));
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(pair, { maxLength: 3 }), async (pairs) => {
+          const { status } = await space.viewer.get(`${filled}?${new URLSearchParams(pairs).toString()}`);
+          expect([status, status < 500]).toEqual([status, true]);
+        }),
+        { numRuns: RUNS },
+      );
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { createTestApp, type TestApp } from '#testing';
+import { type BulkAnswer, EvaluationWorkspace } from './evaluation.harness';
+
+const RUNS = 1_000;
+
+const CSV = [
+  ...[
+    'a,b\n1,2\n',
+    'id,a\nx,1\ny,2\n',
+    '\ufeffid\r\n1\r\n',
+    'a',
+    '',
+    'a\n"',
+    'a,a\n',
+    'id\n1\n1\n',
+    'a\n\ufffd',
+  ],
+  '1'.repeat(70_000),
+];
+const MAPPINGS = [{}, { input: ['a'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // prettier-ignore
+
+/** What generated JSON does not reach: bytes of any media type with options in the query, and pinned experiments. */
+describe('whatever is sent of a CSV version', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let versions: string;
+  let datasetId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+    datasetId = (await space.dataset()).dataset_id;
+    versions = `/eval/v1/datasets/${datasetId}/versions`;
+  });
+  afterAll(() => app.close());
+
+  it('as any bytes, with any options, gets a documented answer, and never a 500', async () => {
+    const option = (values: readonly string[]) =>
+      fc.oneof(fc.constantFrom(...values), fc.string({ unit: 'binary', maxLength: 30 }));
+    const query = fc.record(
+      {
+        workspace_id: fc.constant(space.id),
+        case_id_column: option(['id', 'a']),
+        mapping: option(MAPPINGS.map((one) => JSON.stringify(one))),
+      },
+      { requiredKeys: ['workspace_id'] },
+    );
+    const parts = fc.constantFrom('"', ',', '\n', '\r\n', 'id', 'é', '\0', '');
+    const content = fc.oneof(
+      fc.constantFrom(...CSV).map((text) => Buffer.from(text)),
+      fc.array(parts, { maxLength: 20 }).map((all) => Buffer.from(all.join(''))),
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+    );
+    const csv = fc.constant('text/csv');
+    const media = fc.oneof(csv, csv, csv, fc.constantFrom('multipart/form-data; boundary=a', 'a/b'));
+    const seen = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(content, query, media, async (bytes, options, type) => {
+        const path = `${versions}?${new URLSearchParams(options).toString()}`;
+        const { status } = await space.editor.post(path, bytes, { 'content-type': type });
+        seen.add(status);
+        expect([status, status < 500]).toEqual([status, true]);
+      }),
+      { numRuns: RUNS },
+    );
+    expect([...seen].sort()).toEqual(expect.arrayContaining([200, 201, 400, 415]));
+  }, 300_000);
+
+  it('as results of an experiment that it is pinned by gets each its own answer', async () => {
+    const { dataset_id } = await space.dataset();
+    await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id\na\nb\nc\n' });
+    const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
+    const known = new Set(['a', 'b', 'c']);
+    const caseId = fc.oneof(
+      fc.constantFrom('a', 'b', 'c', 'd', 'A', ''),
+      fc.string({ unit: 'binary', maxLength: 8 }),
+    );
+    const item = fc.record({ case_id: caseId, output: fc.jsonValue({ maxDepth: 1 }) }, { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 6 }), async (items) => {
+        const path = `/eval/v1/experiments/${experiment_id}/results/bulk`;
+        const { status, body } = await space.post<BulkAnswer>(path, { items });
+        expect([207, 400]).toContain(status); // 400 for what is no JSON that the service takes
+        for (const { index, status_code } of status === 207 ? body.items : []) {
+          const isKnown = known.has(items[index]!.case_id ?? '');
+          expect(isKnown ? [201, 409] : [400]).toContain(status_code);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  }, 120_000);
+});

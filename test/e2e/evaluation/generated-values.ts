@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+
+/** A schema of the OpenAPI document. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  additionalProperties?: boolean | Schema;
+  minimum?: number;
+  maximum?: number;
+}
+
+export type Schemas = Record<string, Schema>;
+
+/** Values that fit a member, by its name, wherever it stands: ids above all, which no schema tells. */
+export type Known = Record<string, readonly unknown[]>;
+
+/** What breaks careless code, whatever the member. */
+export const AWKWARD: readonly unknown[] = [
+  ...[null, true, 0, -1, 1e308, 5e-324, 2_147_483_648, 9_007_199_254_740_992, '', ' ', '0'],
+  ...['\u0000', '\ufe0f', '__proto__', '\u2028', '😀'.repeat(300), 'é'.repeat(5_000), '%', "'", '\\'],
+  ...[
+    '{}',
+    [],
+    [[]],
+    {},
+    [null],
+    { toJSON: 1 },
+    { length: 1 },
+    { constructor: { prototype: 1 } },
+    ['a', 'a'],
+  ],
+];
+
+/** Anything at all, strings of any characters among it. */
+export const ANYTHING = fc.oneof(
+  { weight: 1, arbitrary: fc.constantFrom(...AWKWARD) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }) },
+);
+
+const DEPTH_MAX = 4;
+
+/** Values that meet schemas, with others strewn among them. */
+export class GeneratedValues {
+  constructor(
+    private readonly schemas: Schemas,
+    private readonly known: Known,
+  ) {}
+
+  /** Mostly what meets a schema. */
+  of(schema: Schema, name = '', depth = 0): fc.Arbitrary<unknown> {
+    const known = this.known[name];
+    const fitting = this.fitting(this.resolved(schema), depth);
+    return fc.oneof(
+      { weight: 12, arbitrary: known ? fc.constantFrom(...known) : fitting },
+      { weight: known ? 1 : 0, arbitrary: fitting },
+      { weight: 1, arbitrary: ANYTHING },
+    );
+  }
+
+  private resolved(schema: Schema): Schema {
+    if (schema.$ref === undefined) return schema;
+    return this.schemas[schema.$ref.split('/').at(-1)!] ?? {};
+  }
+
+  private fitting(schema: Schema, depth: number): fc.Arbitrary<unknown> {
+    if (schema.enum) return fc.constantFrom(...schema.enum, 'other');
+    const branches = schema.oneOf ?? schema.anyOf ?? schema.allOf;
+    if (branches) return fc.oneof(...branches.map((one) => this.fitting(this.resolved(one), depth)));
+    const types = schema.type === undefined ? ['any'] : [schema.type].flat();
+    return fc.oneof(...types.map((type) => this.ofType(type, schema, depth)));
+  }
+
+  private ofType(type: string, schema: Schema, depth: number): fc.Arbitrary<unknown> {
+    switch (type) {
+      case 'null':
+        return fc.constant(null);
+      case 'boolean':
+        return fc.boolean();
+      case 'integer':
+        return fc.oneof(
+          fc.integer({ min: schema.minimum ?? -2, max: 20 }),
+          fc.constantFrom(schema.maximum ?? 0, 100),
+        );
+      case 'number':
+        return fc.oneof(fc.constantFrom(0, 0.1, 1, 100), fc.double({ noNaN: true, noDefaultInfinity: true }));
+      case 'string':
+        return schema.format === 'date-time'
+          ? fc.constantFrom('2026-11-20T00:00:00Z', '2026-11-21T23:59:60+01:00', '2026-02-30T00:00:00Z')
+          : fc.oneof(
+              fc.constantFrom('a', 'b', 'c'),
+              fc.string({ maxLength: 20 }),
+              fc.string({ unit: 'binary', maxLength: 8 }),
+            );
+      case 'array':
+        return depth > DEPTH_MAX
+          ? fc.constant([])
+          : fc.array(this.of(schema.items ?? {}, '', depth + 1), { maxLength: 5 });
+      case 'object':
+        return depth > DEPTH_MAX ? fc.constant({}) : this.object(schema, depth);
+      default:
+        return fc.jsonValue({ maxDepth: 2 });
+    }
+  }
+
+  /** With all that is required nineteen times of twenty, and then and now with a member that is not known. */
+  private object(
+    { properties, required = [], additionalProperties }: Schema,
+    depth: number,
+  ): fc.Arbitrary<object> {
+    if (!properties) {
+      const of =
+        typeof additionalProperties === 'object' ? this.of(additionalProperties, '', depth + 1) : ANYTHING;
+      return fc.dictionary(fc.constantFrom('a', 'b', '__proto__', '10', 'é'), of, { maxKeys: 3 });
+    }
+    const members = Object.fromEntries(
+      Object.entries(properties).map(([name, one]) => [name, this.of(one, name, depth + 1)]),
+    );
+    const record = (requiredKeys: string[]) => fc.record(members, { requiredKeys });
+    return fc.oneof(
+      { weight: 18, arbitrary: record(required.filter((name) => name in members)) },
+      { weight: 1, arbitrary: record([]) },
+      { weight: 1, arbitrary: record([]).map((one) => ({ ...one, unheard_of: 1 })) },
+    );
+  }
+
+  /** An example, with the ids that are known in it and names of all kinds, as it is or changed in up to three places. */
+  mutated(example: unknown): fc.Arbitrary<unknown> {
+    const mutation = fc.record({ place: fc.nat(), how: fc.constantFrom(...HOWS), value: ANYTHING });
+    return fc
+      .tuple(fc.nat(), fc.array(mutation, { maxLength: 3 }))
+      .map(([chosen, mutations]) => mutations.reduce(mutate, this.withKnown(example, chosen)));
+  }
+
+  /** A copy of an example that refers to what there is. */
+  private withKnown(example: unknown, chosen: number, name = ''): unknown {
+    const known = this.known[name] ?? [];
+    if (/_ids?$/.test(name) && known.length > 0) return structuredClone(known[0]);
+    if (name === 'name' && known.length > 0) return known[chosen % known.length];
+    if (Array.isArray(example)) return example.map((one) => this.withKnown(one, chosen));
+    if (typeof example !== 'object' || example === null) return example;
+    return Object.fromEntries(
+      Object.entries(example).map(([member, value]) => [member, this.withKnown(value, chosen, member)]),
+    );
+  }
+}
+
+const HOWS = ['replace', 'delete', 'add', 'repeat', 'wrap'] as const;
+
+interface Mutation {
+  place: number;
+  how: (typeof HOWS)[number];
+  value: unknown;
+}
+
+/** Changes one place of a JSON value. */
+function mutate(root: unknown, { place, how, value }: Mutation): unknown {
+  const holder = { root };
+  const places = placesOf(holder);
+  const [parent, key] = places[place % places.length]!;
+  const present = (parent as Record<string, unknown>)[key];
+  const set = (made: unknown): void => {
+    Object.defineProperty(parent, key, { value: made, enumerable: true, writable: true, configurable: true });
+  };
+  if (how === 'replace') set(value);
+  else if (how === 'wrap') set([present]);
+  else if (how === 'delete' && parent !== holder) Reflect.deleteProperty(parent, key);
+  else if (how === 'repeat' && Array.isArray(present)) present.push(...structuredClone(present));
+  else if (typeof present === 'object' && present !== null) Object.assign(present, { unheard_of: value });
+  // what was deleted from an array leaves a hole, which JSON does not have
+  return JSON.parse(JSON.stringify(holder.root ?? null)) as unknown;
+}
+
+/** All values within one, each by what holds it. */
+function placesOf(value: object): [parent: object, key: string][] {
+  return Object.entries(value).flatMap(([key, one]: [string, unknown]) => [
+    [value, key] as [object, string],
+    ...(typeof one === 'object' && one !== null ? placesOf(one) : []),
+  ]);
+}

@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { type Answer, createTestApp, SPAN_START, type TestApp } from '#testing';
+import { outcome, places } from './evaluation.harness';
+import { cost, metrics, MS, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
+
+describe('queries of figures over the traces of an experiment', () => {
+  let app: TestApp;
+  let on: TracedExperiment;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    on = await TracedExperiment.open(app);
+  });
+  afterAll(() => app.close());
+
+  describe('filtered', () => {
+    beforeEach(async () => {
+      await on.trace(
+        { name: 'one', end: SPAN_START + 10n * MS, result: { case_id: 'c1', tags: ['x', 'y'] } },
+        { attributes: usage('a', 100, 10, cost(0.5)) },
+        { attributes: usage('b', 1, 1) },
+      );
+      await on.lasting(20, {
+        name: 'two',
+        start: SPAN_START + 5n * MS,
+        isError: true,
+        attributes: usage('b', 7, 3),
+        result: { case_id: 'c2', tags: ['y'] },
+      });
+      await on.lasting(30, { name: 'three', start: SPAN_START + 10n * MS, result: { case_id: 'c3' } });
+    });
+
+    const chosen = async (...filters: [field: string, op: string, value: unknown][]) => {
+      const found = await on.rows({
+        metrics: metrics('count.count'),
+        group_by: ['case_id'],
+        filters: filters.map(([field, op, value]) => ({ field, op, value })),
+      });
+      return found.map((row) => row.group.case_id).join(' ');
+    };
+
+    it.each([
+      [[['model', 'eq', 'a']], 'c1'],
+      [[['model', 'in', ['a', 'b']]], 'c1 c2'],
+      [[['model', 'eq', null]], 'c3'],
+      [[['model', 'in', ['a', null]]], 'c1 c3'],
+      [
+        [
+          ['model', 'eq', 'a'],
+          ['model', 'eq', 'b'],
+        ],
+        'c1',
+      ],
+      [[['case_id', 'in', ['c3', 'c2', 'c9']]], 'c2 c3'],
+      [[['root_name', 'eq', 'two']], 'c2'],
+      [[['root_name', 'eq', 'Two']], ''],
+      [[['status', 'eq', 'error']], 'c2'],
+      [[['status', 'in', ['ok']]], 'c1 c3'],
+      [[['tag', 'eq', 'x']], 'c1'],
+      [[['tag', 'in', ['x', 'y']]], 'c1 c2'],
+      [[['tag', 'eq', null]], 'c3'],
+      [[['service_name', 'eq', 'shop']], 'c1 c2 c3'],
+      [[['service_name', 'eq', null]], ''],
+      [[['duration_ms', 'gte', 15]], 'c2 c3'],
+      [
+        [
+          ['duration_ms', 'gte', 10],
+          ['duration_ms', 'lte', 10],
+        ],
+        'c1',
+      ],
+      [[['duration_ms', 'in', [10, 20.5]]], 'c1'],
+      [[['input_tokens', 'eq', 101]], 'c1'],
+      [[['output_tokens', 'lte', 3]], 'c2'],
+      [[['total_tokens', 'gte', 10]], 'c1 c2'],
+      [[['total_tokens', 'eq', null]], 'c3'],
+      [[['cost_usd', 'gte', 0.5]], 'c1'],
+      [[['span_count', 'eq', 3]], 'c1'],
+      [
+        [
+          ['error_count', 'gte', 1],
+          ['model', 'eq', 'b'],
+        ],
+        'c2',
+      ],
+      [[['started_at', 'gte', '2026-11-20T00:00:00.005Z']], 'c2 c3'],
+      [[['started_at', 'lte', '2026-11-20T01:00:00.005+01:00']], 'c1 c2'],
+      [[['started_at', 'eq', '2026-11-20T00:00:00.010Z']], 'c3'],
+    ] as [[string, string, unknown][], string][])('by %j are of %s', async (filters, expected) => {
+      expect(await chosen(...filters)).toBe(expected);
+    });
+
+    it('by model tell of whole traces, unless they are grouped by it', async () => {
+      const filters = [{ field: 'model', op: 'eq', value: 'b' }];
+      expect(await on.values(['input_tokens.sum', 'count.count'], filters)).toEqual({
+        'input_tokens.sum': 108,
+        'count.count': 2,
+      });
+      const body = { metrics: metrics('input_tokens.sum', 'count.count'), group_by: ['model'], filters };
+      expect(await on.rows(body)).toEqual([
+        { group: { model: 'b' }, values: { 'input_tokens.sum': 8, 'count.count': 2 } },
+      ]);
+    });
+  });
+
+  describe('are refused', () => {
+    const filter = (field: unknown, op: unknown, value: unknown) => ({ filters: [{ field, op, value }] });
+    const many = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item);
+
+    it.each<[string, unknown, number, string | undefined]>([
+      ['no object', [], 400, ''],
+      ['an unknown member', { metric: [] }, 400, '/metric'],
+      ['an unknown member of a metric', { metrics: [{ measure: 'count', aggregation: 'count', as: 'n' }] }, 400, '/metrics/0/as'],
+      ['an unknown member of a filter', { filters: [{ field: 'tag', op: 'eq', value: 'x', not: true }] }, 400, '/filters/0/not'],
+      ['a metric that is no object', { metrics: ['count'] }, 400, '/metrics/0'],
+      ['metrics within a list', { metrics: [metrics('count.count')] }, 400, '/metrics/0'],
+      ['no metric', { metrics: [null] }, 400, '/metrics/0'],
+      ['a metric without its aggregation', { metrics: [{ measure: 'count' }] }, 400, '/metrics/0/aggregation'],
+      ['a measure of the wrong type', { metrics: [{ measure: 1, aggregation: 'sum' }] }, 400, '/metrics/0/measure'],
+      ['a filter without a value', { filters: [{ field: 'tag', op: 'eq' }] }, 400, '/filters/0/value'],
+      ['groups that are no list', { group_by: 'model' }, 400, '/group_by'],
+      ['a metric twice', { metrics: metrics('cost_usd.sum', 'cost_usd.avg', 'cost_usd.sum') }, 400, '/metrics/2'],
+      ['a group twice', { group_by: ['model', 'model'] }, 400, '/group_by/1'],
+      ['the mean of a count', { metrics: metrics('count.avg') }, 400, '/metrics/0/aggregation'],
+      ['a number for a text', filter('model', 'eq', 1), 400, '/filters/0/value'],
+      ['a text for a number', filter('cost_usd', 'gte', '1'), 400, '/filters/0/value'],
+      ['a text too long', filter('tag', 'eq', 'x'.repeat(256)), 400, '/filters/0/value'],
+      ['no time', filter('started_at', 'gte', 'yesterday'), 400, '/filters/0/value'],
+      ['a text at least', filter('root_name', 'gte', 'a'), 400, '/filters/0/op'],
+      ['null at least', filter('cost_usd', 'lte', null), 400, '/filters/0/value'],
+      ['one value as a list', filter('model', 'eq', ['a']), 400, '/filters/0/value'],
+      ['a list that is none', filter('model', 'in', 'a'), 400, '/filters/0/value'],
+      ['an empty list', filter('model', 'in', []), 400, '/filters/0/value'],
+      ['101 values', filter('span_count', 'in', many(101, 1)), 400, '/filters/0/value'],
+      ['a list of mixed types', filter('model', 'in', ['a', 1]), 400, '/filters/0/value/1'],
+      ['bounds that cross', { filters: [filter('span_count', 'lte', 2), filter('span_count', 'gte', 3)].flatMap((one) => one.filters) }, 400, '/filters/0/value'],
+      ['21 metrics', { metrics: many(21, { measure: 'count', aggregation: 'count' }) }, 400, '/metrics'],
+      ['21 filters', { filters: many(21, { field: 'tag', op: 'eq', value: 'x' }) }, 400, '/filters'],
+      ['50,000 metrics', { metrics: many(50_000, 0) }, 400, '/metrics'],
+      ['an unknown measure', { metrics: metrics('latency.p95') }, 422, '/metrics/0/measure'],
+      ['an unknown aggregation', { metrics: metrics('cost_usd.p42') }, 422, '/metrics/0/aggregation'],
+      ['an unknown group', { group_by: ['model', 'user'] }, 422, '/group_by'],
+      ['an unknown field', filter('user', 'eq', 'x'), 422, '/filters/0/field'],
+      ['an unknown operator', filter('model', 'like', 'x'), 422, '/filters/0/op'],
+      ['an unknown status', filter('status', 'in', ['ok', 'failed']), 422, '/filters/0/value'],
+      ['a filter by the count', filter('count', 'gte', 1), 422, '/filters/0/field'],
+    ])('for %s', async (_, body, status, pointer) => {
+      const answer = await on.ask(body);
+      const code = status === 400 ? 'invalid_request' : 'validation_failed';
+      expect([...outcome(answer), places(answer)[0]]).toEqual([status, code, pointer]);
+    }); // prettier-ignore
+
+    it('before the experiment is looked for where the form is wrong, and after it where a value is', async () => {
+      const elsewhere = statsPath('exp_00000000000000000000000000');
+      const asked = (body: unknown) => on.space.viewer.post(elsewhere, body);
+      expect((await asked({ group_by: 'x' })).status).toBe(400);
+      expect((await asked({ group_by: ['x'] })).status).toBe(404);
+      expect((await asked({})).status).toBe(404);
+    });
+
+    it('to those who may not read', async () => {
+      const runtime = await on.space.organization.as('runtime');
+      expect(outcome(await runtime.post(statsPath(on.id), {}))).toEqual([403, 'access_denied']);
+      const withoutWorkspace = app.api(await on.space.organization.token('owner'));
+      expect((await withoutWorkspace.post(statsPath(on.id), {})).status).toBe(400);
+      expect((await app.api().post(statsPath(on.id), {})).status).toBe(401);
+    });
+  });
+
+  it('are told to be unreadable, 503, when the store does not answer in time', async () => {
+    await on.lasting(10);
+    const { databaseUrl, issuer } = app;
+    const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });
+    const viewer = hasty.api(await on.space.organization.token('viewer')).in(on.space.id);
+    expect((await viewer.post(statsPath(on.id), {})).status).toBe(200);
+    const database = new Client({ connectionString: databaseUrl });
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE traces');
+    const answer: Answer = await viewer.post(statsPath(on.id), {});
+    await database.query('ROLLBACK');
+    await database.end();
+    expect(outcome(answer)).toEqual([503, 'service_unavailable']);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    let status = 0;
+    for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
+      ({ status } = await viewer.post(statsPath(on.id), {}));
+      if (status !== 200) await delay(100);
+    }
+    await hasty.close();
+    expect(status).toBe(200);
+  });
+});
