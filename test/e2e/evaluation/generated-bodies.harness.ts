@@ -269,7 +269,7 @@ const queryOf = (options: Parameter[], values: GeneratedValues): fc.Arbitrary<st
       requiredKeys: options.flatMap(({ name }) => (name === 'workspace_id' ? [name] : [])),
     })
     .map((chosen) => {
-      const texts = Object.entries(chosen).flatMap(([name, value]) =>
+      const texts = Object.entries(chosen).flatMap(([name, value]): [string, string][] =>
         value === null || value === undefined
           ? []
           : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
