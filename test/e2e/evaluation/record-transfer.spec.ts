@@ -164,6 +164,22 @@ describe('records', () => {
       );
     }, 240_000);
 
+    it('and are as large as records can be come back whole', async () => {
+      const { dataset_id } = await space.dataset();
+      const large = '"\n'.repeat(2 * 1024 * 1024); // 8 MiB as JSON, and 10 as a field of CSV
+      const { dataset_record_id: id } = await space.record(dataset_id, { input: large });
+      await space.editor.patch(`${recordsOf(dataset_id)}/${id}`, { expected: 'é'.repeat(2 * 1024 * 1024) });
+      const before = (await exported(space.viewer, dataset_id)).replace(/^.*?"input"/, '');
+      expect(before.length).toBeGreaterThan(10 * 1024 * 1024);
+      for (const format of FORMATS) {
+        const { dataset_id: into } = await space.dataset();
+        const text = await exported(space.viewer, dataset_id, `format=${format}`);
+        expect((await importing(space.editor, into, text, '', MEDIA[format])).body.created_count).toBe(1);
+        const after = (await exported(space.viewer, into)).replace(/^.*?"input"/, '');
+        expect(after === before).toBe(true);
+      }
+    }, 180_000);
+
     it('as CSV hold no cell that a spreadsheet would run as a formula', async () => {
       const from = await made(FORMULAS.map((label) => ({ input: label, label, source_ref: label })));
       const [header, ...rows] = (await exported(space.viewer, from, 'format=csv')).split(/\r\n(?=")/);
@@ -590,7 +606,7 @@ describe('records', () => {
 
     it('in one line of more than a record may have are refused with the line', async () => {
       const id = (await space.dataset()).dataset_id;
-      const long = `{"input":1}\n{"input":"${'x'.repeat(10 * 1024 * 1024)}"}\n{"input":2}\n`;
+      const long = `{"input":1}\n{"input":"${'x'.repeat(21 * 1024 * 1024)}"}\n{"input":2}\n`;
       const answer = await importing(space.editor, id, long);
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/lines/2']);
       const cell = await importing(

@@ -42,6 +42,10 @@ export class CsvSource implements ImportSource {
   }
 }
 
+/** No character has more than three bytes for each of its units in JavaScript. */
+const isLarger = (text: string, bytes: number): boolean =>
+  text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+
 class Reading {
   private readonly encoding = new CsvEncoding();
   private scanner: CsvScanner | undefined;
@@ -79,10 +83,13 @@ class Reading {
     if (!this.reader) {
       this.columns = columnsOf(cells, fieldCount, line);
       this.reader = this.readerOf(this.columns);
-      this.scanner!.keep = this.columns.map(() => this.cellBytes);
+      // as they stand in the file, with quotes around them and those within doubled
+      this.scanner!.keep = this.columns.map(() => 2 * this.cellBytes + 2);
       return;
     }
-    if (isCut) throw new CsvFault(line, `has a field of more than ${this.cellBytes} bytes`);
+    if (isCut || (cells as string[]).some((cell) => isLarger(cell, this.cellBytes))) {
+      throw new CsvFault(line, `has a field of more than ${this.cellBytes} bytes`);
+    }
     if (fieldCount !== this.columns.length) {
       throw new CsvFault(
         line,

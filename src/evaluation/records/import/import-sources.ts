@@ -22,6 +22,12 @@ import type { ImportSource } from './import-source';
 import { JsonLinesSource } from './json-lines.source';
 import { caseRows, exportedRows, isExport } from './row-readers';
 
+/**
+ * What a line has room for besides `input` and `expected`, each of which may have come with a body of its own, so that
+ * whatever is exported fits.
+ */
+const REST_BYTES = 1024 * 1024;
+
 /** What an import asks for. */
 export interface ImportRequest {
   onConflict: OnConflict;
@@ -53,11 +59,11 @@ export class ImportSources {
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
-    const bytes = this.environment.BODY_LIMIT_BYTES;
+    const most = this.environment.BODY_LIMIT_BYTES;
     const source =
       media === CSV_MEDIA
-        ? new CsvSource(body.file, bytes, exportedRows)
-        : new JsonLinesSource(body.file, bytes);
+        ? new CsvSource(body.file, most, exportedRows)
+        : new JsonLinesSource(body.file, 2 * most + REST_BYTES);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),

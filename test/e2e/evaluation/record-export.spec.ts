@@ -1,0 +1,237 @@
+import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { createTestApp, type TestApp } from '#testing';
+import { spooledBodies } from './dataset-versions.fixture';
+import { type Dataset, EvaluationWorkspace } from './evaluation.harness';
+import { contentsOf, exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
+
+const MIB = 1024 * 1024;
+/** Records of the export that is watched: far more than buffers between the service and its client hold. */
+const RECORDS = 3_000;
+const LARGE = 'x'.repeat(8 * 1024);
+/** How long a client may take nothing. */
+const STALL_MS = 2_500;
+
+/** A client that reads an answer when it is told to, and can stop. */
+class SlowReader {
+  private constructor(
+    private readonly response: http.IncomingMessage,
+    private readonly request: http.ClientRequest,
+  ) {}
+
+  static open(url: string, headers: Record<string, string>): Promise<SlowReader> {
+    return new Promise((resolve, reject) => {
+      const request = http.get(url, { headers, agent: false }, (response) => {
+        response.pause();
+        resolve(new SlowReader(response, request));
+      });
+      request.on('error', reject);
+    });
+  }
+
+  /** Reads all that is left. Fails where the connection is broken off. */
+  async rest(): Promise<string> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.response) chunks.push(chunk as Buffer);
+    if (!this.response.complete) throw new Error('broken off');
+    return Buffer.concat(chunks).toString();
+  }
+
+  leave(): void {
+    this.request.destroy();
+  }
+}
+
+describe('an export under way', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let datasetId: string;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: String(STALL_MS), IMPORT_TIMEOUT_MS: '60000' } });
+    space = await EvaluationWorkspace.open(app);
+    const token = await space.organization.token('viewer');
+    headers = { authorization: `Bearer ${token}`, 'x-service-workspace-id': space.id };
+    datasetId = await filled(RECORDS, LARGE);
+  });
+  afterAll(() => app.close());
+
+  const filled = async (count: number, input: string): Promise<string> => {
+    const { dataset_id } = await space.dataset();
+    for (let from = 0; from < count; from += 1_000) {
+      const lines = jsonLines(
+        Array.from({ length: Math.min(1_000, count - from) }, (_, n) => ({
+          input: `${from + n} ${input}`,
+          label: 'before',
+          external_id: `e${from + n}`,
+        })),
+      );
+      expect((await importing(space.editor, dataset_id, lines)).status).toBe(200);
+    }
+    return dataset_id;
+  };
+  const open = (query = '', id = datasetId) =>
+    SlowReader.open(`${app.url}${recordsOf(id)}/export?${query}`, headers);
+  const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
+  /** Counts the batches that are read until nothing more happens. */
+  const batchesRead = async (during: () => Promise<unknown>): Promise<number> => {
+    const spy = jest.spyOn(app.database, 'query');
+    const read = () =>
+      spy.mock.calls.filter(([text]) => typeof text === 'string' && text.includes('examined')).length;
+    try {
+      await during();
+      for (let before = -1; before !== read(); await delay(300)) before = read();
+      return read();
+    } finally {
+      spy.mockRestore();
+    }
+  };
+
+  it.each(['jsonl', 'csv'])('as %s shows nothing of what is changed meanwhile', async (format) => {
+    const id = await filled(RECORDS, LARGE);
+    const before = await exported(space.viewer, id, `format=${format}`);
+    const reader = await open(`format=${format}`, id);
+    const path = recordsOf(id);
+    const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
+    const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e2000`);
+    await space.record(id, { input: 'made meanwhile' });
+    await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
+    await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
+    const update = jsonLines([{ input: 'replaced', external_id: 'e1500' }]);
+    expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
+    expect(await reader.rest()).toBe(before);
+    const after = await exported(space.viewer, id, `format=${format}`);
+    for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
+    expect(after).not.toContain('e2000');
+    expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
+  });
+
+  it('is read from the database at the pace of its client, and holds no connection', async () => {
+    let reader: SlowReader | undefined;
+    const ahead = await batchesRead(async () => (reader = await open()));
+    expect(ahead).toBeLessThan(10);
+    await settled(() => pool().totalCount === pool().idleCount);
+    const all = await batchesRead(async () => reader!.rest());
+    expect(all).toBeGreaterThan(15);
+  });
+
+  it('ends where its client goes away', async () => {
+    const read = await batchesRead(async () => {
+      const reader = await open();
+      reader.leave();
+    });
+    expect(read).toBeLessThan(10);
+    await settled(() => pool().totalCount === pool().idleCount);
+  });
+
+  it('is broken off where its client stops reading, and only then', async () => {
+    const stuck = await open();
+    const slow = await open();
+    const answered = Date.now();
+    const rest = (async () => {
+      await delay(STALL_MS / 2);
+      return slow.rest();
+    })();
+    expect((await rest).split('\n')).toHaveLength(RECORDS + 1);
+    await delay(Math.max(0, answered + STALL_MS * 2 - Date.now()));
+    await expect(stuck.rest()).rejects.toThrow();
+  });
+
+  it('takes longer than a request may, where its client reads slowly', async () => {
+    const reader = await open();
+    const started = Date.now();
+    let bytes = 0;
+    const response = (reader as unknown as { response: http.IncomingMessage }).response;
+    for await (const chunk of response) {
+      bytes += (chunk as Buffer).length;
+      if (bytes < 6 * MIB) await delay(30);
+    }
+    expect(response.complete).toBe(true);
+    expect(Date.now() - started).toBeGreaterThan(STALL_MS);
+  });
+
+  it('that fails midway is broken off, never ended as if it were complete', async () => {
+    const reader = await open();
+    await app.database.query('ALTER TABLE record_versions RENAME TO elsewhere');
+    try {
+      await expect(reader.rest()).rejects.toThrow();
+      const answer = await space.viewer.get(`${recordsOf(datasetId)}/export`);
+      expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);
+    } finally {
+      await app.database.query('ALTER TABLE elsewhere RENAME TO record_versions');
+    }
+  });
+
+  it('asked for with HEAD is its headers alone, and reads no more than it must', async () => {
+    let answer: Response | undefined;
+    const read = await batchesRead(async () => {
+      answer = await fetch(`${app.url}${recordsOf(datasetId)}/export`, { method: 'HEAD', headers });
+    });
+    expect([answer!.status, answer!.headers.get('content-type')]).toEqual([
+      200,
+      'application/jsonl; charset=utf-8',
+    ]);
+    expect(read).toBeLessThanOrEqual(1);
+  });
+
+  describe('the other way, an import', () => {
+    const bodyOf = (count: number) =>
+      jsonLines(Array.from({ length: count }, (_, n) => ({ input: `${n} ${LARGE}`, external_id: `i${n}` })));
+
+    it('whose client goes away before its end leaves nothing', async () => {
+      const { dataset_id } = await space.dataset();
+      const body = Buffer.from(bodyOf(2_000));
+      const token = await space.organization.token('editor');
+      await new Promise<void>((resolve) => {
+        const request = http.request(`${app.url}${recordsOf(dataset_id)}/import`, {
+          method: 'POST',
+          agent: false,
+          headers: {
+            ...headers,
+            authorization: `Bearer ${token}`,
+            'content-type': 'application/jsonl',
+            'content-length': body.length,
+          },
+        });
+        request.on('error', () => resolve()).on('close', () => resolve());
+        request.write(body.subarray(0, body.length - 10), () => setTimeout(() => request.destroy(), 100));
+      });
+      await settled(() => spooledBodies() === 0);
+      const { body: after } = await space.viewer.get<Dataset>(`/eval/v1/datasets/${dataset_id}`);
+      expect(after.record_count).toBe(0);
+      expect(await exported(space.viewer, dataset_id)).toBe('');
+    });
+
+    it('does not hold its dataset while the body arrives', async () => {
+      const { dataset_id } = await space.dataset();
+      const body = Buffer.from(bodyOf(200));
+      const token = await space.organization.token('editor');
+      const request = http.request(`${app.url}${recordsOf(dataset_id)}/import`, {
+        method: 'POST',
+        agent: false,
+        headers: {
+          ...headers,
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/jsonl',
+          'content-length': body.length,
+        },
+      });
+      const status = new Promise<number>((resolve, reject) => {
+        request.on('response', (response) => resolve(response.resume().statusCode!)).on('error', reject);
+      });
+      request.write(body.subarray(0, 1000));
+      await space.record(dataset_id, { input: 'written meanwhile' });
+      await settled(() => pool().totalCount === pool().idleCount);
+      request.end(body.subarray(1000));
+      expect(await status).toBe(200);
+      expect((await contentsOf(space, dataset_id)).length).toBe(201);
+    });
+  });
+
+  const settled = async (isSo: () => boolean): Promise<void> => {
+    for (let tries = 0; tries < 100 && !isSo(); tries++) await delay(50);
+    expect(isSo()).toBe(true);
+  };
+});
