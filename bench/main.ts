@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { Bench } from './bench';
 import { compareExperiments } from './cases/compare';
+import { csvIngest, pinnedResults } from './cases/csv';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, listRecords, search } from './cases/records';
@@ -27,6 +28,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'export-traces': exportTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
+  'csv-ingest': csvIngest,
+  'pinned-results': pinnedResults,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

@@ -28,6 +28,10 @@ export class BenchedService {
     return this.postgres.url;
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   /** Durable as in operation: the server syncs what it commits. */
   static async start(): Promise<BenchedService> {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'bench-'));

@@ -25,6 +25,9 @@ import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { GateService } from './gate/gate.service';
 import { RecordBulkService } from './records/record-bulk.service';
+import { ImportSources } from './records/import/import-sources';
+import { RecordImportRepository } from './records/import/record-import.repository';
+import { RecordImportService } from './records/import/record-import.service';
 import { RecordExportRepository } from './records/record-export.repository';
 import { RecordExportService } from './records/record-export.service';
 import { RecordEntity } from './records/record.entity';
@@ -77,6 +80,8 @@ const SERVICES = [
   RecordService,
   RecordBulkService,
   RecordExportService,
+  RecordImportService,
+  ImportSources,
   ExperimentService,
   ExperimentRules,
   ExperimentFinalizer,
@@ -124,6 +129,7 @@ const REPOSITORIES = [
   DatasetVersionRepository,
   RecordRepository,
   RecordExportRepository,
+  RecordImportRepository,
   ExperimentRepository,
   SummaryRepository,
   ResultRepository,

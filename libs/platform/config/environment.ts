@@ -123,6 +123,13 @@ export class Environment {
   @Integer()
   TEST_SCORING_TIMEOUT_MS = 120_000;
 
+  /** Milliseconds for an import of records, from the end of its body. */
+  @IsInt()
+  @Min(100)
+  @Max(3_600_000)
+  @Integer()
+  IMPORT_TIMEOUT_MS = 300_000;
+
   /** Largest JSON body, in bytes. */
   @IsInt()
   @Min(1024)

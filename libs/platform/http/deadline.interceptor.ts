@@ -13,11 +13,20 @@ import type { ServiceRequest } from './request-context';
 
 export const LONG_RUNNING = 'http:long-running';
 
+/** How long such a request may take, in milliseconds. */
+export type TimeLimit = (environment: Environment) => number;
+
+interface LongRunningRule {
+  which: IsLongRunning;
+  limit: TimeLimit;
+}
+
 /** Which requests of a route may take longer; their bodies are read and parsed, but not yet checked. */
 export type IsLongRunning = (request: ServiceRequest) => boolean;
 
-/** On a route that calls a scorer while its client waits: `TEST_SCORING_TIMEOUT_MS` applies to these requests of it. */
-export const LongRunning = (which: IsLongRunning) => SetMetadata(LONG_RUNNING, which);
+/** On a route of which some requests may take longer than `REQUEST_TIMEOUT_MS`. */
+export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
+  SetMetadata(LONG_RUNNING, { which, limit } satisfies LongRunningRule);
 
 /** Answers 504 when a handler takes longer than a request may, counted from the end of the request's body. */
 @Injectable()
@@ -28,9 +37,9 @@ export class DeadlineInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const isLong = this.reflector.get<IsLongRunning | undefined>(LONG_RUNNING, context.getHandler());
-    const limit = isLong?.(context.switchToHttp().getRequest())
-      ? this.environment.TEST_SCORING_TIMEOUT_MS
+    const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
+    const limit = rule?.which(context.switchToHttp().getRequest())
+      ? rule.limit(this.environment)
       : this.environment.REQUEST_TIMEOUT_MS;
     return next.handle().pipe(
       timeout(limit),

@@ -15,8 +15,8 @@ export class StreamedBody {
   ) {}
 
   /** Makes the first part, before anything is answered: what goes wrong there is answered as a problem. */
-  static async begin(parts: AsyncIterable<Buffer, void, undefined>): Promise<StreamedBody> {
-    const iterator = parts[Symbol.asyncIterator]();
+  static async begin(parts: AsyncIterable<Buffer>): Promise<StreamedBody> {
+    const iterator = parts[Symbol.asyncIterator]() as AsyncIterator<Buffer, void, undefined>;
     return new StreamedBody(iterator, await iterator.next());
   }
 

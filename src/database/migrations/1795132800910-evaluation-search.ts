@@ -9,7 +9,7 @@ const searchWords = (separated: string): string => `
 /** The punctuation of ASCII, in ranges of code points. */
 const BY_CLASS = "pg_catalog.regexp_replace($1, '[!-/:-@[-`{-~]+', ' ', 'g')";
 const BY_TRANSLATION =
-  "pg_catalog.translate($1, $p$!\"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32))";
+  "pg_catalog.translate($1, $p$!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~$p$, pg_catalog.repeat(' ', 32))";
 
 /**
  * What searches of datasets and experiments look in besides what lists do, and lists that are counted from their index.

@@ -1,3 +1,4 @@
+import { Pace } from '../statistics/pace';
 import type { ScoredResults } from './scored-results';
 
 /** Means that are nearer to each other than this, for their size, differ by rounding alone. */
@@ -62,22 +63,27 @@ class CaseResults {
  * `dataset_record_id`, else `case_id`. In the order of that key, so that neither side comes first.
  */
 export class PairedCases {
-  readonly keys: readonly string[];
-  readonly candidate: CaseResults;
-  readonly baseline: CaseResults;
   private readonly known = new Map<string, Float64Array>();
 
-  constructor(candidate: ScoredResults, baseline: ScoredResults) {
-    this.keys = [...new Set([...candidate.caseKeys, ...baseline.caseKeys])].sort();
-    const indexes = new Map(this.keys.map((key, index) => [key, index]));
-    const side = (scored: ScoredResults): CaseResults =>
-      new CaseResults(
-        scored,
-        Int32Array.from(scored.caseKeys, (key) => indexes.get(key)!),
-        this.keys.length,
-      );
-    this.candidate = side(candidate);
-    this.baseline = side(baseline);
+  private constructor(
+    readonly keys: readonly string[],
+    readonly candidate: CaseResults,
+    readonly baseline: CaseResults,
+  ) {}
+
+  static async of(candidate: ScoredResults, baseline: ScoredResults): Promise<PairedCases> {
+    const pace = new Pace();
+    const keys = [...new Set([...candidate.caseKeys, ...baseline.caseKeys])];
+    await pace.rest();
+    keys.sort();
+    await pace.rest();
+    const indexes = new Map(keys.map((key, index) => [key, index]));
+    const side = async (scored: ScoredResults): Promise<CaseResults> => {
+      await pace.rest();
+      const caseOf = Int32Array.from(scored.caseKeys, (key) => indexes.get(key)!);
+      return new CaseResults(scored, caseOf, keys.length);
+    };
+    return new PairedCases(keys, await side(candidate), await side(baseline));
   }
 
   /** The difference of each case's mean scores, candidate - baseline; NaN where one side has none. */

@@ -38,7 +38,7 @@ function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly S
 }
 
 export async function prepare(candidate: SideReading, baseline: SideReading): Promise<PreparedComparison> {
-  const cases = new PairedCases(candidate.scored, baseline.scored);
+  const cases = await PairedCases.of(candidate.scored, baseline.scored);
   const pair = [candidate.experimentId, baseline.experimentId] as const;
   const compared: ComparedScorer[] = [];
   for (const scorer of scorersToCompare(candidate.means, baseline.means)) {

@@ -64,11 +64,16 @@ export async function readUpload(
   return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request);
 }
 
-function readText(scope: Scope, { file, contentType }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
+/** 415 for text that is not UTF-8 by its own account. */
+export function checkCharset(contentType: string): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]?.toLowerCase();
   if (charset !== undefined && !['utf-8', 'utf8', 'us-ascii'].includes(charset)) {
-    throw new Problem('unsupported_media_type', `Send ${CSV_MEDIA} in UTF-8.`);
+    throw new Problem('unsupported_media_type', 'Send text in UTF-8.');
   }
+}
+
+function readText(scope: Scope, { file, contentType }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
+  checkCharset(contentType);
   const { workspace_id, case_id_column, mapping } = query;
   if (workspace_id !== undefined && workspace_id !== scope.workspaceId) {
     throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');

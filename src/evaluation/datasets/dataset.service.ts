@@ -63,6 +63,11 @@ export class DatasetService {
     return versionedView(row);
   }
 
+  /** The row of a dataset; null without one. */
+  find(scope: Scope, id: string): Promise<DatasetEntity | null> {
+    return this.datasets.find(scope, id);
+  }
+
   async list(scope: Scope, query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
     const { rows, page } = await this.datasets.list(scope, query);
     return { items: rows.map(toDatasetDto), page };

@@ -66,7 +66,7 @@ export class GateService {
     return {
       candidate: own,
       baseline: other,
-      cases: new PairedCases(own.scored, other?.scored ?? new ScoredResults([])),
+      cases: await PairedCases.of(own.scored, other?.scored ?? new ScoredResults([])),
     };
   }
 }

@@ -6,7 +6,7 @@ import type { ExportedRecord } from './record-export.repository';
 export interface RecordFormat {
   /** What comes before the first. */
   head: string;
-  lineOf(record: ExportedRecord): string;
+  lineOf: (record: ExportedRecord) => string;
 }
 
 /** A line of JSON (RFC 8259) each. The texts of free-form values are taken as they are kept, which is without breaks. */

@@ -151,7 +151,8 @@ export class RecordService {
 /** Reads one item of a bulk create; throws what is wrong with it. */
 export const itemContent = (item: unknown): RecordContent => contentOf(validateBody(RecordFieldsDto, item));
 
-const contentOf = (dto: RecordFieldsDto): RecordContent => ({
+/** What a record holds that was written so, everything optional decided. */
+export const contentOf = (dto: RecordFieldsDto): RecordContent => ({
   input: dto.input,
   expected: dto.expected ?? null,
   metadata: dto.metadata ?? {},

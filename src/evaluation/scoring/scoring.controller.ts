@@ -18,7 +18,10 @@ export class ScoringController {
   @Post()
   @HttpCode(202)
   @RequireRole('evaluator')
-  @LongRunning(({ body }) => (body as Partial<ScoreDto> | null | undefined)?.mode === 'test')
+  @LongRunning(
+    ({ body }) => (body as Partial<ScoreDto> | null | undefined)?.mode === 'test',
+    ({ TEST_SCORING_TIMEOUT_MS }) => TEST_SCORING_TIMEOUT_MS,
+  )
   @RequestBody({ kind: 'json', limit: BODY_MAX })
   @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: a run is queued.' })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`.' })

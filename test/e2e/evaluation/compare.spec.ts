@@ -1,17 +1,6 @@
-import { PAGE_BYTES } from '#platform/paging';
 import { createTestApp, type TestApp } from '#testing';
-import type { ComparedCaseDto } from '../../../src/evaluation/comparison/comparison.dto';
-import {
-  byScorer,
-  compare,
-  compared,
-  experimentOf,
-  EXPERIMENTS,
-  fill,
-  pages,
-  scored,
-} from './comparison.fixture';
-import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
+import { byScorer, compare, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
+import { EvaluationWorkspace } from './evaluation.harness';
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
@@ -322,89 +311,6 @@ describe('comparing an experiment with its baseline', () => {
     expect(plain.cases.items.map((one) => one.key)).toEqual(['case 0']);
   });
 
-  describe('pages its cases', () => {
-    it('by cursor and by offset, none of them twice and none lost', async () => {
-      // differences with many ties, and cases that lack one
-      const count = 57;
-      const candidate = await experimentOf(
-        space,
-        scored(
-          's',
-          Array.from({ length: count }, (_, i) => (i % 9 === 4 ? null : (i % 5) / 4)),
-        ),
-      );
-      const baseline = await experimentOf(space, scored('s', times(count, 0.5)));
-      for (const filter of [{}, { sort: '-difference' }, { only: 'regressed' }, { only: 'missing' }] as Record<
-        string,
-        string
-      >[]) {
-        const all = (await compared(space, candidate, baseline, { ...filter, limit: '500' })).cases;
-        expect(all.page.next_cursor).toBeNull();
-        expect(all.page.total).toBe(all.items.length);
-        const keys = (items: ComparedCaseDto[]) => items.map((one) => one.key);
-        const seen: string[] = [];
-        for (const { items, page } of await pages(space, candidate, baseline, { ...filter, limit: '7' })) {
-          expect([page.limit, page.offset, page.total]).toEqual([7, 0, all.page.total]);
-          seen.push(...keys(items));
-        }
-        expect(seen).toEqual(keys(all.items));
-        expect(new Set(seen).size).toBe(seen.length);
-        const skipped = (await compared(space, candidate, baseline, { ...filter, offset: '5', limit: '3' })).cases;
-        expect(keys(skipped.items)).toEqual(keys(all.items).slice(5, 8));
-        expect(skipped.page.offset).toBe(5);
-      }
-      const none = await compared(space, candidate, baseline, { limit: '0' });
-      expect(none.cases).toEqual({ items: [], page: { limit: 0, offset: 0, total: count, next_cursor: null } });
-      expect(none.scorers).toHaveLength(1);
-    }); // prettier-ignore
-
-    it('also where keys hold line breaks', async () => {
-      const results = (score: number) =>
-        ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));
-      const candidate = await experimentOf(space, results(1));
-      const baseline = await experimentOf(space, results(0));
-      const all = await pages(space, candidate, baseline, { limit: '1' });
-      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
-      expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
-    });
-
-    it('that end early where results are large, of which none is lost', async () => {
-      const large = 'x'.repeat(5 * 1024 * 1024);
-      const results = (score: number) =>
-        ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
-      const ids: string[] = [];
-      for (const score of [1, 0]) {
-        const { experiment_id } = await space.experiment();
-        for (const result of results(score)) await space.result(experiment_id, result);
-        ids.push(experiment_id);
-      }
-      const all = await pages(space, ids[0]!, ids[1]!);
-      const sizes = all.map((page) => JSON.stringify(page).length);
-      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
-      expect(seen).toEqual(['1', '2', '3', '4']);
-      expect(sizes).toHaveLength(2);
-      for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 5.5 * 1024 * 1024);
-    });
-
-    it('and of one case shows the first trials, as many as have room', async () => {
-      const large = 'x'.repeat(4 * 1024 * 1024);
-      const { experiment_id: candidate } = await space.experiment();
-      for (let i = 0; i < 7; i++) {
-        await space.result(candidate, { case_id: `${i}`, trial_group: 'g', output: large, scores: { s: 1 } });
-      }
-      const baseline = await experimentOf(
-        space,
-        Array.from({ length: 25 }, (_, i) => ({ case_id: `${i}`, trial_group: 'g', scores: { s: 0 } })),
-      );
-      const [only] = (await compared(space, candidate, baseline)).cases.items;
-      expect([only!.candidate_count, only!.baseline_count]).toEqual([7, 25]);
-      expect(only!.candidate.map((one) => one.case_id)).toEqual(['0', '1', '2', '3']);
-      expect(only!.baseline).toHaveLength(3);
-      const few = (await compared(space, baseline, candidate, { limit: '1' })).cases.items[0]!;
-      expect([few.candidate_count, few.baseline.length]).toEqual([25, 4]);
-    });
-  });
-
   it('compares the first 10,000 results, and tells that there are more', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
       await space.experiment(),
@@ -469,86 +375,5 @@ describe('comparing an experiment with its baseline', () => {
     const body = await compared(space, candidate, baseline);
     expect([body.scorers.length, body.scorer_count]).toEqual([100, 103]);
     expect(body.scorers.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
-  });
-
-  describe('refuses', () => {
-    let candidate: string;
-    let baseline: string;
-
-    beforeEach(async () => {
-      baseline = await experimentOf(space, scored('s', [1, 0]));
-      candidate = await experimentOf(space, scored('s', [0, 1]));
-    });
-
-    it('an experiment or a baseline that is unknown, or is in another workspace', async () => {
-      for (const id of UNKNOWN_IDS) {
-        const path = await space.viewer.get(`${EXPERIMENTS}/${encodeURIComponent(id)}/compare`);
-        expect(outcome(path)).toEqual([404, 'not_found']);
-        const query = await compare(space, candidate, { baseline_experiment_id: id.replaceAll('\0', '') });
-        expect(outcome(query)).toEqual([404, 'not_found']);
-        expect((query.body as unknown as { detail: string }).detail).toContain('baseline_experiment_id');
-      }
-      const other = await EvaluationWorkspace.open(app);
-      const foreign = await experimentOf(other, scored('s', [1, 1]));
-      const sibling = await space.sibling();
-      expect(outcome(await compare(space, candidate, { baseline_experiment_id: foreign }))).toEqual([404, 'not_found']);
-      expect(outcome(await compare(space, foreign, { baseline_experiment_id: baseline }))).toEqual([404, 'not_found']);
-      const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
-      expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
-      // also once the process keeps the comparison
-      await space.finalize(candidate);
-      await space.finalize(baseline);
-      expect((await space.viewer.get(path)).status).toBe(200);
-      expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
-      expect(outcome(await other.viewer.get(path))).toEqual([404, 'not_found']);
-    }); // prettier-ignore
-
-    it.each<[Record<string, string>, string]>([
-      [{}, 'baseline_experiment_id'],
-      [{ limit: '501' }, 'limit'],
-      [{ limit: '-1' }, 'limit'],
-      [{ offset: 'x' }, 'offset'],
-      [{ cursor: 'x' }, 'cursor'],
-      [{ cursor: 'x', offset: '0' }, 'cursor'],
-      [{ scorer: 'misspelt' }, 'scorer'],
-      [{ scorer: '' }, 'scorer'],
-      [{ baseline: 'exp_1' }, 'baseline'],
-    ])('%j, and names what is wrong', async (query, parameter) => {
-      const given: Record<string, string> =
-        parameter === 'baseline_experiment_id' ? {} : { baseline_experiment_id: baseline };
-      const answer = await compare(space, candidate, { ...given, ...query });
-      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
-    });
-
-    it('the experiment itself as its baseline, a cursor of another order, and unknown values', async () => {
-      expect(outcome(await compare(space, candidate, { baseline_experiment_id: candidate }))).toEqual([
-        400,
-        'invalid_query',
-      ]);
-      const { page } = (await compared(space, candidate, baseline, { limit: '1' })).cases;
-      const foreign = await compare(space, candidate, {
-        baseline_experiment_id: baseline,
-        sort: '-difference',
-        cursor: page.next_cursor!,
-      });
-      expect([...outcome(foreign), ...places(foreign)]).toEqual([400, 'invalid_query', 'cursor']);
-      for (const query of [{ only: 'worse' }, { sort: 'name' }] as Record<string, string>[]) {
-        const answer = await compare(space, candidate, { baseline_experiment_id: baseline, ...query });
-        expect([...outcome(answer), ...places(answer)]).toEqual([
-          422,
-          'validation_failed',
-          Object.keys(query)[0],
-        ]);
-      }
-    });
-
-    it('whoever may not read', async () => {
-      const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
-      expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([
-        403,
-        'access_denied',
-      ]);
-      expect(outcome(await app.api().get(path))).toEqual([401, 'token_missing']);
-    });
   });
 });

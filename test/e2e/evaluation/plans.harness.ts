@@ -1,3 +1,4 @@
+import type { SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { Answer, TestApp } from '#testing';
 import type { Page } from './evaluation.harness';
@@ -22,15 +23,17 @@ export async function plansOf(
   expect([title, answer.status, answer.body.items.length > 0]).toEqual([title, 200, true]);
   const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
   expect(selects).toHaveLength(2);
-  return Promise.all(
-    selects.map(async ([text, values]) => {
-      const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(
-        `EXPLAIN (FORMAT JSON) ${text as string}`,
-        values,
-      );
-      return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
-    }),
-  );
+  return Promise.all(selects.map(([text, values]) => planOf(database, text as string, values)));
+}
+
+/** The plan of one statement. */
+export async function planOf(
+  on: SqlExecutor,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<Plan> {
+  const [row] = await on.query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${statement}`, values);
+  return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
 }
 
 export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];

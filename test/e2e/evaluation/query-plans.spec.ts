@@ -1,8 +1,9 @@
 import type { PreparedStatement, Tx } from '#platform/db';
-import type { RawJson } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
+import { CHUNK_OF_ROW, GET_CHUNK } from '../../../src/evaluation/dataset-versions/dataset-version.repository';
+import { CSV_CASES } from '../../../src/evaluation/results/case.repository';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
-import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
+import { nodesOf, type Plan, planOf, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -13,12 +14,14 @@ describe('on filled tables', () => {
   let datasetId: string;
   let records: string;
   let results: string;
+  let versions: string;
 
   beforeAll(async () => {
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     records = `/eval/v1/datasets/${datasetId}/records`;
+    versions = `/eval/v1/datasets/${datasetId}/versions`;
     const experimentId = (await space.experiment()).experiment_id;
     results = `${EXPERIMENTS}/${experimentId}/results`;
     // Of forty rows one is of the workspace or dataset that is asked for; results of one experiment arrive together.
@@ -61,8 +64,25 @@ describe('on filled tables', () => {
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
       await fillScores(tx, space.id, experimentId);
     });
+    await app.database.query(
+      `INSERT INTO dataset_versions (dataset_id, version, version_id, workspace_id, content_id, row_count, columns,
+                                     size_bytes, sha256, case_id_column, mapping, options_sha256, created_at, created_by)
+       SELECT CASE n % 40 WHEN 0 THEN $1 ELSE 'ds_' || n % 40 END, n, 'ver_' || lpad(n::text, 26, '0'), $2, n, 20000,
+              '{id}', 1, 's' || n, 'id', '{"input": [], "expected": [], "metadata": [], "tags": []}', 'o', now(), 'test'
+       FROM generate_series(1, 20000) n`,
+      [datasetId, space.id],
+    );
+    await app.database.query(
+      `INSERT INTO dataset_cases (content_id, case_id, row_number)
+       SELECT 40 + n % 4, 'case ' || n, n FROM generate_series(1, 80000) n`,
+    );
+    await app.database.query(
+      `INSERT INTO dataset_chunks (content_id, ordinal, rows_before, data)
+       SELECT n / 100, n % 100, n % 100 * 200, convert_to(repeat('x', 100), 'UTF8') FROM generate_series(1, 20000) n`,
+    );
     await vacuumed(app, [
       ...['datasets', 'records', 'experiments', 'results', 'human_scores', 'human_score_experiments'],
+      ...['dataset_versions', 'dataset_cases', 'dataset_chunks'],
     ]);
   });
   afterAll(() => app.close());
@@ -128,15 +148,7 @@ describe('on filled tables', () => {
     const reads = statements.filter(([text]) =>
       /FROM \(*(results|score_results|human_scores|unnest)/.test(text),
     );
-    return Promise.all(
-      reads.map(async ([text, values]) => {
-        const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(
-          `EXPLAIN (FORMAT JSON) ${text}`,
-          values,
-        );
-        return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
-      }),
-    );
+    return Promise.all(reads.map(([text, values]) => planOf(database, text, values)));
   }
 
   it('a comparison and an agreement read no table from end to end', async () => {
@@ -180,10 +192,12 @@ describe('on filled tables', () => {
     ...['', 'scorer_id=scr_40', `trace_id=${'40'.padStart(32, '0')}`, 'session_id=s40'].map(of('scores')),
     ...['result_id=res_40', 'experiment_id', 'created_by=usr_40', 'sort=-updated_at'].map(of('scores')),
     ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
+    ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
     const scores = '/eval/v1/scores';
-    const base = { results, records, scores, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets' }[list]!;
+    const datasets = '/eval/v1/datasets';
+    const base = { results, records, scores, experiments: EXPERIMENTS, datasets, versions }[list]!;
     const experimentId = results.split('/')[4]!;
     const given = {
       ...{ dataset_id: datasetId, baseline_experiment_id: experimentId, experiment_id: experimentId },
@@ -191,6 +205,25 @@ describe('on filled tables', () => {
     const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
     expect(scans.length).toBeGreaterThan(0);
     for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
+  });
+
+  it('the cases of a pinned CSV version are looked up one by one, however many it has', async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => `case ${n * 40}`);
+    const scans = scansOf([await planOf(app.database, CSV_CASES.text, [space.id, datasetId, 40, ids])]);
+    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
+      new Set(['dataset_versions_pkey', 'dataset_cases_pkey']),
+    );
+    for (const scan of scans) expect(scan['Node Type']).toMatch(/Index/);
+  });
+
+  it.each([
+    ['in turn', GET_CHUNK.text],
+    ['by a row', CHUNK_OF_ROW.text],
+  ])('the chunks of a CSV version are found %s, among those of all others', async (_, text) => {
+    const scans = scansOf([await planOf(app.database, text, [space.id, 40, 7])]);
+    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
+      new Set(['dataset_versions_content', 'dataset_chunks_pkey']),
+    );
   });
 });
 

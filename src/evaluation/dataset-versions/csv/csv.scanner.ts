@@ -72,6 +72,7 @@ export class CsvScanner {
     return this.lineNumber;
   }
 
+  /** @param piece of which nothing is kept, so that its buffer may be used again */
   push(piece: Buffer): void {
     let state = this.state;
     const { length } = piece;
@@ -173,7 +174,7 @@ export class CsvScanner {
     if (limit === 0) return;
     const part = piece.subarray(this.fieldAt);
     const room = limit - this.bytesBefore;
-    if (room > 0) this.held.push(part.subarray(0, room));
+    if (room > 0) this.held.push(Buffer.from(part.subarray(0, room)));
     this.bytesBefore += part.length;
   }
 

@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database, type Tx } from '#platform/db';
+import type { SpooledRequest } from '#platform/http';
+import { problem } from '#platform/problem';
+import { DatasetSchemas } from '../../datasets/dataset-schemas';
+import type { DatasetEntity } from '../../datasets/dataset.entity';
+import { checkLive, DatasetService } from '../../datasets/dataset.service';
+import { Slots } from '../../scoring/worker-slots';
+import type { OnConflict } from '../record.dto';
+import { RecordRepository } from '../record.repository';
+import type { RecordImportDto, RecordImportQueryDto } from '../record-transfer.dto';
+import { checkImport, conflictOf, type CheckedImport } from './import-check';
+import { type ImportSource, pointerOf } from './import-source';
+import { ImportSources } from './import-sources';
+import { ImportWriter } from './import-writer';
+import { RecordImportRepository } from './record-import.repository';
+
+/** Imports that a process writes at once; others wait, so that they do not take all connections to the database. */
+const IMPORTS_AT_ONCE = 2;
+
+/** External ids that are looked for with one statement. */
+const IDS_AT_ONCE = 5_000;
+
+@Injectable()
+export class RecordImportService {
+  private readonly slots = new Slots(IMPORTS_AT_ONCE);
+
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
+    private readonly records: RecordRepository,
+    private readonly imports: RecordImportRepository,
+    private readonly sources: ImportSources,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Imports up to 100,000 records in one transaction: all of them or none. What is sent is read twice: once to check
+   * it, and again, with the dataset locked, to write it. Errors: 400 with the lines that are wrong, 404 without the
+   * dataset or the version, 409 when it is archived, or with the lines whose `external_id` is taken, 422 with the lines
+   * that have an unknown value.
+   */
+  async import(
+    scope: Scope,
+    datasetId: string,
+    body: SpooledRequest,
+    query: RecordImportQueryDto,
+  ): Promise<RecordImportDto> {
+    const request = await this.sources.requestOf(scope, datasetId, body, query);
+    await this.slots.acquire(AbortSignal.timeout(this.environment.IMPORT_TIMEOUT_MS));
+    try {
+      const dataset = await this.datasets.find(scope, datasetId);
+      const source = await request.open();
+      const checked = await checkImport(source, this.schemas, dataset);
+      if (!dataset) throw problem.notFound('dataset', datasetId);
+      checkLive(dataset);
+      if (checked.conflict) throw checked.conflict;
+      if (checked.values) throw checked.values;
+      request.checkValues();
+      return await this.database.transaction((tx) =>
+        this.write(tx, scope, dataset, source, checked, request.onConflict),
+      );
+    } finally {
+      this.slots.release();
+    }
+  }
+
+  private async write(
+    tx: Tx,
+    scope: Scope,
+    checkedAgainst: DatasetEntity,
+    source: ImportSource,
+    { count, lineOf }: CheckedImport,
+    onConflict: OnConflict,
+  ): Promise<RecordImportDto> {
+    const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
+    checkSameSchemas(checkedAgainst, dataset);
+    const present = await this.presentIds(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
+    if (onConflict === 'error' && present.size > 0) throw conflictOf(takenIds(lineOf, present));
+    const run = {
+      tx,
+      scope,
+      datasetId: dataset.dataset_id,
+      onConflict,
+      present,
+      toCreate: count - present.size,
+    };
+    const writer = new ImportWriter(run, this.datasets, this.records, this.imports);
+    for await (const lines of source.lines()) {
+      for (const line of lines) await writer.add(line);
+    }
+    await writer.write();
+    source.checkOpen();
+    return writer.counts;
+  }
+
+  private async presentIds(tx: Tx, scope: Scope, datasetId: string, ids: string[]): Promise<Set<string>> {
+    const present = new Set<string>();
+    for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+      const some = ids.slice(at, at + IDS_AT_ONCE);
+      for (const id of await this.imports.externalIdsIn(tx, scope, datasetId, some)) present.add(id);
+    }
+    return present;
+  }
+}
+
+/** 409 where records that were held to one schema would be written under another. */
+function checkSameSchemas(before: DatasetEntity, now: DatasetEntity): void {
+  for (const schema of ['input_schema', 'expected_schema'] as const) {
+    if (before[schema]?.text !== now[schema]?.text) {
+      throw problem.conflict(
+        `The dataset's ${schema} was changed while the records were read. Import them again.`,
+      );
+    }
+  }
+}
+
+const takenIds = (lineOf: Map<string, number>, present: Set<string>) =>
+  [...present]
+    .map((id) => lineOf.get(id)!)
+    .sort((a, b) => a - b)
+    .map((line) => ({
+      pointer: pointerOf(line, '/external_id'),
+      detail: 'is that of a live record of the dataset already',
+    }));

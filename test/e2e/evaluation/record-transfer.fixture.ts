@@ -1,0 +1,40 @@
+import type { Answer, ApiClient } from '#testing';
+import type { RecordImportDto } from '../../../src/evaluation/records/record-transfer.dto';
+import type { DatasetRecord, EvaluationWorkspace } from './evaluation.harness';
+
+export const recordsOf = (datasetId: string): string => `/eval/v1/datasets/${datasetId}/records`;
+
+export type ImportFormat = 'jsonl' | 'csv';
+export const MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
+
+/** An export, as text. */
+export async function exported(client: ApiClient, datasetId: string, query = ''): Promise<string> {
+  const answer = await client.get<string>(`${recordsOf(datasetId)}/export?${query}`);
+  if (answer.status !== 200) throw new Error(`not exported: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** An import of text; `query` may say what becomes of conflicts. */
+export const importing = (
+  client: ApiClient,
+  datasetId: string,
+  text: string | Buffer,
+  query = '',
+  media: string = MEDIA.jsonl,
+  headers: Record<string, string> = {},
+): Promise<Answer<RecordImportDto>> =>
+  client.post(`${recordsOf(datasetId)}/import?${query}`, text, { 'content-type': media, ...headers });
+
+/** What a record holds, whatever it is called. */
+export const contentOf = ({
+  input, expected, metadata, tags, label, category, source_kind, source_ref, external_id,
+}: DatasetRecord) => ({ input, expected, metadata, tags, label, category, source_kind, source_ref, external_id }); // prettier-ignore
+
+/** The texts of what the records of a dataset hold, oldest first. */
+export async function contentsOf(space: EvaluationWorkspace, datasetId: string): Promise<string[]> {
+  const records = await space.list<DatasetRecord>(`${recordsOf(datasetId)}?sort=created_at&limit=500`);
+  return records.map((record) => JSON.stringify(contentOf(record)));
+}
+
+export const jsonLines = (records: unknown[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
