@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { type Answer, createTestApp, newSpan, type TestApp } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
-import { ANYTHING, GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
+import { bodiesOf, optionsOf } from './generated-media';
+import { GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
 
 /** Bodies that each operation is sent. */
 const BODIES = 1_000;
@@ -100,6 +101,7 @@ export class GeneratedBodies {
     const seed = Date.now();
     const bodies = fc.sample(this.bodiesOf(operation, objects), { numRuns: BODIES, seed });
     const seen = new Map<number, number>();
+    const taken = new Set<string>();
     let next = 0;
     const sender = async (): Promise<void> => {
       while (next < bodies.length) {
@@ -108,6 +110,7 @@ export class GeneratedBodies {
         try {
           const answer = await this.send(operation, objects, generated);
           seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
+          if (answer.status < 300) taken.add(generated.media);
           check(answer);
           // one of ten, because it takes as long as all the rest
           if (index % 10 === 0) await this.readBack(answer);
@@ -124,6 +127,7 @@ export class GeneratedBodies {
     const counts = [...seen].map(([status, count]) => `${count} of ${status}`).join(', ');
     const count = (from: number): number =>
       [...seen].reduce((sum, [status, one]) => sum + (status >= from && status < from + 100 ? one : 0), 0);
+    expect([...taken].sort()).toEqual(Object.keys(operation.content).sort());
     // fewer would be a test of nothing but the first check
     if (count(200) < 20 || count(400) < 20) throw new Error(`${operation.operationId} answered ${counts}.`);
   }
@@ -182,9 +186,13 @@ export class GeneratedBodies {
   ): fc.Arbitrary<Generated> {
     const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
     const values = new GeneratedValues(this.document.components.schemas, known);
+    const inQuery = optionsOf(
+      Object.fromEntries(options.map(({ name, schema = {} }) => [name, schema])),
+      values,
+    ).map((chosen) => `?${new URLSearchParams(chosen).toString()}`);
     return fc.oneof(
       ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) => {
-        const query = /json/.test(media) ? fc.constant('') : queryOf(options, values);
+        const query = media === 'text/csv' ? inQuery : fc.constant('');
         return fc.record({
           media: fc.constant(media),
           body: bodiesOf(media, values, schema, examples),
@@ -261,67 +269,3 @@ function check({ status, body }: Answer): void {
 /** An experiment that takes no more changes, so that another is to take its place. */
 const hasFrozen = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;
-
-/** Options of a body that is no JSON, in the query: texts as they are, others as JSON. */
-const queryOf = (options: Parameter[], values: GeneratedValues): fc.Arbitrary<string> =>
-  fc
-    .record(Object.fromEntries(options.map(({ name, schema = {} }) => [name, values.of(schema, name)])), {
-      requiredKeys: options.flatMap(({ name }) => (name === 'workspace_id' ? [name] : [])),
-    })
-    .map((chosen) => {
-      const texts = Object.entries(chosen).flatMap(([name, value]): [string, string][] =>
-        value === null || value === undefined
-          ? []
-          : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
-      );
-      return texts.length > 0 ? `?${new URLSearchParams(texts).toString()}` : '';
-    });
-
-/** Bodies of one media type. A type that is not known here is one that nobody has thought of how to break. */
-function bodiesOf(
-  media: string,
-  values: GeneratedValues,
-  schema: Schema,
-  examples: Record<string, { value: unknown }>,
-): fc.Arbitrary<unknown> {
-  const [first, ...others] = Object.values(examples).map(({ value }) => values.mutated(value));
-  const meant = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
-  const json = fc.oneof({ weight: 30, arbitrary: meant }, { weight: 1, arbitrary: ANYTHING });
-  const lines = fc
-    .array(
-      json.map((line) => JSON.stringify(line)),
-      { maxLength: 5 },
-    )
-    .map((all) => all.join('\n'));
-  switch (media) {
-    case 'application/json':
-    case 'application/merge-patch+json':
-      return json.map((body) => JSON.stringify(body));
-    case 'application/jsonl':
-    case 'application/x-ndjson':
-      return lines;
-    case 'text/csv':
-      return csvText;
-    case 'multipart/form-data':
-      return fc.oneof(csvText, lines).map((text) => {
-        const form = new FormData();
-        form.set('file', new Blob([text], { type: 'text/csv' }), 'cases.csv');
-        return form;
-      });
-    default:
-      throw new Error(`There are no generated bodies of ${media}: add them to this test.`);
-  }
-}
-
-/** Rows that are well-formed, and ones that are not. */
-const cell = fc.oneof(
-  fc.constantFrom('a', 'b', '', '"q,""q"', '"', 'é😀', '=1+1', '\u0000', '1'),
-  fc.string({ maxLength: 6 }),
-);
-const csvText = fc
-  .tuple(
-    fc.constantFrom('id,input,expected', 'case_id,q', 'a,a', '', '\ufeffid,q'),
-    fc.array(fc.array(cell, { minLength: 1, maxLength: 3 }), { maxLength: 6 }),
-    fc.constantFrom('\n', '\r\n', '\r'),
-  )
-  .map(([header, rows, end]) => [header, ...rows.map((row) => row.join(','))].join(end));

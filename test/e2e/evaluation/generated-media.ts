@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { ANYTHING, type GeneratedValues, type Schema } from './generated-values';
+
+/** A head has room for 16 KiB, and a longer one is refused before it is known what it is for. */
+const OPTION_MAX = 500;
+
+/** Options that are texts: in the query, or as fields of a form. */
+export const optionsOf = (
+  options: Record<string, Schema>,
+  values: GeneratedValues,
+): fc.Arbitrary<[string, string][]> =>
+  fc
+    .record(Object.fromEntries(Object.entries(options).map(([name, one]) => [name, values.of(one, name)])), {
+      requiredKeys: Object.keys(options).filter((name) => name === 'workspace_id'),
+    })
+    .map((chosen) =>
+      Object.entries(chosen).flatMap(([name, value]): [string, string][] => {
+        const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+        return value == null || text.length > OPTION_MAX ? [] : [[name, text]];
+      }),
+    );
+
+/** Bodies of one media type. A type that is not known here is one that nobody has thought of how to break. */
+export function bodiesOf(
+  media: string,
+  values: GeneratedValues,
+  schema: Schema,
+  examples: Record<string, { value: unknown }>,
+): fc.Arbitrary<unknown> {
+  const [first, ...others] = Object.values(examples).map(({ value }) => values.mutated(value));
+  const meant = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
+  const json = fc.oneof({ weight: 30, arbitrary: meant }, { weight: 1, arbitrary: ANYTHING });
+  const lines = fc
+    .array(
+      json.map((line) => JSON.stringify(line)),
+      { maxLength: 5 },
+    )
+    .map((all) => all.join('\n'));
+  switch (media) {
+    case 'application/json':
+    case 'application/merge-patch+json':
+      return json.map((body) => JSON.stringify(body));
+    case 'application/jsonl':
+    case 'application/x-ndjson':
+      return lines;
+    case 'text/csv':
+      return csvText;
+    case 'multipart/form-data':
+      return fc.tuple(fc.oneof(csvText, lines), optionsOf(fieldsOf(schema), values)).map(([text, fields]) => {
+        const form = new FormData();
+        for (const [name, value] of fields) form.set(name, value);
+        form.set('file', new Blob([text], { type: 'text/csv' }), 'cases.csv');
+        return form;
+      });
+    default:
+      throw new Error(`There are no generated bodies of ${media}: add them to this test.`);
+  }
+}
+
+/** The fields of a form beside its file. */
+const fieldsOf = ({ properties = {} }: Schema): Record<string, Schema> =>
+  Object.fromEntries(Object.entries(properties).filter(([name]) => name !== 'file'));
+
+/** Rows that are well-formed, and ones that are not. */
+const cell = fc.oneof(
+  fc.constantFrom('a', 'b', '', '"q,""q"', '"', 'é😀', '=1+1', '\u0000', '1'),
+  fc.string({ maxLength: 6 }),
+);
+const csvText = fc
+  .tuple(
+    fc.constantFrom('id,input,expected', 'case_id,q', 'a,a', '', '\ufeffid,q'),
+    fc.array(fc.array(cell, { minLength: 1, maxLength: 3 }), { maxLength: 6 }),
+    fc.constantFrom('\n', '\r\n', '\r'),
+  )
+  .map(([header, rows, end]) => [header, ...rows.map((row) => row.join(','))].join(end));
