@@ -210,6 +210,52 @@ describe('whatever is sent', () => {
     return hold(bulkOf(result()), (body) => bulkAnswer(path, body), [207]);
   });
 
+  it('importing records is answered as documented', async () => {
+    const path = `/eval/v1/datasets/${datasetId}/records/import`;
+    const line = fc.oneof(
+      { weight: 8, arbitrary: bodyOf(record()).map((one) => JSON.stringify(one)) },
+      { weight: 1, arbitrary: fc.json() },
+      { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+    );
+    const cell = fc.oneof(
+      fc.constantFrom('1', '"[1,2]"', '"{""a"":1}"', '', 'l', 'manual', "'=1", '"a\r\nb"'),
+      fc.string({ unit: 'binary', maxLength: 10 }),
+    );
+    const row = fc.tuple(fc.constantFrom('1', '"x"', '"{""a"":1}"', 'null', ''), cell, cell);
+    const bodies = fc.oneof(
+      { weight: 6, arbitrary: fc.array(line, { maxLength: 6 }).map((lines) => ['application/jsonl', lines.join('\n')]) },
+      {
+        weight: 3,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom('input,label,tags', 'input,metadata,source_kind', 'label,input,external_id', 'input,x,y'),
+            fc.array(row, { maxLength: 5 }),
+          )
+          .map(([header, rows]) => ['text/csv', [header, ...rows.map((one) => one.join(','))].join('\r\n')]),
+      },
+      {
+        weight: 2,
+        arbitrary: bodyOf({
+          workspace_id: [space.id],
+          dataset_version: [1, 2, 0],
+          on_conflict: ['skip', 'update', 'x'],
+        }).map((one) => ['application/json', JSON.stringify(one)]),
+      },
+    ); // prettier-ignore
+    const { body } = await space.editor.post(
+      `/eval/v1/datasets/${datasetId}/versions`,
+      'id,q\nv1,a\nv2,b\n',
+      { 'content-type': 'text/csv' },
+    );
+    expect(body).toMatchObject({ version: 1 });
+    const send = (given: unknown) => {
+      const [media, text] = given as [string, string];
+      const query = media === 'application/json' || text.length % 3 === 0 ? '' : '?on_conflict=update';
+      return space.editor.post(path + query, Buffer.from(text), { 'content-type': media });
+    };
+    await hold(bodies, send, [200], 1_000);
+  }, 240_000);
+
   const searched = (): Values => ({
     workspace_id: [space.id],
     tags: [['a'], []],
