@@ -65,6 +65,12 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: { workspace_id: WORKSPACE_ID, on_conflict: 'skip', items: [record] },
     },
   },
+  recordTransfer_import: {
+    version: {
+      summary: 'The rows of a CSV version; those that are there already get what it says',
+      value: { workspace_id: WORKSPACE_ID, dataset_version: 2, on_conflict: 'update' },
+    },
+  },
   experiment_create: {
     experiment: {
       summary: 'A run of a model over a dataset',

@@ -116,6 +116,20 @@ describe('every operation', () => {
     const bulk = await evaluator.post(`${path}/records/bulk`, { workspace_id, items: [{ input: 1 }, {}] });
     expect(bulk.status).toBe(207);
     await expectAll([evaluator.patch(recordPath, { expected: 3 })], 200);
+    const csv = await evaluator.get<string>(`${path}/records/export?format=csv`);
+    const lines = await evaluator.get<string>(`${path}/records/export`);
+    expect([csv.status, lines.status]).toEqual([200, 200]);
+    const imports = {
+      'text/csv': csv.body,
+      'application/jsonl': lines.body,
+      'application/x-ndjson': lines.body,
+    };
+    await expectAll(
+      Object.entries(imports).map(([media, body]) =>
+        evaluator.post(`${path}/records/import`, body, { 'content-type': media }),
+      ),
+      200,
+    );
     const reads = [`${path}/records`, recordPath, `${recordPath}/versions`, `${recordPath}/versions/1`];
     await expectAll(
       reads.map((one) => evaluator.get(one)),
