@@ -7,8 +7,8 @@ import type { PreparedComparison } from './prepared-comparison';
 const MEMORY_MAX = 64 * 1024 * 1024;
 /** What a result takes besides its scores: its id, its key and where it belongs. */
 const RESULT_BYTES = 300;
-/** What a scorer takes for each case or result: its scores, and their differences. */
-const SCORE_BYTES = 16;
+/** What a scorer takes for each case besides its scores: their difference. */
+const DIFFERENCE_BYTES = 8;
 
 /**
  * Keeps comparisons of frozen experiments, whose results never change, so that the pages after the first cost no more
@@ -47,6 +47,8 @@ export class ComparisonCache {
 }
 
 function sizeOf({ cases, scorers }: PreparedComparison): number {
-  const results = cases.candidate.scored.resultIds.length + cases.baseline.scored.resultIds.length;
-  return 1 + results * (RESULT_BYTES + scorers.length * SCORE_BYTES);
+  const { candidate, baseline } = cases;
+  const results = candidate.scored.resultIds.length + baseline.scored.resultIds.length;
+  const scores = candidate.scored.scoreBytes + baseline.scored.scoreBytes;
+  return 1 + results * RESULT_BYTES + scores + cases.keys.length * scorers.length * DIFFERENCE_BYTES;
 }

@@ -4,8 +4,7 @@ import { arrayParameter, Database, type Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { ExperimentStatus } from '../experiments/experiment.entity';
 import {
-  FOLDED,
-  MEANS,
+  meansOf,
   type ScorerMean,
   type ScorerMeanRow,
   SUMMARY_RESULTS_MAX,
@@ -67,8 +66,7 @@ const SCORES = {
 /** As the summary has them, of an experiment that has none yet. */
 const RUNNING_MEANS = {
   name: 'comparison.running-means',
-  text: `WITH ${FOLDED} SELECT * FROM (${MEANS}) means WHERE $3::text[] IS NULL OR scorer = ANY($3)
-    ORDER BY count DESC, scorer COLLATE "C" LIMIT ${SCORERS_READ_MAX}`,
+  text: meansOf('count DESC, scorer', SCORERS_READ_MAX, '($3::text[] IS NULL OR score.key = ANY($3))'),
 };
 
 const FROZEN_MEANS = {

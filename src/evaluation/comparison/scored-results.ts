@@ -1,4 +1,3 @@
-import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 import { Pace } from '../statistics/pace';
 import type { ScoredRow } from './comparison.repository';
 
@@ -18,10 +17,23 @@ export class ScoredResults {
 
   /** @param scorers whose scores are kept. */
   constructor(scorers: readonly string[]) {
-    this.scores = new Map(scorers.map((scorer) => [scorer, new Float64Array(SUMMARY_RESULTS_MAX).fill(NaN)]));
+    this.scores = new Map(scorers.map((scorer) => [scorer, NOTHING]));
   }
 
+  /** Bytes that the scores take. */
+  get scoreBytes(): number {
+    let bytes = 0;
+    for (const { byteLength } of this.scores.values()) bytes += byteLength;
+    return bytes;
+  }
+
+  /** Takes the next results, and room for no more than them: most experiments are small, and many may be kept. */
   async add(rows: readonly ScoredRow[]): Promise<void> {
+    for (const [scorer, scores] of this.scores) {
+      const grown = new Float64Array(this.resultIds.length + rows.length).fill(NaN);
+      grown.set(scores);
+      this.scores.set(scorer, grown);
+    }
     for (const row of rows) {
       const at = this.resultIds.length;
       this.resultIds.push(row.result_id);
@@ -38,6 +50,6 @@ export class ScoredResults {
 
   /** A score for each result, NaN for none. */
   of(scorer: string): Float64Array {
-    return this.scores.get(scorer)?.subarray(0, this.resultIds.length) ?? NOTHING;
+    return this.scores.get(scorer) ?? NOTHING;
   }
 }

@@ -22,19 +22,30 @@ export interface ScorerReference {
 }
 
 /** The results that are folded in, of the experiment $1 in the workspace $2. Their ids sort by arrival. */
-export const FOLDED = `folded AS (
+const FOLDED = `folded AS (
   SELECT result_id, scores, score_details FROM results WHERE experiment_id = $1 AND workspace_id = $2
   ORDER BY result_id LIMIT ${SUMMARY_RESULTS_MAX}
 )`;
 
 /**
- * Mean and count of each scorer's scores that are not null, over those. Means are divided to 400 decimals and told as
- * text, for `toScorerMean` to round, because PostgreSQL divides to 16 digits and fails on what is too small for a double.
+ * Mean and count of each scorer's scores that are not null, over the results that are folded in. Means are divided to
+ * 400 decimals and told as text, for `toScorerMean` to round, because PostgreSQL divides to 16 digits and fails on what
+ * is too small for a double. Only those that are told are divided: 10,000 results have room for a million names.
+ *
+ * @param condition on `score.key`, the scorer's name
+ * @param order of `scorer` and `count`
  */
-export const MEANS = `SELECT score.key AS scorer,
-    ((sum(score.value::numeric) + 0::numeric(500, 400)) / count(*))::text AS mean, count(*) AS count
-  FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
-  WHERE jsonb_typeof(score.value) = 'number' GROUP BY score.key`;
+export const meansOf = (
+  order: string,
+  limit: number,
+  condition = 'true',
+): string => `WITH ${FOLDED}, summed AS MATERIALIZED (
+    SELECT score.key COLLATE "C" AS scorer, sum(score.value::numeric) AS total, count(*) AS count
+    FROM folded CROSS JOIN LATERAL jsonb_each(folded.scores) AS score
+    WHERE jsonb_typeof(score.value) = 'number' AND ${condition}
+    GROUP BY score.key COLLATE "C" ORDER BY ${order} LIMIT ${limit}
+  )
+  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM summed ORDER BY ${order}`;
 
 export type ScorerMeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
 
@@ -53,10 +64,10 @@ export class SummaryRepository {
    * than a summary tells.
    */
   async means(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    const rows = await tx.query<ScorerMeanRow>(
-      `WITH ${FOLDED} ${MEANS} ORDER BY score.key COLLATE "C" LIMIT ${SUMMARY_SCORERS_MAX + 1}`,
-      [experimentId, scope.workspaceId],
-    );
+    const rows = await tx.query<ScorerMeanRow>(meansOf('scorer', SUMMARY_SCORERS_MAX + 1), [
+      experimentId,
+      scope.workspaceId,
+    ]);
     return rows.map(toScorerMean);
   }
 
