@@ -2,7 +2,7 @@ import os from 'node:os';
 import { Bench } from './bench';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
-import { exportRecords, listRecords, search } from './cases/records';
+import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
 import { exportTraces } from './cases/traces';
@@ -21,6 +21,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-records': listRecords,
   search,
   'export-records': exportRecords,
+  'import-records': importRecords,
   'export-traces': exportTraces,
   'noop-scorer': noopScorer,
 };
