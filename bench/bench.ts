@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Direct } from './direct';
@@ -13,9 +14,15 @@ export class Bench {
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
-    /** Bytes of memory that the service's process holds. */
-    private readonly memory: () => Promise<number>,
+    /** Of the service. */
+    readonly servicePid: number,
   ) {}
+
+  /** Resident memory of the service, in bytes (Linux). */
+  private async memory(): Promise<number> {
+    const status = await readFile(`/proc/${this.servicePid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+  }
 
   /** Watches the memory of the service, until it is told to stop: by how much it grew at most, in bytes. */
   watchMemory(): { stop(): Promise<number> } {

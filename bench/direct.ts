@@ -1,4 +1,7 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Pool, type PoolClient, types } from 'pg';
+import type { CopyStreamQuery } from 'pg-copy-streams';
 import type { Scope } from '#platform/auth';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import type { Database, PreparedStatement, Tx } from '#platform/db';
@@ -53,6 +56,16 @@ export class Direct {
     } catch (error) {
       await client.query('ROLLBACK');
       throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  /** Sends bytes as what a COPY reads. */
+  async copy(statement: CopyStreamQuery, bytes: Buffer): Promise<void> {
+    const client = await this.pool.connect();
+    try {
+      await pipeline(Readable.from([bytes]), client.query(statement));
     } finally {
       client.release();
     }

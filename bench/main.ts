@@ -1,5 +1,6 @@
 import os from 'node:os';
 import { Bench } from './bench';
+import { csvIngest, pinnedResults } from './cases/csv';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
@@ -24,6 +25,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'import-records': importRecords,
   'export-traces': exportTraces,
   'noop-scorer': noopScorer,
+  'csv-ingest': csvIngest,
+  'pinned-results': pinnedResults,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */
@@ -40,7 +43,7 @@ async function main(names: string[]): Promise<void> {
   const http = new Http(new URL(base_url), headers, CONNECTIONS);
   const direct = new Direct(service.databaseUrl, CONNECTIONS);
   try {
-    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct, () => service.memory());
+    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct, service.pid);
     for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
   } finally {
     http.close();

@@ -28,6 +28,10 @@ export class BenchedService {
     return this.postgres.url;
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   /** Durable as in operation: the server syncs what it commits. */
   static async start(): Promise<BenchedService> {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'bench-'));
@@ -45,12 +49,6 @@ export class BenchedService {
     });
     const bootstrap = await ready(child, path.join(directory, 'bootstrap.json'));
     return new BenchedService(directory, postgres, child, bootstrap);
-  }
-
-  /** Resident memory of the process, in bytes (Linux). */
-  async memory(): Promise<number> {
-    const status = await readFile(`/proc/${this.child.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
   }
 
   async stop(): Promise<void> {

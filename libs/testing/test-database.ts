@@ -2,12 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 
 /** How the run's setup tells the workers, which inherit its environment. */
 const SERVER_VARIABLE = 'TEST_RUN_DATABASE_SERVER';
 const TEMPLATE_VARIABLE = 'TEST_RUN_DATABASE_TEMPLATE';
+
+const DROP_ATTEMPTS = 100;
+const DROP_PAUSE_MS = 200;
 
 const RUN_PREFIX = /^registry_test_[0-9a-f]{8}/;
 
@@ -87,7 +91,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url: urlOf(server, name),
     drop: async () => {
-      await withClient(server, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+      await withClient(server, (client) => dropDatabase(client, name));
     },
   };
 }
@@ -103,7 +107,20 @@ async function dropDatabases(client: Client, isToGo: (name: string) => boolean):
   const { rows } = await client.query<{ datname: string }>('SELECT datname FROM pg_database');
   for (const { datname } of rows) {
     if (RUN_PREFIX.test(datname) && isToGo(datname)) {
-      await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(datname)} WITH (FORCE)`);
+      await dropDatabase(client, datname);
+    }
+  }
+}
+
+/** A test that wrote much leaves the server tidying up after it, which none but a superuser may end: that is waited for. */
+async function dropDatabase(client: Client, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== '42501' || attempt === DROP_ATTEMPTS) throw error;
+      await delay(DROP_PAUSE_MS);
     }
   }
 }

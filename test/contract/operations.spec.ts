@@ -116,11 +116,11 @@ describe('every operation', () => {
     const bulk = await evaluator.post(`${path}/records/bulk`, { workspace_id, items: [{ input: 1 }, {}] });
     expect(bulk.status).toBe(207);
     await expectAll([evaluator.patch(recordPath, { expected: 3 })], 200);
-    const csv = await evaluator.get<string>(`${path}/records/export?format=csv`);
+    const table = await evaluator.get<string>(`${path}/records/export?format=csv`);
     const lines = await evaluator.get<string>(`${path}/records/export`);
-    expect([csv.status, lines.status]).toEqual([200, 200]);
+    expect([table.status, lines.status]).toEqual([200, 200]);
     const imports = {
-      'text/csv': csv.body,
+      'text/csv': table.body,
       'application/jsonl': lines.body,
       'application/x-ndjson': lines.body,
     };
@@ -136,6 +136,17 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    const csv = 'question,answer\r\n1 + 1,2\r\n';
+    const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
+    expect(version.status).toBe(201);
+    await expectAll([evaluator.post(`${path}/versions`, { workspace_id, content: csv })], 200);
+    const versionPath = version.headers.get('location')!;
+    await expectAll(
+      [`${path}/versions`, versionPath, `${versionPath}/content`, `${versionPath}/rows`].map((one) =>
+        evaluator.get(one),
+      ),
+      200,
+    );
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 

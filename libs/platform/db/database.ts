@@ -1,4 +1,6 @@
+import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
+import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PreparedStatement, SqlExecutor, Tx } from './executor';
@@ -62,6 +64,7 @@ export class Database implements SqlExecutor {
         isTransaction: true,
         manager: runner.manager,
         query: (statement, values = []) => run(client, statement, values),
+        copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then) => afterCommit.push(then),
       });
       await runner.commitTransaction();

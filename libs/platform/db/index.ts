@@ -1,5 +1,6 @@
 export { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 export { type BulkColumn, BulkColumns } from './bulk-columns';
+export { CopyRows } from './copy-rows';
 export { Database } from './database';
 export { DatabaseModule, dataSourceOptions } from './database.module';
 export type { PreparedStatement, SqlExecutor, Tx } from './executor';

@@ -99,21 +99,26 @@ export class SpooledFile {
     return this.closing;
   }
 
-  /** The content in pieces of this many bytes; the last is what is left. */
-  async *chunks(bytes = READ_BYTES): AsyncGenerator<Buffer, void, undefined> {
+  /**
+   * The content in pieces of this many bytes; the last is what is left.
+   *
+   * @param into takes every piece in turn, so that reading leaves nothing behind; a piece is there until the next one
+   */
+  async *chunks(bytes = READ_BYTES, into?: Buffer): AsyncGenerator<Buffer, void, undefined> {
     for (let at = 0; at < this.length; at += bytes) {
-      yield await stored(() => this.readAt(at, Math.min(bytes, this.length - at)));
+      const length = Math.min(bytes, this.length - at);
+      const buffer = into ? into.subarray(0, length) : Buffer.allocUnsafeSlow(length);
+      await stored(() => this.readInto(buffer, at));
+      yield buffer;
     }
   }
 
-  private async readAt(at: number, bytes: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafeSlow(bytes);
-    for (let done = 0; done < bytes;) {
-      const { bytesRead } = await this.handle.read(buffer, done, bytes - done, at + done);
+  private async readInto(buffer: Buffer, at: number): Promise<void> {
+    for (let done = 0; done < buffer.length;) {
+      const { bytesRead } = await this.handle.read(buffer, done, buffer.length - done, at + done);
       if (bytesRead === 0) throw new Error('The spooled file is shorter than what was written.');
       done += bytesRead;
     }
-    return buffer;
   }
 }
 

@@ -1,6 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { CopyRows, Database, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { ChunkPlace } from './csv/csv.reader';
 import type { DatasetVersionRow } from './dataset-version.entity';
@@ -19,25 +20,14 @@ export interface ChunkRow {
   data: Buffer;
 }
 
-const INSERT_CHUNK = {
-  name: 'dataset-version.insert-chunk',
-  text: `INSERT INTO dataset_chunks (content_id, ordinal, rows_before, row_offset, data) VALUES ($1, $2, $3, $4, $5)`,
-};
-
-const INSERT_CASES = {
-  name: 'dataset-version.insert-cases',
-  text: `INSERT INTO dataset_cases (content_id, case_id, row_number)
-    SELECT $1, case_id, $2 + place FROM unnest($3::text[]) WITH ORDINALITY AS t(case_id, place)`,
-};
-
 /** A chunk belongs to whoever its version belongs to. */
 const CHUNK_OF = `SELECT c.ordinal, c.rows_before, c.row_offset, c.data
   FROM dataset_versions v JOIN dataset_chunks c USING (content_id)
   WHERE v.workspace_id = $1 AND v.content_id = $2`;
 
-const GET_CHUNK = { name: 'dataset-version.chunk', text: `${CHUNK_OF} AND c.ordinal = $3` };
+export const GET_CHUNK = { name: 'dataset-version.chunk', text: `${CHUNK_OF} AND c.ordinal = $3` };
 
-const CHUNK_OF_ROW = {
+export const CHUNK_OF_ROW = {
   name: 'dataset-version.chunk-of-row',
   text: `${CHUNK_OF} AND c.rows_before < $3 ORDER BY c.ordinal DESC LIMIT 1`,
 };
@@ -83,19 +73,25 @@ export class DatasetVersionRepository {
     return row!.id;
   }
 
-  async insertChunk(
+  /** Writes a file's bytes. @param data of each chunk in turn */
+  async insertChunks(
     tx: Tx,
     contentId: number,
-    ordinal: number,
-    { rowsBefore, rowOffset }: ChunkPlace,
-    data: Buffer,
+    chunks: readonly ChunkPlace[],
+    data: AsyncIterable<Buffer>,
   ): Promise<void> {
-    await tx.query(INSERT_CHUNK, [contentId, ordinal, rowsBefore, rowOffset, data]);
+    await tx.copyIn(
+      'COPY dataset_chunks (content_id, ordinal, rows_before, row_offset, data) FROM STDIN (FORMAT binary)',
+      chunkRows(contentId, chunks, data),
+    );
   }
 
-  /** @param rowsBefore the first of them */
-  async insertCases(tx: Tx, contentId: number, rowsBefore: number, caseIds: string[]): Promise<void> {
-    await tx.query(INSERT_CASES, [contentId, rowsBefore, arrayParameter('text', caseIds)]);
+  /** Writes the ids of a file's cases, in the order of its rows. */
+  async insertCases(tx: Tx, contentId: number, caseIds: readonly string[]): Promise<void> {
+    await tx.copyIn(
+      'COPY dataset_cases (content_id, case_id, row_number) FROM STDIN (FORMAT binary)',
+      caseRows(contentId, caseIds),
+    );
   }
 
   async insert(tx: Tx, row: DatasetVersionRow): Promise<void> {
@@ -131,4 +127,38 @@ export class DatasetVersionRepository {
     const [found] = await this.database.query<ChunkRow>(CHUNK_OF_ROW, [scope.workspaceId, contentId, row]);
     return found ?? null;
   }
+}
+
+async function* chunkRows(
+  contentId: number,
+  chunks: readonly ChunkPlace[],
+  data: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const rows = new CopyRows();
+  let ordinal = 0;
+  for await (const bytes of data) {
+    const { rowsBefore, rowOffset } = chunks[ordinal]!;
+    rows.row(5).int8(contentId).int4(ordinal).int4(rowsBefore).int4(rowOffset).bytea(bytes);
+    yield rows.take();
+    ordinal++;
+  }
+  yield rows.end();
+}
+
+async function* caseRows(
+  contentId: number,
+  caseIds: readonly string[],
+): AsyncGenerator<Buffer, void, undefined> {
+  const rows = new CopyRows();
+  for (const [index, caseId] of caseIds.entries()) {
+    rows
+      .row(3)
+      .int8(contentId)
+      .text(caseId)
+      .int4(index + 1);
+    if (!rows.isFull) continue;
+    yield rows.take();
+    await turn();
+  }
+  yield rows.end();
 }

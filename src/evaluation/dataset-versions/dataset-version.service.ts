@@ -21,9 +21,6 @@ import { DatasetVersionRepository, type VersionIdentity } from './dataset-versio
 /** Files that a process reads and stores at once; others wait, so that they neither fill its memory nor its pool. */
 const UPLOADS_AT_ONCE = 3;
 
-/** Case ids that are written with one statement. */
-const CASES_AT_ONCE = 5_000;
-
 /** What an upload came to. */
 export interface UploadedVersion {
   view: DatasetVersionDto;
@@ -130,14 +127,9 @@ export class DatasetVersionService {
     file: SpooledFile,
     { caseIds, chunks }: CsvContent,
   ): Promise<void> {
-    let ordinal = 0;
-    for await (const data of file.chunks(CHUNK_BYTES)) {
-      await this.versions.insertChunk(tx, contentId, ordinal, chunks[ordinal]!, data);
-      ordinal++;
-    }
-    for (let from = 0; caseIds && from < caseIds.length; from += CASES_AT_ONCE) {
-      await this.versions.insertCases(tx, contentId, from, caseIds.slice(from, from + CASES_AT_ONCE));
-    }
+    const data = file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES));
+    await this.versions.insertChunks(tx, contentId, chunks, data);
+    if (caseIds) await this.versions.insertCases(tx, contentId, caseIds);
   }
 }
 

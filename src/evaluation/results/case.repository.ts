@@ -4,7 +4,7 @@ import type { Tx } from '#platform/db';
 import type { ExperimentState } from '../experiments/experiment.repository';
 
 /** Which of some case ids a CSV version has. Those of a version without a column for them are its row numbers. */
-const CSV_CASES = {
+export const CSV_CASES = {
   name: 'case.csv-cases',
   text: `SELECT given.case_id
     FROM dataset_versions v CROSS JOIN unnest($4::text[]) AS given(case_id)

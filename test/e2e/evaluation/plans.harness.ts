@@ -11,7 +11,7 @@ export interface Plan {
 
 /** The plans of the statements by which a list or a search is answered: of its count and of its rows. */
 export async function plansOf(
-  { database }: TestApp,
+  { database }: Pick<TestApp, 'database'>,
   title: string,
   ask: () => Promise<Answer<Page<unknown>>>,
 ): Promise<Plan[]> {
@@ -22,15 +22,17 @@ export async function plansOf(
   expect([title, answer.status, answer.body.items.length > 0]).toEqual([title, 200, true]);
   const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
   expect(selects).toHaveLength(2);
-  return Promise.all(
-    selects.map(async ([text, values]) => {
-      const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(
-        `EXPLAIN (FORMAT JSON) ${text as string}`,
-        values,
-      );
-      return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
-    }),
-  );
+  return Promise.all(selects.map(([text, values]) => planOf({ database }, text as string, values)));
+}
+
+/** The plan of one statement. */
+export async function planOf(
+  { database }: Pick<TestApp, 'database'>,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Plan> {
+  const [row] = await database.query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${text}`, values);
+  return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
 }
 
 export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];

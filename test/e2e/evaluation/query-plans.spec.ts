@@ -1,6 +1,15 @@
 import { createTestApp, type TestApp } from '#testing';
+import { CHUNK_OF_ROW, GET_CHUNK } from '../../../src/evaluation/dataset-versions/dataset-version.repository';
+import { CSV_CASES } from '../../../src/evaluation/results/case.repository';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
-import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
+import {
+  nodesOf,
+  type Plan,
+  planOf as planOfStatement,
+  plansOf as plansOfAnswer,
+  scansOf,
+  vacuumed,
+} from './plans.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -11,12 +20,14 @@ describe('on filled tables', () => {
   let datasetId: string;
   let records: string;
   let results: string;
+  let versions: string;
 
   beforeAll(async () => {
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     records = `/eval/v1/datasets/${datasetId}/records`;
+    versions = `/eval/v1/datasets/${datasetId}/versions`;
     const experimentId = (await space.experiment()).experiment_id;
     results = `${EXPERIMENTS}/${experimentId}/results`;
     // Of forty rows one is of the workspace or dataset that is asked for; results of one experiment arrive together.
@@ -58,12 +69,31 @@ describe('on filled tables', () => {
                now(), now(), 'test'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
     });
+    await app.database.query(
+      `INSERT INTO dataset_versions (dataset_id, version, version_id, workspace_id, content_id, row_count, columns,
+                                     size_bytes, sha256, case_id_column, mapping, options_sha256, created_at, created_by)
+       SELECT CASE n % 40 WHEN 0 THEN $1 ELSE 'ds_' || n % 40 END, n, 'ver_' || lpad(n::text, 26, '0'), $2, n, 20000,
+              '{id}', 1, 's' || n, 'id', '{"input": [], "expected": [], "metadata": [], "tags": []}', 'o', now(), 'test'
+       FROM generate_series(1, 20000) n`,
+      [datasetId, space.id],
+    );
+    await app.database.query(
+      `INSERT INTO dataset_cases (content_id, case_id, row_number)
+       SELECT 40 + n % 4, 'case ' || n, n FROM generate_series(1, 80000) n`,
+    );
+    await app.database.query(
+      `INSERT INTO dataset_chunks (content_id, ordinal, rows_before, data)
+       SELECT n / 100, n % 100, n % 100 * 200, convert_to(repeat('x', 100), 'UTF8') FROM generate_series(1, 20000) n`,
+    );
     await vacuumed(app, ['datasets', 'records', 'experiments', 'results']);
+    await vacuumed(app, ['dataset_versions', 'dataset_cases', 'dataset_chunks']);
   });
   afterAll(() => app.close());
 
   const plansOf = (path: string): Promise<Plan[]> =>
     plansOfAnswer(app, path, () => space.viewer.get<Page<unknown>>(path));
+  const planOf = (text: string, values?: readonly unknown[]): Promise<Plan> =>
+    planOfStatement(app, text, values);
 
   it.each([
     ['the first page', ''],
@@ -112,13 +142,36 @@ describe('on filled tables', () => {
     ),
     ...['sort=created_at', 'sort=updated_at', 'sort=-name', 'sort=name&offset=400'].map(of('experiments')),
     ...['', 'q=40', 'tag=t40', 'name=dataset 40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
+    ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
-    const base = { results, records, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets' }[list]!;
+    const base = { results, records, experiments: EXPERIMENTS, datasets: '/eval/v1/datasets', versions }[
+      list
+    ]!;
+
     const given = { dataset_id: datasetId, baseline_experiment_id: results.split('/')[4]! }[query];
     const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
     expect(scans.length).toBeGreaterThan(0);
     for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
+  });
+
+  it('the cases of a pinned CSV version are looked up one by one, however many it has', async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => `case ${n * 40}`);
+    const scans = scansOf([await planOf(CSV_CASES.text, [space.id, datasetId, 40, ids])]);
+    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
+      new Set(['dataset_versions_pkey', 'dataset_cases_pkey']),
+    );
+    for (const scan of scans) expect(scan['Node Type']).toMatch(/Index/);
+  });
+
+  it.each([
+    ['in turn', GET_CHUNK.text],
+    ['by a row', CHUNK_OF_ROW.text],
+  ])('the chunks of a CSV version are found %s, among those of all others', async (_, text) => {
+    const scans = scansOf([await planOf(text, [space.id, 40, 7])]);
+    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
+      new Set(['dataset_versions_content', 'dataset_chunks_pkey']),
+    );
   });
 });
 

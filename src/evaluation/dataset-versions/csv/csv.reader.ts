@@ -50,7 +50,7 @@ export interface CsvContent {
  */
 export async function readCsv(file: SpooledFile, options: CsvOptions): Promise<CsvContent> {
   const reading = new CsvReading(options);
-  for await (const chunk of file.chunks(CHUNK_BYTES)) {
+  for await (const chunk of file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES))) {
     reading.beginChunk();
     for await (const piece of piecesOf(chunk)) reading.push(piece);
   }

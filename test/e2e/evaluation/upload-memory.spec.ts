@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { ApiClient, createTestApp, type TestApp } from '#testing';
+import { type DatasetCase, upload, versionsOf } from './dataset-versions.fixture';
+import { EvaluationWorkspace, type Page } from './evaluation.harness';
+import type { MemoryUse } from './upload-memory.child';
+
+const MIB = 1024 * 1024;
+
+/** What a user would lose: the process, and with it everybody's requests, to a few large files at once. */
+describe('the memory of the process that a file of 32 MiB and 100,000 rows is sent to', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let child: ChildProcess;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+    child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
+      env: { PATH: process.env.PATH, ...app.env },
+      execArgv: ['--expose-gc'],
+    });
+    const [port] = (await once(child, 'message')) as [number];
+    const token = await space.organization.token('editor');
+    client = new ApiClient(`http://127.0.0.1:${port}`, token).in(space.id);
+  });
+  afterAll(async () => {
+    if (child.exitCode === null) {
+      child.disconnect();
+      await once(child, 'exit');
+    }
+    await app.close();
+  });
+
+  async function use(): Promise<MemoryUse> {
+    const answered = once(child, 'message') as Promise<[MemoryUse]>;
+    child.send('use');
+    return (await answered)[0];
+  }
+
+  /** What `work` makes it grow by at most, in MiB: of all that it takes, and of what it holds. */
+  async function growth(work: () => Promise<unknown>): Promise<{ resident: number; held: number }> {
+    await use();
+    await work();
+    const { resident, held } = await use();
+    const [grown, heldMore] = [resident, held].map(([from, to]) => Math.round((to - from) / MIB));
+    return { resident: grown!, held: heldMore! };
+  }
+
+  const files: [string, (salt: number) => Buffer][] = [
+    [
+      'rows like those of users',
+      (salt) => {
+        const rows = Array.from({ length: 100_000 }, (_, n) =>
+          `case-${n},"What is ""${n}"" times ${salt},\nand why?",${'it is found step by step. '.repeat(20)}`.slice(
+            0,
+            332,
+          ),
+        );
+        return Buffer.from(`id,question,context\r\n${rows.join('\r\n')}\r\n`);
+      },
+    ],
+    [
+      'nothing but case ids',
+      (salt) =>
+        Buffer.from(
+          `id\n${Array.from({ length: 100_000 }, (_, n) => `${n}${salt}`.padEnd(250, 'x')).join('\n')}`,
+        ),
+    ],
+    [
+      '256 columns of nothing',
+      (salt) =>
+        Buffer.from(
+          `${Array.from({ length: 256 }, (_, n) => `c${n}`).join(',')}\n${`${','.repeat(255)}\n`.repeat(100_000)}`.replace(
+            ',\n',
+            `,${salt}\n`,
+          ),
+        ),
+    ],
+    ['one cell', (salt) => Buffer.from(`a\n"${`é""\n${salt}`.repeat(4_000_000)}"\n`)],
+  ];
+  it.each(files)('grows by a part of what it is sent, whatever that holds: %s', async (_, fileOf) => {
+    const { dataset_id } = await space.dataset();
+    const send = async (file: Buffer): Promise<number> => {
+      const { status, body } = await upload(client, dataset_id, file);
+      expect(status).toBe(201);
+      return body.version;
+    };
+    for (let n = 0; n < 10; n++) await send(Buffer.from(`a\n${n}\n`));
+    const one = fileOf(0);
+    const several = [1, 2, 3, 4].map(fileOf);
+    expect(one.length).toBeGreaterThan(20 * MIB);
+    // about 40 MiB: to hold such a file whole, as bytes, as text or as its cells, takes more than these bounds
+    const ofOne = await growth(() => send(one));
+    expect(ofOne.resident).toBeLessThan(96);
+    expect(ofOne.held).toBeLessThan(96);
+    let last = 0;
+    const ofSeveral = await growth(async () => (last = Math.max(...(await Promise.all(several.map(send))))));
+    expect(ofSeveral.resident).toBeLessThan(192);
+    const ofReading = await growth(async () => {
+      const path = `${versionsOf(dataset_id)}/${last}`;
+      expect((await client.get(`${path}/content`)).status).toBe(200);
+      expect((await client.get<Page<DatasetCase>>(`${path}/rows?limit=1&offset=99990`)).status).toBe(200);
+    });
+    expect(ofReading.resident).toBeLessThan(96);
+  });
+});
