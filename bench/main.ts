@@ -4,7 +4,7 @@ import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
-import { exportRecords, listRecords, search } from './cases/records';
+import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { bulkResults, singleResult } from './cases/results';
 import { noopScorer } from './cases/scoring';
 import { traceStats } from './cases/trace-stats';
@@ -25,6 +25,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-records': listRecords,
   search,
   'export-records': exportRecords,
+  'import-records': importRecords,
   'export-traces': exportTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,

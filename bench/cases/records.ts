@@ -2,11 +2,14 @@ import { firstIdAt } from '#platform/ids';
 import { DatasetRepository } from '../../src/evaluation/datasets/dataset.repository';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
 import { RecordExportRepository } from '../../src/evaluation/records/record-export.repository';
+import { RecordImportRepository } from '../../src/evaluation/records/import/record-import.repository';
 import { RecordRepository } from '../../src/evaluation/records/record.repository';
+import { newRow } from '../../src/evaluation/records/record.service';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
 const RECORDS = 100_000;
+const IMPORTED = 20_000;
 const CLIENTS = 4;
 const PAGES = 40;
 const PAGE_SIZE = 50;
@@ -14,10 +17,7 @@ const MIB = 1024 * 1024;
 
 /** A dataset of records of about 1 KB, made by PostgreSQL itself. */
 async function datasetOf(bench: Bench, count: number): Promise<string> {
-  const { dataset_id } = await bench.http.json<{ dataset_id: string }>('POST', '/eval/v1/datasets', 201, {
-    workspace_id: bench.scope.workspaceId,
-    name: `bench ${Date.now()}`,
-  });
+  const dataset_id = await emptyDataset(bench);
   const content = `json_build_object('question', 'q' || n || repeat(' what is it?', 40)),
     json_build_object('answer', repeat('it is found step by step. ', 15)), json_build_object('row', n), ARRAY['bench'],
     'l' || n % 1000, 'c' || n % 10, 'manual', NULL, $1 || n`;
@@ -151,6 +151,72 @@ export async function exportRecords(bench: Bench): Promise<void> {
       `  ${(bytes / MIB).toFixed(1)} MiB sent; memory grew by ${(grown / MIB).toFixed(1)} MiB at most`,
     );
   }
+}
+
+/** Imports of JSON Lines in one transaction, against the statements that write them alone: no reading, no checks. */
+export async function importRecords(bench: Bench): Promise<void> {
+  const lines = Array.from({ length: IMPORTED }, (_, n) => ({
+    input: { question: `q${n} ${words(60)}` },
+    expected: { answer: words(60) },
+    metadata: { row: n },
+    tags: ['bench'],
+    label: `l${n % 1000}`,
+    category: null,
+    source_kind: 'manual',
+    source_ref: null,
+    external_id: `e${n}`,
+  }));
+  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const imports = new RecordImportRepository();
+  let grown = 0;
+  const result = await compare([
+    {
+      name: 'direct',
+      measure: async () => {
+        const id = await emptyDataset(bench);
+        const startedAt = performance.now();
+        await bench.direct.transaction(async (tx) => {
+          for (let at = 0; at < lines.length; at += 500) {
+            const rows = lines.slice(at, at + 500).map(newRow);
+            await imports.insert(tx, bench.scope, { datasetId: id, revision: 2, at: new Date() }, rows);
+          }
+        });
+        return (IMPORTED * 1000) / (performance.now() - startedAt);
+      },
+    },
+    {
+      name: 'service',
+      measure: async (round) => {
+        const id = await emptyDataset(bench);
+        const startedAt = performance.now();
+        const watched = bench.watchMemory();
+        await bench.http.send(
+          'POST',
+          `/eval/v1/datasets/${id}/records/import`,
+          200,
+          body,
+          'application/jsonl',
+        );
+        const rate = (IMPORTED * 1000) / (performance.now() - startedAt);
+        const more = await watched.stop();
+        if (round > 0) grown = Math.max(grown, more);
+        return rate;
+      },
+    },
+  ]);
+  bench.report(`import of ${IMPORTED} records as JSON Lines`, 'records/s', result);
+  bench.line(
+    `  ${(body.length / MIB).toFixed(1)} MiB sent; memory grew by ${(grown / MIB).toFixed(1)} MiB at most`,
+  );
+}
+
+/** Words as often as in texts: a few very often, most of them seldom. */
+const words = (count: number): string =>
+  Array.from({ length: count }, () => `w${Math.floor(30_000 * Math.random() ** 4)}`).join(' ');
+
+async function emptyDataset(bench: Bench): Promise<string> {
+  const body = { workspace_id: bench.scope.workspaceId, name: `bench ${Date.now()} ${Math.random()}` };
+  return (await bench.http.json<{ dataset_id: string }>('POST', '/eval/v1/datasets', 201, body)).dataset_id;
 }
 
 async function comparePages(
