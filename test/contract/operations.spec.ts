@@ -116,11 +116,11 @@ describe('every operation', () => {
     const bulk = await evaluator.post(`${path}/records/bulk`, { workspace_id, items: [{ input: 1 }, {}] });
     expect(bulk.status).toBe(207);
     await expectAll([evaluator.patch(recordPath, { expected: 3 })], 200);
-    const csv = await evaluator.get<string>(`${path}/records/export?format=csv`);
+    const file = await evaluator.get<string>(`${path}/records/export?format=csv`);
     const lines = await evaluator.get<string>(`${path}/records/export`);
-    expect([csv.status, lines.status]).toEqual([200, 200]);
+    expect([file.status, lines.status]).toEqual([200, 200]);
     const imports = {
-      'text/csv': csv.body,
+      'text/csv': file.body,
       'application/jsonl': lines.body,
       'application/x-ndjson': lines.body,
     };

@@ -589,36 +589,45 @@ describe('a CSV version of a dataset', () => {
       expect(await orphans(app)).toBe(0);
     });
 
-    it('leaves nothing when its sender goes away while it is stored, and its connection is fit for others', async () => {
-      const id = await newDataset();
-      const before = spooledBodies();
-      const abort = new AbortController();
-      const token = await space.organization.token('editor');
-      await app.database.transaction(async (tx) => {
-        await tx.query('LOCK TABLE dataset_chunks IN EXCLUSIVE MODE');
-        const sent = fetch(`${app.url}${versionsOf(id)}`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${token}`,
-            'x-service-workspace-id': space.id,
-            'content-type': 'text/csv',
-          },
-          body: new Uint8Array(fileOf(24 * MIB)),
-          signal: abort.signal,
+    it.each([
+      ['its bytes are written', 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE'],
+      ['it waits for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
+    ])(
+      'leaves nothing when its sender goes away as %s, and its connection is fit for others',
+      async (_, lock) => {
+        const id = await newDataset();
+        const before = spooledBodies();
+        const abort = new AbortController();
+        const token = await space.organization.token('editor');
+        await app.database.transaction(async (tx) => {
+          await tx.query(lock);
+          const sent = fetch(`${app.url}${versionsOf(id)}`, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${token}`,
+              'x-service-workspace-id': space.id,
+              'content-type': 'text/csv',
+            },
+            body: new Uint8Array(fileOf(24 * MIB)),
+            signal: abort.signal,
+          });
+          const waits = () =>
+            app.database.query(
+              `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+            );
+          while ((await waits()).length === 0) await delay(20);
+          abort.abort();
+          await expect(sent).rejects.toThrow();
+          await until(() => spooledBodies() === before);
         });
-        const waits = () =>
-          app.database.query(`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY dataset_chunks%'
-            AND wait_event_type = 'Lock' AND datname = current_database()`);
-        while ((await waits()).length === 0) await delay(20);
-        abort.abort();
-        await expect(sent).rejects.toThrow();
-        await until(() => spooledBodies() === before);
-      });
-      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-      expect(await space.list(versionsOf(id))).toHaveLength(6);
-      expect(await orphans(app)).toBe(0);
-    });
+        const answers = await Promise.all(
+          [1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+        expect(await space.list(versionsOf(id))).toHaveLength(6);
+        expect(await orphans(app)).toBe(0);
+      },
+    );
 
     it('leaves no temporary file, whatever becomes of it', async () => {
       const id = await newDataset();
