@@ -164,6 +164,10 @@ export class GeneratedBodies {
     const content = 'id,q\nv1,a\nv2,b\n';
     expect((await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content })).status).toBe(201);
     const { experiment_id } = await space.experiment();
+    const baseline = await space.experiment();
+    for (const one of [experiment_id, baseline.experiment_id]) {
+      await space.result(one, { case_id: 'shared', scores: { s: 1 } });
+    }
     const span = newSpan({ attributes: { 'session.id': 'session' } });
     const exporter = new RawExporter(this.app.url, await space.organization.token('runtime'), space.id);
     await exporter.protobuf([span]);
@@ -173,6 +177,7 @@ export class GeneratedBodies {
     const human_scorer_id = await this.scorer(`human ${span.traceId}`, 'human', human);
     return {
       ...{ dataset_id, dataset_record_id, experiment_id, result_id, scorer_id, human_scorer_id },
+      baseline_experiment_id: baseline.experiment_id,
       trace_id: span.traceId,
       version: '1',
     };
@@ -232,7 +237,6 @@ export class GeneratedBodies {
     return {
       ...Object.fromEntries([...singular, ...plural] as [string, unknown[]][]),
       workspace_id: [space.id, space.id, space.id, space.id, 'wsp_x'],
-      baseline_experiment_id: [ids.experiment_id, null],
       reference_scorer_id: [ids.scorer_id, null],
       dataset_version: [1, 1, null, 2],
       // names of which most are new
