@@ -99,7 +99,8 @@ export class GeneratedBodies {
   async drive(operation: BodyOperation): Promise<void> {
     const objects = await this.objects();
     const seed = Date.now();
-    const bodies = fc.sample(this.bodiesOf(operation, objects), { numRuns: BODIES, seed });
+    const wholes = await this.wholesOf(operation, objects);
+    const bodies = fc.sample(this.bodiesOf(operation, objects, wholes), { numRuns: BODIES, seed });
     const seen = new Map<number, number>();
     const taken = new Set<string>();
     let next = 0;
@@ -159,8 +160,14 @@ export class GeneratedBodies {
   private async objects(): Promise<Objects> {
     const { space } = this;
     const { dataset_id } = await space.dataset();
-    const { dataset_record_id } = await space.record(dataset_id);
+    const { dataset_record_id } = await space.record(dataset_id, { input: { q: 'ä, "b"' }, tags: ['t'] });
+    const content = 'id,q\nv1,a\nv2,b\n';
+    expect((await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content })).status).toBe(201);
     const { experiment_id } = await space.experiment();
+    const baseline = await space.experiment();
+    for (const one of [experiment_id, baseline.experiment_id]) {
+      await space.result(one, { case_id: 'shared', scores: { s: 1 } });
+    }
     const span = newSpan({ attributes: { 'session.id': 'session' } });
     const exporter = new RawExporter(this.app.url, await space.organization.token('runtime'), space.id);
     await exporter.protobuf([span]);
@@ -170,6 +177,7 @@ export class GeneratedBodies {
     const human_scorer_id = await this.scorer(`human ${span.traceId}`, 'human', human);
     return {
       ...{ dataset_id, dataset_record_id, experiment_id, result_id, scorer_id, human_scorer_id },
+      baseline_experiment_id: baseline.experiment_id,
       trace_id: span.traceId,
       version: '1',
     };
@@ -180,9 +188,25 @@ export class GeneratedBodies {
     return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
   }
 
+  /** Well-formed texts that an operation takes, by their media types: what an export writes, an import reads. */
+  private async wholesOf({ path }: BodyOperation, objects: Objects): Promise<Record<string, string[]>> {
+    if (!path.endsWith('/records/import')) return {};
+    const exported = async (format: string): Promise<string> => {
+      const from = `/eval/v1/datasets/${objects.dataset_id}/records/export?format=${format}`;
+      return (await this.space.viewer.get<string>(from)).body;
+    };
+    const lines = await exported('jsonl');
+    return {
+      'application/jsonl': [lines],
+      'application/x-ndjson': [lines],
+      'text/csv': [await exported('csv'), 'input,label,tags\n1,l,"[""t""]"\n'],
+    };
+  }
+
   private bodiesOf(
     { operationId, content, options }: BodyOperation,
     objects: Objects,
+    wholes: Record<string, string[]>,
   ): fc.Arbitrary<Generated> {
     const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
     const values = new GeneratedValues(this.document.components.schemas, known);
@@ -192,10 +216,11 @@ export class GeneratedBodies {
     ).map((chosen) => `?${new URLSearchParams(chosen).toString()}`);
     return fc.oneof(
       ...Object.entries(content).map(([media, { schema = {}, examples = {} }]) => {
-        const query = media === 'text/csv' ? inQuery : fc.constant('');
+        const isText = !/\/json$|\+json$|^multipart/.test(media);
+        const query = isText ? inQuery : fc.constant('');
         return fc.record({
           media: fc.constant(media),
-          body: bodiesOf(media, values, schema, examples),
+          body: bodiesOf(media, values, schema, examples, wholes[media]),
           query,
         });
       }),
@@ -212,9 +237,8 @@ export class GeneratedBodies {
     return {
       ...Object.fromEntries([...singular, ...plural] as [string, unknown[]][]),
       workspace_id: [space.id, space.id, space.id, space.id, 'wsp_x'],
-      baseline_experiment_id: [ids.experiment_id, null],
       reference_scorer_id: [ids.scorer_id, null],
-      dataset_version: [null, 1],
+      dataset_version: [1, 1, null, 2],
       // names of which most are new
       name: Array.from({ length: 300 }, (_, n) => `name ${n}`),
       session_id: ['session', ''],

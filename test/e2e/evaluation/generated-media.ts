@@ -20,12 +20,30 @@ export const optionsOf = (
       }),
     );
 
-/** Bodies of one media type. A type that is not known here is one that nobody has thought of how to break. */
+/** A text that is well-formed, or with a piece of it missing, said twice, or replaced. */
+function torn(whole: string): fc.Arbitrary<string> {
+  const cut = fc.tuple(
+    fc.nat(whole.length),
+    fc.nat(12),
+    fc.constantFrom('', '"', '\n', ',', '{', '\u0000', 'é😀'),
+  );
+  return fc.oneof(
+    fc.constant(whole),
+    cut.map(([at, length, put]) => whole.slice(0, at) + put + whole.slice(at + length)),
+    cut.map(([at, length]) => whole.slice(0, at + length) + whole.slice(at)),
+  );
+}
+
+/**
+ * Bodies of one media type, with texts that are well-formed where there are any. A type that is not known here is one that nobody has thought of how
+ * to break.
+ */
 export function bodiesOf(
   media: string,
   values: GeneratedValues,
   schema: Schema,
   examples: Record<string, { value: unknown }>,
+  wholes: readonly string[] = [],
 ): fc.Arbitrary<unknown> {
   const [first, ...others] = Object.values(examples).map(({ value }) => values.mutated(value));
   const meant = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
@@ -36,15 +54,17 @@ export function bodiesOf(
       { maxLength: 5 },
     )
     .map((all) => all.join('\n'));
+  const [one, ...more] = wholes.map(torn);
+  const text = (generated: fc.Arbitrary<string>) => (one ? fc.oneof(generated, one, ...more) : generated);
   switch (media) {
     case 'application/json':
     case 'application/merge-patch+json':
       return json.map((body) => JSON.stringify(body));
     case 'application/jsonl':
     case 'application/x-ndjson':
-      return lines;
+      return text(lines);
     case 'text/csv':
-      return csvText;
+      return text(csvText);
     case 'multipart/form-data':
       return fc.tuple(fc.oneof(csvText, lines), optionsOf(fieldsOf(schema), values)).map(([text, fields]) => {
         const form = new FormData();
