@@ -28,7 +28,10 @@ export type IsLongRunning = (request: ServiceRequest) => boolean;
 export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
   SetMetadata(LONG_RUNNING, { which, limit } satisfies LongRunningRule);
 
-/** Answers 504 when a handler takes longer than a request may, counted from the end of the request's body. */
+/**
+ * Answers 504 when a handler takes longer than a request may, counted from the end of the request's body, and has
+ * what it began end (`@RequestSignal()`).
+ */
 @Injectable()
 export class DeadlineInterceptor implements NestInterceptor {
   constructor(
@@ -37,19 +40,17 @@ export class DeadlineInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
     const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
-    const limit = rule?.which(context.switchToHttp().getRequest())
-      ? rule.limit(this.environment)
-      : this.environment.REQUEST_TIMEOUT_MS;
+    const limit = rule?.which(request) ? rule.limit(this.environment) : this.environment.REQUEST_TIMEOUT_MS;
     return next.handle().pipe(
       timeout(limit),
-      catchError((error: unknown) =>
-        throwError(() =>
-          error instanceof TimeoutError
-            ? new Problem('request_timeout', `The request took longer than ${limit / 1000} s.`)
-            : error,
-        ),
-      ),
+      catchError((error: unknown) => {
+        if (!(error instanceof TimeoutError)) return throwError(() => error);
+        const late = new Problem('request_timeout', `The request took longer than ${limit / 1000} s.`);
+        request.ending?.abort(late);
+        return throwError(() => late);
+      }),
     );
   }
 }

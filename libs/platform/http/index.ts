@@ -16,6 +16,7 @@ export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, type StreamedContent, streamed, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
+export { RequestSignal } from './request-signal.decorator';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledBody, type SpooledRequest } from './spooled-body.decorator';
 export { SpooledFile } from './spooled-file';

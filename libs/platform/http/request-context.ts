@@ -22,6 +22,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   rawBody?: Buffer;
   /** The body, where it was spooled (`@RequestBody({ kind: 'file' })`). */
   bodyFile?: SpooledFile;
+  /** Aborted when nobody waits for the answer any more, where a handler asked to know (`@RequestSignal()`). */
+  ending?: AbortController;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
