@@ -1,7 +1,9 @@
-import { bootstrapInterval, type Interval, ofCounts, type Resampled } from '../statistics/bootstrap';
+import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { type Cell, cohensKappaOf, quadraticKappaOf } from '../statistics/kappa';
 import { intervalAlphaOf, nominalAlphaOf } from '../statistics/krippendorff';
 import { meanAbsoluteErrorOf } from '../statistics/mean';
+import type { Pace } from '../statistics/pace';
+import { ofCounts, type Resampled } from '../statistics/resampled';
 import { seedOf } from '../statistics/xoshiro';
 import type { Opinion } from './opinions';
 
@@ -41,11 +43,15 @@ export interface Measures {
 }
 
 /** @param names what the seeds are made of: the ids of both scorers. */
-export async function measuresOf(pairs: readonly OpinionPair[], names: readonly string[]): Promise<Measures> {
+export async function measuresOf(
+  pairs: readonly OpinionPair[],
+  names: readonly string[],
+  pace: Pace,
+): Promise<Measures> {
   const measure = async (purpose: string, of: Resampled): Promise<Measure> => ({
     units: of.units,
     value: Number.isFinite(of.estimate) ? of.estimate : null,
-    interval: await bootstrapInterval(of, seedOf(purpose, ...[...names].sort())),
+    interval: await bootstrapInterval(of, seedOf(purpose, ...[...names].sort()), pace),
   });
   const numbers = pairs.flatMap(({ scorer, reference }) =>
     scorer.score === null || reference.score === null ? [] : [[scorer.score, reference.score] as const],
@@ -95,6 +101,7 @@ async function measuresOfCategories(
 const observedAgreementOf = (cells: readonly Cell[]): Resampled =>
   ofCounts(
     Float64Array.from(cells, (cell) => cell.count),
+    cells.length,
     (counts, units) =>
       counts.reduce((sum, count, i) => (cells[i]!.row === cells[i]!.column ? sum + count : sum), 0) / units,
   );

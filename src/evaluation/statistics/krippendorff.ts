@@ -1,4 +1,4 @@
-import { ofCounts, ofTotals, type Resampled } from './bootstrap';
+import { ofCounts, ofTotals, type Resampled } from './resampled';
 
 /**
  * Krippendorff's alpha (K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content Analysis", 2004,
@@ -29,6 +29,7 @@ export function nominalAlphaOf(units: readonly (readonly (string | number)[])[])
   const totals = new Float64Array(categories.size);
   return ofCounts(
     Float64Array.from(groups.values(), ({ count }) => count),
+    shapes.reduce((steps, { present }) => steps + present.length, categories.size),
     (counts) => {
       totals.fill(0);
       let observed = 0;

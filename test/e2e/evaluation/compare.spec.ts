@@ -59,7 +59,7 @@ describe('comparing an experiment with its baseline', () => {
         totals: { cases: 5, cases_shared: 3, cases_only_in_candidate: 1, cases_only_in_baseline: 1 },
         scorer_count: 4,
       });
-      expect(body.scorers.map((one) => one.scorer)).toEqual(['exact', 'old', 'own', 'tone']);
+      expect(body.scorers!.map((one) => one.scorer)).toEqual(['exact', 'old', 'own', 'tone']);
       expect(byScorer(body, 'exact')).toEqual({
         scorer: 'exact',
         candidate: { mean: 0.75, count: 4 },
@@ -348,8 +348,8 @@ describe('comparing an experiment with its baseline', () => {
         { case_id: 'b', scores: {} },
       ]);
     const body = await compared(space, await from(1), await from(0.5));
-    expect(body.scorers.map((one) => one.scorer)).toEqual([...fitting].sort());
-    for (const scorer of body.scorers) {
+    expect(body.scorers!.map((one) => one.scorer)).toEqual([...fitting].sort());
+    for (const scorer of body.scorers!) {
       expect(scorer).toMatchObject({ difference: 0.5, cases: 1, improved: 1, missing: 1 });
     }
     expect(Object.entries(body.cases.items[0]!.differences).sort()).toEqual(fitting.sort().map((one) => [one, 0.5]));
@@ -373,7 +373,7 @@ describe('comparing an experiment with its baseline', () => {
     ]);
     const baseline = await experimentOf(space, [{ case_id: 'b', scores: scores('shared', 3) }]);
     const body = await compared(space, candidate, baseline);
-    expect([body.scorers.length, body.scorer_count]).toEqual([100, 103]);
-    expect(body.scorers.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
+    expect([body.scorers!.length, body.scorer_count]).toEqual([100, 103]);
+    expect(body.scorers!.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
   });
 });
