@@ -1,4 +1,5 @@
 import { ofCounts, type Resampled } from './resampled';
+import { sumOf } from './sum';
 
 /** How often one rater said `row` where the other said `column`; at least once. */
 export interface Cell {
@@ -53,9 +54,9 @@ export function quadraticKappaOf(cells: readonly Cell[], values: readonly number
 
 interface Disagreement {
   categories: number;
-  disagreement(row: number, column: number): number;
+  disagreement: (row: number, column: number) => number;
   /** What chance gives, summed over all pairs of units. */
-  expected(rows: Float64Array, columns: Float64Array, units: number): number;
+  expected: (rows: Float64Array, columns: Float64Array, units: number) => number;
   /** What that takes, in additions. */
   steps: number;
 }
@@ -63,28 +64,47 @@ interface Disagreement {
 /** 1 - observed / expected disagreement. */
 function weightedKappa(
   cells: readonly Cell[],
-  { categories, disagreement, expected: expectedOf, steps }: Disagreement,
+  { categories, disagreement, expected, steps }: Disagreement,
 ): Resampled {
-  const rows = new Float64Array(categories);
-  const columns = new Float64Array(categories);
+  const sizes = Float64Array.from(cells, (cell) => cell.count);
   const weights = Float64Array.from(cells, ({ row, column }) => disagreement(row, column));
   const rowOf = Int32Array.from(cells, ({ row }) => row);
   const columnOf = Int32Array.from(cells, ({ column }) => column);
-  return ofCounts(
-    Float64Array.from(cells, (cell) => cell.count),
-    steps + cells.length,
-    (counts, units) => {
+  /** The disagreement observed, and both margins. */
+  const sum = (counts: Float64Array, rows: Float64Array, columns: Float64Array): number => {
+    let observed = 0;
+    for (let i = 0; i < weights.length; i++) {
+      const count = counts[i]!;
+      rows[rowOf[i]!]! += count;
+      columns[columnOf[i]!]! += count;
+      observed += count * weights[i]!;
+    }
+    return observed;
+  };
+  const kappa = (observed: number, units: number, chance: number): number =>
+    chance === 0 ? NaN : 1 - (observed * units) / chance;
+  const rows = new Float64Array(categories);
+  const columns = new Float64Array(categories);
+  const ownRows = new Float64Array(categories);
+  const ownColumns = new Float64Array(categories);
+  const own = sum(sizes, ownRows, ownColumns);
+  const left = sumOf(sizes) - 1;
+  return ofCounts(sizes, {
+    steps: steps + cells.length,
+    of(counts, units) {
       rows.fill(0);
       columns.fill(0);
-      let observed = 0;
-      for (let i = 0; i < weights.length; i++) {
-        const count = counts[i]!;
-        rows[rowOf[i]!]! += count;
-        columns[columnOf[i]!]! += count;
-        observed += count * weights[i]!;
-      }
-      const expected = expectedOf(rows, columns, units);
-      return expected === 0 ? NaN : 1 - (observed * units) / expected;
+      const observed = sum(counts, rows, columns);
+      return kappa(observed, units, expected(rows, columns, units));
     },
-  );
+    without(group) {
+      const [row, column] = [rowOf[group]!, columnOf[group]!];
+      ownRows[row]!--;
+      ownColumns[column]!--;
+      const chance = expected(ownRows, ownColumns, left);
+      ownRows[row]!++;
+      ownColumns[column]!++;
+      return kappa(own - weights[group]!, left, chance);
+    },
+  });
 }

@@ -20,35 +20,33 @@ export interface Resampled {
   distribution?(): BootstrapDistribution | null;
 }
 
-/**
- * A statistic that is a function of how many units each group has.
- *
- * @param sizes of the groups, at least one each
- * @param steps that the statistic takes once, in draws of single units
- */
-export function ofCounts(
-  sizes: Float64Array,
-  steps: number,
-  statistic: (counts: Float64Array, units: number) => number,
-): Resampled {
+/** A function of how many units each group has. */
+export interface CountsStatistic {
+  /** Of these counts; NaN where it has no value. */
+  of(counts: Float64Array, units: number): number;
+  /** What that takes, in draws of single units. */
+  steps: number;
+  /** Of all units but one of this group. */
+  without(group: number): number;
+}
+
+/** @param sizes of the groups, at least one each */
+export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resampled {
   const units = sumOf(sizes);
   const resampler = new Resampler(sizes, units);
   const counts = new Float64Array(sizes.length);
   return {
     units,
-    cost: resampler.cost + sizes.length + steps,
+    cost: resampler.cost + sizes.length + statistic.steps,
     isConstant: sizes.length === 1,
-    estimate: statistic(sizes, units),
+    estimate: statistic.of(sizes, units),
     replicate(random) {
       resampler.drawCounts(random, counts);
-      return statistic(counts, units);
+      return statistic.of(counts, units);
     },
     *leaveOneOut() {
-      const without = sizes.slice();
       for (let group = 0; group < sizes.length; group++) {
-        without[group]!--;
-        yield { value: statistic(without, units - 1), units: sizes[group]! };
-        without[group]!++;
+        yield { value: statistic.without(group), units: sizes[group]! };
       }
     },
   };
@@ -118,25 +116,41 @@ interface Groups {
 
 /** Groups units that have the same number in every column, in the order in which they are first met. */
 function groupsOf(columns: readonly Float64Array[]): Groups {
-  const groups = new Map<number | string, number>();
-  const first: number[] = [];
-  const sizes: number[] = [];
-  const [only] = columns;
-  for (let unit = 0; unit < only!.length; unit++) {
-    const key = columns.length === 1 ? only![unit]! : columns.map((column) => column[unit]!).join();
-    const group = groups.get(key);
-    if (group === undefined) {
-      groups.set(key, sizes.length);
-      first.push(unit);
-      sizes.push(1);
-    } else {
-      sizes[group]!++;
-    }
+  const units = columns[0]!.length;
+  // numbered by one column after the other: as texts, four columns of 10,000 units take 20 ms
+  const numbers = new Float64Array(units);
+  let groups = 0;
+  for (const column of columns) {
+    const own = numbered(column);
+    for (let unit = 0; unit < units; unit++) numbers[unit] = numbers[unit]! * units + own.numbers[unit]!;
+    const all = own.values === units ? own : numbered(numbers);
+    numbers.set(all.numbers);
+    groups = all.values;
+    // none are alike any more, whatever the other columns are
+    if (groups === units) break;
   }
-  const resampler = new Resampler(sizes, only!.length);
+  const first = new Int32Array(groups);
+  const sizes = new Float64Array(groups);
+  for (let unit = 0; unit < units; unit++) {
+    const group = numbers[unit]!;
+    if (sizes[group]!++ === 0) first[group] = unit;
+  }
+  const resampler = new Resampler(sizes, units);
   return {
     resampler,
     columns: columns.map((column) => resampler.column(Float64Array.from(first, (unit) => column[unit]!))),
     totals: new Float64Array(columns.length),
   };
+}
+
+/** Each value by the number of other values that were met before it. */
+function numbered(values: Float64Array): { numbers: Int32Array; values: number } {
+  const known = new Map<number, number>();
+  const numbers = new Int32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    let number = known.get(values[i]!);
+    if (number === undefined) known.set(values[i]!, (number = known.size));
+    numbers[i] = number;
+  }
+  return { numbers, values: known.size };
 }
