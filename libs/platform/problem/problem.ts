@@ -161,4 +161,8 @@ export const problem = {
   /** 503: the database, the queue, an upstream or a judge backend cannot be reached. */
   unavailable: (detail: string, options?: ProblemOptions) =>
     new Problem('service_unavailable', detail, options),
+
+  /** 503: more is asked at once than there is room for; a moment later there may be. */
+  overloaded: (detail: string) =>
+    new Problem('service_overloaded', detail, { headers: { 'Retry-After': '1' } }),
 };

@@ -25,6 +25,18 @@ describe('FairQueue', () => {
     expect(drained(queue)).toEqual(['a2']);
   });
 
+  it('gives up the newest item of who has the most, for one who has fewer', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2', 'a3']) queue.push('a', item);
+    queue.push('b', 'b1');
+    expect(queue.shed('a')).toBeUndefined();
+    expect(queue.shed('b')).toBe('a3');
+    expect(queue.shed('b')).toBeUndefined();
+    expect(queue.shed('c')).toBe('a2');
+    expect(queue.shed('c')).toBeUndefined();
+    expect(drained(queue)).toEqual(['a1', 'b1']);
+  });
+
   it('gives all that wait at once', () => {
     const queue = new FairQueue<string>();
     queue.push('a', 'a1');

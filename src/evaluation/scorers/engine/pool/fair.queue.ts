@@ -28,6 +28,17 @@ export class FairQueue<T> {
     else this.waiting.delete(owner);
   }
 
+  /**
+   * Takes the newest item of the owner who has the most, for `owner` to have its place; undefined where nobody has at
+   * least two more than `owner`, who would then have as many.
+   */
+  shed(owner: string): T | undefined {
+    let most: T[] = [];
+    for (const items of this.waiting.values()) if (items.length > most.length) most = items;
+    const own = this.waiting.get(owner)?.length ?? 0;
+    return most.length >= own + 2 ? most.pop() : undefined;
+  }
+
   /** Takes all items. */
   drain(): T[] {
     const items = [...this.waiting.values()].flat();
