@@ -21,7 +21,7 @@ describe('a file that is to be a version', () => {
     return file;
   }
   const read = async (content: string | Buffer, options: CsvOptions = PLAIN): Promise<CsvContent> =>
-    readCsv(await spooled(content), options);
+    readCsv(await spooled(content), options, 64 * MIB);
   const refusal = async (content: string | Buffer, options?: CsvOptions): Promise<[number, string]> => {
     const error = await read(content, options).then(
       () => new Error('not refused'),
