@@ -21,7 +21,9 @@ const cell = fc.oneof(
   { weight: 1, arbitrary: text.map((part) => part.repeat(4_000)) },
 );
 const tags = fc.oneof(
-  fc.array(fc.constantFrom('x', ' y ', '"', '\\', 'é', ''), { maxLength: 20 }).map((parts) => parts.join(';')),
+  fc
+    .array(fc.constantFrom('x', ' y ', '"', '\\', 'é', ''), { maxLength: 20 })
+    .map((parts) => parts.join(';')),
   fc.array(fc.constantFrom('a,b', '\n', '"', 'é')).map((parts) => JSON.stringify(parts)),
 );
 
@@ -55,11 +57,16 @@ describe('how large the cases of a file are in JSON', () => {
       fc.asyncProperty(tables, mappings, ids, fc.boolean(), async (rows, mapping, caseIdColumn, crlf) => {
         const columns = caseIdColumn === null ? ['row', ...COLUMNS.slice(1)] : COLUMNS;
         const within = Object.fromEntries(
-          Object.entries(mapping).map(([part, names]) => [part, names.filter((name) => columns.includes(name))]),
+          Object.entries(mapping).map(([part, names]) => [
+            part,
+            names.filter((name) => columns.includes(name)),
+          ]),
         );
         const cells = rows.map((row, n) => [`c"${n}`, ...row]);
         const record_delimiter = crlf ? '\r\n' : '\n';
-        const file = Buffer.from(stringify([columns, ...cells], { record_delimiter, quoted_match: /[\r\n]/ }));
+        const file = Buffer.from(
+          stringify([columns, ...cells], { record_delimiter, quoted_match: /[\r\n]/ }),
+        );
         const options = { caseIdColumn, mapping: within };
         const maker = new CaseMaker(layoutOf(columns, options));
         const sizes = cells.map((row, n) =>

@@ -4,6 +4,7 @@ import { faultOfTags, TAGS_BYTES, tagsOf } from './case.tags';
 import { CaseSize } from './csv.case-size';
 import { CsvEncoding } from './csv.encoding';
 import {
+  checkDelimiter,
   columnsOf,
   type CsvLayout,
   type CsvOptions,
@@ -133,7 +134,9 @@ class CsvReading {
   }
 
   private takeHeader({ cells, fieldCount, line }: CsvRecord): void {
-    const layout = layoutOf(columnsOf(cells, fieldCount, line), this.options);
+    const names = columnsOf(cells, fieldCount, line);
+    checkDelimiter(names, this.options, line);
+    const layout = layoutOf(names, this.options);
     const { columns, caseIdColumn, mapping } = layout;
     this.layout = layout;
     this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);

@@ -4,7 +4,9 @@ const LF = 10;
 const CR = 13;
 const QUOTE = 34;
 const COMMA = 44;
+const TAB = 9;
 const SPACE = 32;
+const SEMICOLON = 59;
 const BACKSLASH = 92;
 
 /** What a field without quotes cannot go on with; none of it is above a comma. */
@@ -114,7 +116,8 @@ export class CsvScanner {
         if (i === length) break;
         if (byte === QUOTE) {
           throw this.fault(
-            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled',
+            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled' +
+              hintOf(piece[i - 1]),
           );
         }
       } else if (state === QUOTED) {
@@ -131,7 +134,9 @@ export class CsvScanner {
           continue;
         }
         if (byte !== COMMA && byte !== LF && byte !== CR) {
-          throw this.fault('has text after the quote that ends a field; quotes within a field are doubled');
+          throw this.fault(
+            `has text after the quote that ends a field; quotes within a field are doubled${hintOf(byte)}`,
+          );
         }
       } else if (state === AFTER_CR) {
         if (byte !== LF) throw this.loneCr();
@@ -246,6 +251,10 @@ export class CsvScanner {
     return text.includes('"') ? text.replaceAll('""', '"') : text;
   }
 }
+
+/** @param byte beside the quote that is in a wrong place */
+const hintOf = (byte: number | undefined): string =>
+  byte === SEMICOLON || byte === TAB ? ', and fields are separated by commas, not by semicolons or tabs' : '';
 
 function addedByJson(bytes: Buffer, from: number, to: number): number {
   let added = 0;
