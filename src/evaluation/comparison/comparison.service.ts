@@ -35,7 +35,7 @@ export class ComparisonService {
     }
     const pair = pairOf(
       await this.reader.find(scope, experimentId, query.baseline_experiment_id, (id) =>
-        problem.notFound('experiment', id, 'It is the one that baseline_experiment_id names.'),
+        problem.unknownParameter('baseline_experiment_id', 'experiment', id),
       ),
     );
     const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id];

@@ -47,7 +47,8 @@ export class RecordExportRepository {
 
   /**
    * Reads the records as they stood at a revision, in the order in which they were made, batch by batch. No connection
-   * is held between two batches, and what is changed meanwhile does not show: every state of a record is kept.
+   * is held between two batches, and what is changed meanwhile does not show: every state of a record is kept. A batch
+   * is empty where none of those that were looked at is selected; between any two, who reads may stop.
    */
   async *batches(
     scope: Scope,
@@ -55,7 +56,7 @@ export class RecordExportRepository {
   ): AsyncGenerator<ExportedRecord[], void, undefined> {
     for (let after: string | null = ''; after !== null;) {
       const { records, next }: Batch = await this.batch(scope, selection, after);
-      if (records.length > 0) yield records;
+      yield records;
       after = next;
     }
   }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import http from 'node:http';
+import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createTestApp, type TestApp } from '#testing';
@@ -124,6 +126,30 @@ describe('an export under way', () => {
     });
     expect(read).toBeLessThan(10);
     await settled(() => pool().totalCount === pool().idleCount);
+  });
+
+  it('begins after the first records were looked at, also where none of them is selected, and ends with its client', async () => {
+    const query = app.database.query.bind(app.database);
+    let looks = 0;
+    let letOn!: () => void;
+    const held = new Promise<void>((resolve) => (letOn = resolve));
+    const spy = jest.spyOn(app.database, 'query').mockImplementation(async (statement, values) => {
+      if (JSON.stringify(statement).includes('examined') && ++looks > 1) await held;
+      return query(statement, values);
+    });
+    try {
+      const server = app.app.getHttpServer() as http.Server;
+      const gone = once(server, 'connection').then(([socket]) => once(socket as net.Socket, 'close'));
+      const reader = await open('label=none');
+      reader.leave();
+      await gone;
+      letOn();
+      await settled(() => pool().totalCount === pool().idleCount);
+      expect(looks).toBe(2);
+    } finally {
+      letOn();
+      spy.mockRestore();
+    }
   });
 
   it('is broken off where its client stops reading, and only then', async () => {
