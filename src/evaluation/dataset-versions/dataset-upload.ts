@@ -144,7 +144,9 @@ function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto |
 
 /** A part, or a parameter, is told of as what it is: to the parser all text is a body. */
 const ofText = (detail: string): string =>
-  /^The body/.test(detail) ? `must be JSON: ${detail.replace(/^The body (is not JSON: )?/, '')}` : detail;
+  detail.startsWith('The body')
+    ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
+    : detail;
 
 function optionsOf({ case_id_column, mapping }: CsvOptionsDto, refuse: OfOptions): CsvOptions {
   if (Array.isArray(mapping)) throw refuse('/mapping', 'must be an object');
