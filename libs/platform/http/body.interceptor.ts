@@ -8,7 +8,7 @@ import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody, receiveBody } from './body-reader';
 import { codingsOf, undoCodings } from './content-coding';
 import { takes } from './handler-parameters';
-import { mediaTypeOf } from './media-type';
+import { checkCharset, mediaTypeOf } from './media-type';
 import { parseBody } from './parse-body';
 import type { ServiceRequest } from './request-context';
 import { SpooledFile } from './spooled-file';
@@ -68,6 +68,7 @@ export class BodyInterceptor implements NestInterceptor {
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     refuseCodings(request);
     checkMedia(request, rule);
+    checkCharset(request.headers['content-type'] ?? '');
     const file = await SpooledFile.create();
     request.bodyFile = file;
     const close = (): void => void file.close();
