@@ -1,5 +1,4 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
@@ -8,13 +7,11 @@ import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody, receiveBody } from './body-reader';
 import { codingsOf, undoCodings } from './content-coding';
-import { mediaTypeOf } from './media-type';
+import { takes } from './handler-parameters';
+import { checkCharset, mediaTypeOf } from './media-type';
 import { parseBody } from './parse-body';
 import type { ServiceRequest } from './request-context';
 import { SpooledFile } from './spooled-file';
-
-/** `RouteParamtypes.BODY` of Nest, as its metadata spells it. */
-const BODY_PARAMETER = /^3:/;
 
 /** `application/json`, or a merge patch (RFC 7396); other parameters than a UTF-8 charset are refused. */
 const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
@@ -71,6 +68,7 @@ export class BodyInterceptor implements NestInterceptor {
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     refuseCodings(request);
     checkMedia(request, rule);
+    checkCharset(request.headers['content-type'] ?? '');
     const file = await SpooledFile.create();
     request.bodyFile = file;
     const close = (): void => void file.close();
@@ -89,11 +87,8 @@ export class BodyInterceptor implements NestInterceptor {
     const handler = context.getHandler();
     let rule = this.rules.get(handler);
     if (rule === undefined) {
-      const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), handler.name) as
-        object | undefined;
-      const takesBody = Object.keys(parameters ?? {}).some((key) => BODY_PARAMETER.test(key));
       const declared = this.reflector.get<BodyRule | undefined>(BODY_RULE, handler);
-      rule = declared ?? (takesBody ? { kind: 'json' } : null);
+      rule = declared ?? (takes(context, 'body') ? { kind: 'json' } : null);
       this.rules.set(handler, rule);
     }
     return rule;

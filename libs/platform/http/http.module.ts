@@ -6,16 +6,18 @@ import { HttpShutdown } from './http-shutdown';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { IdempotencyStore } from './idempotency.store';
 import { ProblemFilter } from './problem.filter';
+import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
 import { ServiceValidationPipe } from './validation.pipe';
 
-/** The way of every request after its guards: body, deadline, idempotency, validation, handler, answer. */
+/** The way of every request after its guards: query, body, deadline, idempotency, validation, handler, answer. */
 @Module({
   providers: [
     HttpShutdown,
     IdempotencyStore,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
     { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
     { provide: APP_INTERCEPTOR, useClass: DeadlineInterceptor },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },

@@ -9,7 +9,7 @@ export { type ContentCoding, codingsOf, undoCodings } from './content-coding';
 export { HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
-export { mediaTypeOf } from './media-type';
+export { checkCharset, mediaTypeOf } from './media-type';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
 export { MULTIPART_MEDIA, type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
 export { parseBody } from './parse-body';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
+import { PartHeaders } from './part-headers';
 import { SpooledFile } from './spooled-file';
 
 const RULES: MultipartRules = { file: 'file', fileBytes: 1000, fields: ['name', 'note'], fieldBytes: 20 };
@@ -9,6 +10,8 @@ interface Part {
   name: string;
   content: string | Buffer;
   filename?: string;
+  /** More headers, each after a line break. */
+  headers?: string;
 }
 
 const field = (name: string, content: string): Part => ({ name, content });
@@ -16,12 +19,14 @@ const file = (content: string | Buffer, name = 'file'): Part => ({ name, content
 
 const bodyOf = (parts: Part[], end = '\r\n--b--\r\n'): Buffer =>
   Buffer.concat([
-    ...parts.map(({ name, content, filename }, index) =>
+    ...parts.map(({ name, content, filename, headers = '' }, index) =>
       Buffer.concat([
         Buffer.from(
           `${index > 0 ? '\r\n' : ''}--b\r\nContent-Disposition: form-data; name="${name}"` +
-            (filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: Text/CSV`) +
-            '\r\n\r\n',
+            (filename === undefined
+              ? ''
+              : `; filename="${filename}"${headers.includes('Type:') ? '' : '\r\nContent-Type: Text/CSV'}`) +
+            `${headers}\r\n\r\n`,
         ),
         Buffer.from(content),
       ]),
@@ -92,6 +97,59 @@ describe('a form with one file', () => {
       413,
       expect.stringMatching(/note .* 20 bytes/),
     ]);
+  });
+
+  const latin: [string, Part[]][] = [
+    [
+      'its file',
+      [{ ...file('x'), headers: '\r\nContent-Type: text/csv; header=present; charset=ISO-8859-1' }],
+    ],
+    [
+      'a field',
+      [{ ...field('name', 'x'), headers: '\r\ncontent-type: text/plain; Charset="utf-16"' }, file('x')],
+    ],
+    ['a header of two lines', [{ ...file('x'), headers: '\r\nContent-Type: text/csv;\r\n charset=latin1' }]],
+    [
+      'a part whose header comes in two pieces',
+      [
+        { ...field('other', 'x'.repeat(256 * 1024 - 200)), headers: '' },
+        { ...file('x'), headers: '\r\nContent-Type: text/csv; charset=latin1' },
+      ],
+    ],
+  ];
+  it.each(latin)('is refused where it is not UTF-8 by the account of %s', async (_, parts) => {
+    for (const boundary of ['b', '"b"']) {
+      for (const preamble of ['', 'preamble\r\n']) {
+        const body = Buffer.concat([Buffer.from(preamble), bodyOf(parts)]);
+        expect(await refusal(body, `multipart/form-data; boundary=${boundary}`)).toEqual([
+          415,
+          expect.stringMatching(/UTF-8/),
+        ]);
+      }
+    }
+  });
+
+  it('is taken where it says that it is UTF-8, or its file says otherwise of itself', async () => {
+    const content = 'a\r\nContent-Type: text/csv; charset=latin1\r\n\r\n';
+    const form = await read(
+      bodyOf([
+        { ...field('name', 'é'), headers: '\r\nContent-Type: text/plain; charset=utf8' },
+        { ...file(content), headers: '\r\nContent-Type: text/csv; charset="UTF-8"' },
+      ]),
+    );
+    expect(form.fields).toEqual({ name: 'é' });
+    expect((await form.file.read()).toString()).toBe(content);
+  });
+
+  it('is searched for the headers of its parts however its bytes arrive', () => {
+    const header = `Content-Disposition: form-data; name="file"; filename="data.csv"\r\nContent-Type: Text/CSV`;
+    const body = bodyOf([field('name', 'x\r\n--'), file('\r\n--c\r\nno: header\r\n\r\n')]);
+    for (let size = 1; size < body.length; size++) {
+      const found: string[] = [];
+      const headers = new PartHeaders('b', (one) => found.push(one));
+      for (let at = 0; at < body.length; at += size) headers.push(body.subarray(at, at + size));
+      expect(found).toEqual(['\r\nContent-Disposition: form-data; name="name"', `\r\n${header}`]);
+    }
   });
 
   const nothing = Buffer.alloc(0);

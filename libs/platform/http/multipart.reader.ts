@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
 import { Problem, problem } from '#platform/problem';
+import { checkCharset } from './media-type';
+import { boundaryOf, contentTypeIn, PartHeaders } from './part-headers';
 import type { SpooledRequest } from './spooled-body.decorator';
 import type { SpooledFile } from './spooled-file';
 
@@ -36,7 +38,7 @@ export interface MultipartForm {
 /**
  * Reads a form (RFC 7578) with one file from a body that was spooled, in bounded memory and in any order of its parts.
  * Errors: 400 for what is not well-formed, for a file that is missing, comes twice or is no file, and for a field that
- * comes twice; 413 for a file or field that is too large.
+ * comes twice; 413 for a file or field that is too large; 415 for a part that is not UTF-8 by its own account.
  */
 export async function readMultipart(request: SpooledRequest, rules: MultipartRules): Promise<MultipartForm> {
   const reader = new MultipartReader(request, rules);
@@ -69,7 +71,7 @@ class MultipartReader {
     parser.on('filesLimit', () => parser.destroy(malformed(`may have one file, in the part ${rules.file}`)));
     parser.on('partsLimit', () => parser.destroy(malformed(`may have at most ${PARTS_MAX} parts`)));
     try {
-      await pipeline(this.request.file.stream(), parser);
+      await pipeline(this.checked(), parser);
       await this.copying;
     } catch (error) {
       throw error instanceof Problem
@@ -82,6 +84,18 @@ class MultipartReader {
       ]);
     }
     return { ...this.file, fields: Object.fromEntries(this.fields) };
+  }
+
+  /** The body, with every part's charset checked before the part is parsed. */
+  private async *checked(): AsyncGenerator<Buffer, void, undefined> {
+    const { file, contentType } = this.request;
+    const headers = new PartHeaders(boundaryOf(contentType) ?? '', (header) =>
+      checkCharset(contentTypeIn(header) ?? ''),
+    );
+    for await (const chunk of file.chunks()) {
+      headers.push(chunk);
+      yield chunk;
+    }
   }
 
   private takeField(name: string | undefined, value: string, isCut: boolean): Problem | null {

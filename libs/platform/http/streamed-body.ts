@@ -42,6 +42,8 @@ export class StreamedBody {
   }
 
   private async sendParts(response: Response, stallMs: number): Promise<void> {
+    // a first part may be empty, and the next one be long in coming
+    response.flushHeaders();
     while (!this.part.done) {
       const bytes = this.part.value;
       for (let at = 0; at < bytes.length; at += SLICE_BYTES) {

@@ -1,7 +1,7 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { type FieldError, problem } from '#platform/problem';
+import { type FieldError, type Problem, problem } from '#platform/problem';
 import { checkValues, fieldErrors, instantiate, shapeOf, valueErrors } from './validation';
 
 type Constructor = new () => object;
@@ -42,14 +42,7 @@ export function validateBody<Dto extends object>(type: new () => Dto, body: unkn
 function validateQuery(type: Constructor, query: Record<string, unknown>): object {
   const { members } = shapeOf(type);
   const unknown = Object.keys(query).filter((name) => !members.has(name));
-  if (unknown.length > 0) {
-    throw problem.invalidQueries(
-      unknown.map((name) => ({
-        parameter: name.slice(0, 100),
-        detail: 'is not a parameter of this operation',
-      })),
-    );
-  }
+  if (unknown.length > 0) throw unknownParameters(unknown);
   const unstorable = Object.keys(query).filter((name) => [query[name]].flat().some(hasNul));
   if (unstorable.length > 0) {
     throw problem.invalidQueries(
@@ -64,8 +57,14 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
   return dto;
 }
 
+/** 400: parameters of a query that the operation does not have. */
+export const unknownParameters = (names: string[]): Problem =>
+  problem.invalidQueries(
+    names.map((name) => ({ parameter: name.slice(0, 100), detail: 'is not a parameter of this operation' })),
+  );
+
 /** No stored text holds one, and PostgreSQL takes none as a parameter. */
 const hasNul = (value: unknown): boolean => typeof value === 'string' && value.includes('\0');
 
 const asParameter = (error: FieldError): FieldError =>
-  'pointer' in error ? { parameter: error.pointer.slice(1), detail: error.detail } : error;
+  'pointer' in error ? { parameter: error.pointer.split('/')[1]!, detail: error.detail } : error;

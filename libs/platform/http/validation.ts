@@ -266,7 +266,10 @@ function ownErrors({ constraints = {}, property, value }: ValidationError, point
   const first = OF_TYPE.find((name) => broken.includes(name));
   return (first === undefined ? broken : [first]).map((name) => ({
     pointer,
-    detail: constraints[name]!.replace(new RegExp(`^(each value in )?${property} `), '$1'),
+    detail: constraints[name]!.replace(new RegExp(`^(each value in )?${property} `), '$1').replace(
+      ' conforming to the specified constraints',
+      '',
+    ),
   }));
 }
 
@@ -281,11 +284,14 @@ export function valueErrors(dto: object, pointer: string): FieldError[] {
   const source = dto as Record<string, unknown>;
   const own = values.flatMap(({ member, values: known, each }) => {
     const given = source[member];
-    const all = each && Array.isArray(given) ? given : [given];
-    const unknown = all.some(
-      (value) => value !== undefined && value !== null && !known.includes(value as string),
+    const isUnknown = (value: unknown): boolean =>
+      value !== undefined && value !== null && !known.includes(value as string);
+    const detail = `must be one of ${known.join(', ')}`;
+    const place = `${pointer}/${member}`;
+    if (!each || !Array.isArray(given)) return isUnknown(given) ? [{ pointer: place, detail }] : [];
+    return given.flatMap((value: unknown, i) =>
+      isUnknown(value) ? [{ pointer: `${place}/${i}`, detail }] : [],
     );
-    return unknown ? [{ pointer: `${pointer}/${member}`, detail: `must be one of ${known.join(', ')}` }] : [];
   });
   const below = Object.keys(nested).flatMap((member) => {
     const value = source[member];

@@ -144,6 +144,14 @@ export const problem = {
     return new Problem('not_found', detail, { errors: [{ pointer, detail }] });
   },
 
+  /** 404 for an id that a query parameter names. */
+  unknownParameter: (parameter: string, kind: string, id: string) => {
+    const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
+    return new Problem('not_found', `${detail} It is the one that ${parameter} names.`, {
+      errors: [{ parameter, detail }],
+    });
+  },
+
   conflict: (detail: string, options?: ProblemOptions) => new Problem('conflict', detail, options),
   preconditionFailed: (detail: string) => new Problem('precondition_failed', detail),
 

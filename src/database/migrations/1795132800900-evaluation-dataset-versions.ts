@@ -36,6 +36,7 @@ export class EvaluationDatasetVersions1795132800900 implements MigrationInterfac
       -- The bytes of a file in pieces of one size, with where rows begin in them: nothing else is kept of its cells.
       CREATE TABLE dataset_chunks (
         content_id bigint NOT NULL,
+        workspace_id text COLLATE "C" NOT NULL,
         ordinal integer NOT NULL,
         -- rows that began in the chunks before, and the byte at which the next one begins, if one does
         rows_before integer NOT NULL,
@@ -47,8 +48,10 @@ export class EvaluationDatasetVersions1795132800900 implements MigrationInterfac
       ALTER TABLE dataset_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 
       -- The ids that a column gives the cases. Without a reference to their version, which would be checked for each.
+      -- A content is of one workspace, so that its number alone leads their index.
       CREATE TABLE dataset_cases (
         content_id bigint NOT NULL,
+        workspace_id text COLLATE "C" NOT NULL,
         case_id text COLLATE "C" NOT NULL,
         row_number integer NOT NULL,
         PRIMARY KEY (content_id, case_id)

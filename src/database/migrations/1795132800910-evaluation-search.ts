@@ -38,10 +38,13 @@ export class EvaluationSearch1795132800910 implements MigrationInterface {
         SELECT workspace_id, experiment_id, score.key, (score.value->>'mean')::float8
         FROM experiments CROSS JOIN LATERAL (SELECT * FROM json_each(summary->'scores') LIMIT 1000) AS score;
 
-      -- all that counting a whole list looks at stands in the index, so that no row is read for it
+      -- All that counting a whole list looks at stands in the index, so that no row is read for it. The old ones go
+      -- last: reading waits for the end of a migration from there on, and not while an index is built.
+      CREATE INDEX experiments_counted ON experiments (workspace_id, experiment_id) INCLUDE (archived_at);
+      CREATE INDEX records_counted ON records (dataset_id, dataset_record_id) INCLUDE (workspace_id, archived_at);
       DROP INDEX experiments_by_creation, records_by_creation;
-      CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id) INCLUDE (archived_at);
-      CREATE INDEX records_by_creation ON records (dataset_id, dataset_record_id) INCLUDE (workspace_id, archived_at);
+      ALTER INDEX experiments_counted RENAME TO experiments_by_creation;
+      ALTER INDEX records_counted RENAME TO records_by_creation;
     `);
   }
 

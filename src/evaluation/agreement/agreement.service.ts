@@ -51,10 +51,10 @@ export class AgreementService {
     }
     const reference = await this.scorers.find(scope, referenceId);
     if (!reference) {
-      throw problem.notFound('scorer', referenceId, 'It is the one that reference_scorer_id names.');
+      throw problem.unknownParameter('reference_scorer_id', 'scorer', referenceId);
     }
     if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
-      throw problem.notFound('experiment', experimentId, 'It is the one that experiment_id names.');
+      throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
     }
     return this.turns.take(scope, 'agreement', signal, async () => {
       const sides = [sideOf(scorer, query.scorer_version ?? null), sideOf(reference, null)] as const;

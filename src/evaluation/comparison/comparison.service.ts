@@ -52,7 +52,7 @@ export class ComparisonService {
     }
     const pair = pairOf(
       await this.reader.find(scope, experimentId, query.baseline_experiment_id, (id) =>
-        problem.notFound('experiment', id, 'It is the one that baseline_experiment_id names.'),
+        problem.unknownParameter('baseline_experiment_id', 'experiment', id),
       ),
     );
     const { prepared, scorers } = await this.workOut(scope, pair, isOfCasesAlone(query), signal);

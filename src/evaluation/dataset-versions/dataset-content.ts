@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type CsvCase, CaseMaker } from './csv/csv.case';
+import { PAGE_BYTES } from '#platform/paging';
+import { caseBytes, type CsvCase, CaseMaker } from './csv/csv.case';
 import { CHUNK_BYTES, piecesOf } from './csv/csv.reader';
 import { CsvScanner, type KeptBytes } from './csv/csv.scanner';
 import type { DatasetVersionRow } from './dataset-version.entity';
@@ -19,23 +20,27 @@ export class DatasetContent {
   }
 
   /**
-   * The cases in the order of the rows, some at a time, for as long as they are asked for.
-   *
-   * @param from the row to begin with
+   * Cases in the order of their rows, from one row on: at most `limit`, and none after those that fill a page by their
+   * bytes. It reads no more of the file than these.
    */
-  async *cases(
+  async page(
     scope: Scope,
     version: DatasetVersionRow,
-    from = 1,
-  ): AsyncGenerator<CsvCase[], void, undefined> {
-    const first = await this.versions.chunkOfRow(scope, version.content_id, from);
-    if (!first || from > version.row_count) return;
-    const reading = new CaseReading(version, from, first.rows_before);
-    yield* reading.push(first.data.subarray(first.row_offset ?? 0));
-    for (let ordinal = first.ordinal + 1; ordinal < chunksOf(version); ordinal++) {
-      yield* reading.push((await this.chunk(scope, version, ordinal)).data);
+    from: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<CsvCase[]> {
+    if (limit === 0 || from > version.row_count) return [];
+    let chunk = await this.versions.chunkOfRow(scope, version.content_id, from);
+    if (!chunk) throw new Error(`Of content ${version.content_id} the chunk of row ${from} is missing.`);
+    const reading = new PageReading(version, from, limit, chunk.rows_before);
+    await reading.push(chunk.data.subarray(chunk.row_offset ?? 0));
+    while (!reading.isFull && chunk.ordinal + 1 < chunksOf(version)) {
+      signal.throwIfAborted();
+      chunk = await this.chunk(scope, version, chunk.ordinal + 1);
+      await reading.push(chunk.data);
     }
-    yield reading.end();
+    return reading.end();
   }
 
   private async chunk(scope: Scope, { content_id }: DatasetVersionRow, ordinal: number): Promise<ChunkRow> {
@@ -47,17 +52,19 @@ export class DatasetContent {
 
 const chunksOf = ({ size_bytes }: DatasetVersionRow): number => Math.ceil(size_bytes / CHUNK_BYTES);
 
-/** Makes cases of a file's bytes from one of its rows on. */
-class CaseReading {
+/** Makes cases of a file's bytes, from one of its rows on, until a page is full. */
+class PageReading {
   private readonly maker: CaseMaker;
   private readonly scanner: CsvScanner;
   private readonly all: KeptBytes;
-  private found: CsvCase[] = [];
+  private readonly found: CsvCase[] = [];
+  private bytes = 0;
 
   /** @param row the one before the first of the bytes */
   constructor(
     version: DatasetVersionRow,
     private readonly from: number,
+    private readonly limit: number,
     private row: number,
   ) {
     this.maker = new CaseMaker({
@@ -66,32 +73,35 @@ class CaseReading {
       mapping: version.mapping,
     });
     this.all = version.columns.map(() => Infinity);
-    this.scanner = new CsvScanner(this.keptOf(row + 1), ({ cells }) => {
+    this.scanner = new CsvScanner(this.keptOfNext(), ({ cells }) => {
       this.row++;
-      if (this.row >= from) this.found.push(this.maker.make(this.row, cells));
-      this.scanner.keep = this.keptOf(this.row + 1);
+      if (this.row >= from && !this.isFull) this.add(this.maker.make(this.row, cells));
+      this.scanner.keep = this.keptOfNext();
     });
   }
 
-  async *push(bytes: Buffer): AsyncGenerator<CsvCase[], void, undefined> {
+  get isFull(): boolean {
+    return this.found.length >= this.limit || this.bytes >= PAGE_BYTES;
+  }
+
+  async push(bytes: Buffer): Promise<void> {
     for await (const piece of piecesOf(bytes)) {
       this.scanner.push(piece);
-      yield this.taken();
+      if (this.isFull) return;
     }
   }
 
   end(): CsvCase[] {
-    this.scanner.end();
-    return this.taken();
+    if (!this.isFull) this.scanner.end();
+    return this.found;
   }
 
-  private keptOf(row: number): KeptBytes {
-    return row < this.from ? [] : this.all;
+  private add(one: CsvCase): void {
+    this.found.push(one);
+    this.bytes += caseBytes(one);
   }
 
-  private taken(): CsvCase[] {
-    const { found } = this;
-    this.found = [];
-    return found;
+  private keptOfNext(): KeptBytes {
+    return this.row + 1 < this.from || this.isFull ? [] : this.all;
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type Reply, streamed } from '#platform/http';
-import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
+import { decodeCursor, encodeCursor, type Page, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { CsvCase } from './csv/csv.case';
+import { FairTurns } from '../shared/fair-turns';
 import { DatasetContent } from './dataset-content';
 import { CSV_MEDIA } from './dataset-upload';
 import type { DatasetCaseDto, DatasetCaseListQueryDto } from './dataset-version.dto';
@@ -13,8 +13,14 @@ import { DatasetVersionService } from './dataset-version.service';
 /** Rows are listed in their order, and in no other. */
 const BY_ROW = 'row';
 
+/** Pages that a process reads at once: each may take some ten times of what its largest row is. */
+const PAGES_AT_ONCE = 2;
+const PAGES_WAITING = 200;
+
 @Injectable()
 export class DatasetReadingService {
+  private readonly turns = new FairTurns(PAGES_AT_ONCE, PAGES_WAITING);
+
   constructor(
     private readonly versions: DatasetVersionService,
     private readonly content: DatasetContent,
@@ -31,26 +37,23 @@ export class DatasetReadingService {
     });
   }
 
-  /** A page of a version's rows, as cases. It ends early when it has `PAGE_BYTES` of them. */
+  /**
+   * A page of a version's rows, as cases. It ends early when it has `PAGE_BYTES` of them. Errors: 503
+   * `service_overloaded` where too many wait for theirs.
+   */
   async cases(
     scope: Scope,
     datasetId: string,
     number: number,
     query: DatasetCaseListQueryDto,
+    signal: AbortSignal,
   ): Promise<Page<DatasetCaseDto>> {
     const before = rowsBefore(query);
     const version = await this.versions.find(scope, datasetId, number);
     const limit = query.limit ?? PAGE_SIZE_DEFAULT;
-    const cases: CsvCase[] = [];
-    let bytes = 0;
-    const batches = limit > 0 ? this.content.cases(scope, version, before + 1) : [];
-    reading: for await (const batch of batches) {
-      for (const one of batch) {
-        cases.push(one);
-        bytes += bytesOf(one);
-        if (cases.length === limit || bytes >= PAGE_BYTES) break reading;
-      }
-    }
+    const cases = await this.turns.take(scope.workspaceId, signal, () =>
+      this.content.page(scope, version, before + 1, limit, signal),
+    );
     const last = cases.at(-1)?.row;
     return {
       items: cases.map(toDatasetCaseDto),
@@ -77,6 +80,3 @@ function rowsBefore({ cursor, offset }: DatasetCaseListQueryDto): number {
   }
   return Number(id);
 }
-
-const bytesOf = ({ input, expected, metadata }: CsvCase): number =>
-  input.text.length + (expected?.text.length ?? 0) + metadata.text.length;

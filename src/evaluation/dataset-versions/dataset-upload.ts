@@ -45,7 +45,7 @@ export interface CsvUpload {
 
 /**
  * Takes an upload apart. Errors: 400 for options of the wrong form, or that stand where this form has none; 400 for
- * another workspace than the header's; 413; 415 for text that is not UTF-8 by its own account.
+ * another workspace than the header's; 413; 415 for a part that is not UTF-8 by its own account.
  */
 export async function readUpload(
   scope: Scope,
@@ -64,16 +64,7 @@ export async function readUpload(
   return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request);
 }
 
-/** 415 for text that is not UTF-8 by its own account. */
-export function checkCharset(contentType: string): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]?.toLowerCase();
-  if (charset !== undefined && !['utf-8', 'utf8', 'us-ascii'].includes(charset)) {
-    throw new Problem('unsupported_media_type', 'Send text in UTF-8.');
-  }
-}
-
-function readText(scope: Scope, { file, contentType }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
-  checkCharset(contentType);
+function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
   const { workspace_id, case_id_column, mapping } = query;
   if (workspace_id !== undefined && workspace_id !== scope.workspaceId) {
     throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
@@ -137,7 +128,7 @@ function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto |
     value = parseJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof JsonInputError)) throw error;
-    throw refuse('/mapping', `must be JSON: ${error.detail}`);
+    throw refuse(`/mapping${error.pointer}`, ofText(error.detail));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuse('/mapping', 'must be a JSON object');
@@ -150,6 +141,12 @@ function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto |
     throw refuse(`/mapping${first.pointer}`, first.detail);
   }
 }
+
+/** A part, or a parameter, is told of as what it is: to the parser all text is a body. */
+const ofText = (detail: string): string =>
+  detail.startsWith('The body')
+    ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
+    : detail;
 
 function optionsOf({ case_id_column, mapping }: CsvOptionsDto, refuse: OfOptions): CsvOptions {
   if (Array.isArray(mapping)) throw refuse('/mapping', 'must be an object');

@@ -7,6 +7,7 @@ import {
   MULTIPART_MEDIA,
   Reply,
   RequestBody,
+  RequestSignal,
   SpooledBody,
   type SpooledRequest,
   versioned,
@@ -70,8 +71,9 @@ export class DatasetVersionController {
     @Param('dataset_id') datasetId: string,
     @SpooledBody() body: SpooledRequest,
     @Query() query: CsvTextOptionsDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const { view, isNew } = await this.versions.upload(scope, datasetId, body, query);
+    const { view, isNew } = await this.versions.upload(scope, datasetId, body, query, signal);
     const { version } = view;
     return isNew
       ? created(`/eval/v1/datasets/${datasetId}/versions/${version}`, view, version)
@@ -131,7 +133,8 @@ export class DatasetVersionController {
     @Param('dataset_id') datasetId: string,
     @Param('version') version: string,
     @Query() query: DatasetCaseListQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<DatasetCaseDto>> {
-    return this.reading.cases(scope, datasetId, pathNumber(version, KIND), query);
+    return this.reading.cases(scope, datasetId, pathNumber(version, KIND), query, signal);
   }
 }

@@ -8,7 +8,7 @@ import { newId } from '#platform/ids';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkLive, DatasetService } from '../datasets/dataset.service';
-import { Slots } from '../scoring/worker-slots';
+import { FairTurns } from '../shared/fair-turns';
 import { LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.fault';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
@@ -20,6 +20,7 @@ import { DatasetVersionRepository, type VersionIdentity } from './dataset-versio
 
 /** Files that a process reads and stores at once; others wait, so that they neither fill its memory nor its pool. */
 const UPLOADS_AT_ONCE = 3;
+const UPLOADS_WAITING = 50;
 
 /** What an upload came to. */
 export interface UploadedVersion {
@@ -30,7 +31,7 @@ export interface UploadedVersion {
 
 @Injectable()
 export class DatasetVersionService {
-  private readonly slots = new Slots(UPLOADS_AT_ONCE);
+  private readonly turns = new FairTurns(UPLOADS_AT_ONCE, UPLOADS_WAITING);
 
   constructor(
     private readonly database: Database,
@@ -41,27 +42,17 @@ export class DatasetVersionService {
 
   /**
    * Makes a version of a CSV file, or answers the one that holds it. Errors: 400 with the line for a file that is not
-   * well-formed, 404 without the dataset, 409 when it is archived; and those of `readUpload`.
+   * well-formed, 404 without the dataset, 409 when it is archived, 503 `service_overloaded` where too many wait; and
+   * those of `readUpload`.
    */
   async upload(
     scope: Scope,
     datasetId: string,
     request: SpooledRequest,
     query: CsvTextOptionsDto,
+    signal: AbortSignal,
   ): Promise<UploadedVersion> {
-    const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
-    await this.slots.acquire(AbortSignal.timeout(this.environment.REQUEST_TIMEOUT_MS));
-    try {
-      const upload = await readUpload(scope, request, media, query);
-      const content = await readContent(upload);
-      checkLive((await this.datasets.get(scope, datasetId)).view);
-      const identity = identityOf(datasetId, upload.file, content);
-      const same = await this.versions.findSame(scope, identity);
-      if (same) return { view: toDatasetVersionDto(same), isNew: false };
-      return await this.store(scope, identity, upload.file, content);
-    } finally {
-      this.slots.release();
-    }
+    return this.turns.take(scope.workspaceId, signal, () => this.make(scope, datasetId, request, query));
   }
 
   async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
@@ -81,6 +72,22 @@ export class DatasetVersionService {
     return row;
   }
 
+  private async make(
+    scope: Scope,
+    datasetId: string,
+    request: SpooledRequest,
+    query: CsvTextOptionsDto,
+  ): Promise<UploadedVersion> {
+    const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
+    const upload = await readUpload(scope, request, media, query);
+    const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
+    checkLive((await this.datasets.get(scope, datasetId)).view);
+    const identity = identityOf(datasetId, upload.file, content);
+    const same = await this.versions.findSame(scope, identity);
+    if (same) return { view: toDatasetVersionDto(same), isNew: false };
+    return this.store(scope, identity, upload.file, content);
+  }
+
   /** Writes what a file holds, and then, with its dataset locked, the version that it becomes. */
   private async store(
     scope: Scope,
@@ -91,7 +98,7 @@ export class DatasetVersionService {
     try {
       return await this.database.transaction(async (tx) => {
         const contentId = await this.versions.newContent(tx);
-        await this.storeContent(tx, contentId, file, content);
+        await this.storeContent(tx, scope, contentId, file, content);
         await this.datasets.lockLive(tx, scope, identity.dataset_id, 'update');
         file.checkOpen();
         const same = await this.versions.findSame(scope, identity, tx);
@@ -123,13 +130,14 @@ export class DatasetVersionService {
 
   private async storeContent(
     tx: Tx,
+    scope: Scope,
     contentId: number,
     file: SpooledFile,
     { caseIds, chunks }: CsvContent,
   ): Promise<void> {
     const data = file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES));
-    await this.versions.insertChunks(tx, contentId, chunks, data);
-    if (caseIds) await this.versions.insertCases(tx, contentId, caseIds);
+    await this.versions.insertChunks(tx, scope, contentId, chunks, data);
+    if (caseIds) await this.versions.insertCases(tx, scope, contentId, caseIds);
   }
 }
 
@@ -140,9 +148,9 @@ class StoredMeanwhile extends Error {
   }
 }
 
-async function readContent(upload: CsvUpload): Promise<CsvContent> {
+async function readContent(upload: CsvUpload, caseBytes: number): Promise<CsvContent> {
   try {
-    return await readCsv(upload.file, upload.options);
+    return await readCsv(upload.file, upload.options, caseBytes);
   } catch (error) {
     if (error instanceof CsvFault) throw upload.ofFile(`line ${error.line} ${error.detail}`);
     if (error instanceof LayoutFault) throw upload.ofOptions(error.pointer, error.detail);

@@ -8,8 +8,8 @@ import { addRecordFilters, type RecordFilters } from './record.repository';
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-const EXPORTED =
-  'dataset_record_id, version, input, expected, metadata, tags, label, category, source_kind, source_ref, external_id';
+const CONTENT =
+  'version, input, expected, metadata, tags, label, category, source_kind, source_ref, external_id';
 
 /** What is told of a record that is exported. */
 export type ExportedRecord = Pick<
@@ -25,6 +25,7 @@ export type ExportedRecord = Pick<
   | 'source_kind'
   | 'source_ref'
   | 'external_id'
+  | 'archived_at'
 >;
 
 /** Which records of a dataset, and as of which of its revisions. */
@@ -47,7 +48,8 @@ export class RecordExportRepository {
 
   /**
    * Reads the records as they stood at a revision, in the order in which they were made, batch by batch. No connection
-   * is held between two batches, and what is changed meanwhile does not show: every state of a record is kept.
+   * is held between two batches, and what is changed meanwhile does not show: every state of a record is kept. A batch
+   * is empty where none of those that were looked at is selected; between any two, who reads may stop.
    */
   async *batches(
     scope: Scope,
@@ -55,7 +57,7 @@ export class RecordExportRepository {
   ): AsyncGenerator<ExportedRecord[], void, undefined> {
     for (let after: string | null = ''; after !== null;) {
       const { records, next }: Batch = await this.batch(scope, selection, after);
-      if (records.length > 0) yield records;
+      yield records;
       after = next;
     }
   }
@@ -71,21 +73,22 @@ export class RecordExportRepository {
         : `AND (archived_revision IS NULL OR archived_revision > ${revision})`;
     const rows = await this.database.query<BatchRow>(
       `WITH examined AS MATERIALIZED (
-         SELECT dataset_record_id AS id FROM records
+         SELECT dataset_record_id AS id, CASE WHEN archived_revision <= ${revision} THEN archived_at END AS archived_at
+         FROM records
          WHERE workspace_id = $1 AND dataset_id = ${dataset} AND created_revision <= ${revision} ${live}
            AND dataset_record_id > ${matching.parameter(after)}
          ORDER BY dataset_record_id LIMIT ${BATCH_RECORDS}
        ), found AS (
-         SELECT version.*, sum(bytes) OVER page - bytes AS bytes_before, lead(true, 1, false) OVER page AS goes_on
+         SELECT version.*, archived_at, sum(bytes) OVER page - bytes AS bytes_before, lead(true, 1, false) OVER page AS goes_on
          FROM examined CROSS JOIN LATERAL (
-           SELECT workspace_id, bytes, ${EXPORTED} FROM record_versions
+           SELECT workspace_id, bytes, dataset_record_id, ${CONTENT} FROM record_versions
            WHERE dataset_id = ${dataset} AND dataset_record_id = examined.id AND revision <= ${revision}
            ORDER BY revision DESC LIMIT 1
          ) version
          WHERE ${matching.toString()}
          WINDOW page AS (ORDER BY dataset_record_id ROWS UNBOUNDED PRECEDING)
        )
-       SELECT ${EXPORTED}, goes_on, examined_last, examined_count
+       SELECT dataset_record_id, ${CONTENT}, archived_at, goes_on, examined_last, examined_count
        FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) looked_at
        LEFT JOIN found ON bytes_before < ${BATCH_BYTES}
        ORDER BY dataset_record_id`,

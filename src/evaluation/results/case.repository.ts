@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import type { DatasetVersionRow } from '../dataset-versions/dataset-version.entity';
 import type { ExperimentState } from '../experiments/experiment.repository';
 
-/** Which of some case ids a CSV version has. Those of a version without a column for them are its row numbers. */
-export const CSV_CASES = {
-  name: 'case.csv-cases',
-  text: `SELECT given.case_id
-    FROM dataset_versions v CROSS JOIN unnest($4::text[]) AS given(case_id)
-    WHERE v.workspace_id = $1 AND v.dataset_id = $2 AND v.version = $3
-      AND CASE
-        WHEN v.case_id_column IS NOT NULL THEN EXISTS (
-          SELECT 1 FROM dataset_cases c WHERE c.content_id = v.content_id AND c.case_id = given.case_id)
-        WHEN given.case_id ~ '^[1-9][0-9]{0,5}$' THEN given.case_id::integer <= v.row_count
-        ELSE false
-        END`,
-};
+/**
+ * Which of some case ids a file has. Planned each time: a plan that is kept from when the table was small reads all of
+ * it when it is large.
+ */
+export const CSV_CASES = `SELECT case_id
+  FROM unnest($3::text[]) AS given(case_id) JOIN dataset_cases USING (case_id)
+  WHERE workspace_id = $1 AND content_id = $2`;
+
+/** What tells the cases of a CSV version. */
+type CsvVersion = Pick<DatasetVersionRow, 'content_id' | 'case_id_column' | 'row_count'>;
+
+const ROW_NUMBER = /^[1-9][0-9]{0,8}$/;
 
 /** Reads what results refer to. */
 @Injectable()
@@ -44,14 +44,21 @@ export class CaseRepository {
     return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
   }
 
-  /** Those of the case ids that the CSV version which the experiment pins has. */
+  /**
+   * Those of the case ids that the CSV version which the experiment pins has: in a column of them or, without one, the
+   * numbers of its rows.
+   */
   async csvCases(tx: Tx, scope: Scope, experiment: ExperimentState, ids: string[]): Promise<Set<string>> {
-    const rows = await tx.query<{ case_id: string }>(CSV_CASES, [
-      scope.workspaceId,
-      experiment.dataset_id,
-      experiment.dataset_version,
-      ids,
-    ]);
+    const [version] = await tx.query<CsvVersion>(
+      `SELECT content_id, case_id_column, row_count FROM dataset_versions
+       WHERE workspace_id = $1 AND dataset_id = $2 AND version = $3`,
+      [scope.workspaceId, experiment.dataset_id, experiment.dataset_version],
+    );
+    if (!version) return new Set();
+    if (version.case_id_column === null) {
+      return new Set(ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= version.row_count));
+    }
+    const rows = await tx.query<{ case_id: string }>(CSV_CASES, [scope.workspaceId, version.content_id, ids]);
     return new Set(rows.map((row) => row.case_id));
   }
 

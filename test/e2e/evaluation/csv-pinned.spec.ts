@@ -87,6 +87,20 @@ describe('an experiment that pins a CSV version', () => {
     expect(await taken(3)).toEqual([400, 201, 400, 201, 400]);
   });
 
+  it('knows nothing that another workspace holds, even of the same file', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, 'id\nown\n');
+    await app.database.query(
+      `INSERT INTO dataset_cases (content_id, workspace_id, case_id, row_number)
+       SELECT content_id, 'wsp_other', 'foreign', 2 FROM dataset_versions WHERE dataset_id = $1`,
+      [dataset_id],
+    );
+    const { experiment_id } = await pinned(1, dataset_id);
+    expect(await space.results(experiment_id, [{ case_id: 'own' }, { case_id: 'foreign' }])).toEqual([
+      201, 400,
+    ]);
+  });
+
   it('knows cases by the number of their row, where no column names them', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'q\nx\ny\nx\n');

@@ -1,4 +1,5 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, ApiClient, TestApp } from '#testing';
 import type {
   DatasetCaseDto,
@@ -8,6 +9,17 @@ import type { EvaluationWorkspace, Wire } from './evaluation.harness';
 
 export type DatasetVersion = Wire<DatasetVersionDto>;
 export type DatasetCase = Wire<DatasetCaseDto>;
+
+/** Two cases, with quotes, commas and a line break in their cells. */
+export const FILE = 'id,question,answer\r\nc1,"1 + 1, please",2\r\nc2,"say ""hi""\nand go",hi\r\n';
+
+/** Rows of a file that fills a number of bytes exactly. */
+export function fileOf(bytes: number): Buffer {
+  const file = Buffer.alloc(bytes, 'x');
+  file.write('text\n');
+  for (let at = 1024; at < bytes; at += 1024) file[at] = 10;
+  return file;
+}
 
 /** Ways to upload a file: each sends the same options in its own form. */
 export type UploadForm = 'text' | 'form' | 'json';
@@ -71,14 +83,30 @@ export async function orphans({ database }: TestApp): Promise<number> {
   return row!.count;
 }
 
-/** Bodies that this process keeps in temporary files. Known on Linux. */
-export function spooledBodies(): number {
-  try {
-    return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-')).length;
-  } catch {
-    return 0;
+/** Bodies that this process keeps in temporary files, each with its bytes so far. Known on Linux; elsewhere null. */
+export function spooled(): number[] | null {
+  if (process.platform !== 'linux') return null;
+  const files = readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-'));
+  return files.map((fd) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.size ?? 0);
+}
+
+export const spooledBodies = (): number => spooled()?.length ?? 0;
+
+/** Waits until `holds`, which is looked at again and again. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = Date.now() + 30_000;
+  while (!(await holds())) {
+    if (Date.now() > giveUpAt) throw new Error('It did not come to that.');
+    await delay(10);
   }
 }
+
+/** Waits until so many bodies are kept, of so many bytes together. Where that cannot be known it does not wait. */
+export const untilSpooled = (bodies: number, bytes = 0): Promise<void> =>
+  until(() => {
+    const sizes = spooled();
+    return !sizes || (sizes.length === bodies && sizes.reduce((sum, size) => sum + size, 0) >= bytes);
+  });
 
 function linkOf(fd: string): string {
   try {

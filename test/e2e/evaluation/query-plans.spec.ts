@@ -1,7 +1,5 @@
 import type { PreparedStatement, Tx } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
-import { CHUNK_OF_ROW, GET_CHUNK } from '../../../src/evaluation/dataset-versions/dataset-version.repository';
-import { CSV_CASES } from '../../../src/evaluation/results/case.repository';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import { nodesOf, type Plan, planOf, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
 
@@ -72,17 +70,9 @@ describe('on filled tables', () => {
        FROM generate_series(1, 20000) n`,
       [datasetId, space.id],
     );
-    await app.database.query(
-      `INSERT INTO dataset_cases (content_id, case_id, row_number)
-       SELECT 40 + n % 4, 'case ' || n, n FROM generate_series(1, 80000) n`,
-    );
-    await app.database.query(
-      `INSERT INTO dataset_chunks (content_id, ordinal, rows_before, data)
-       SELECT n / 100, n % 100, n % 100 * 200, convert_to(repeat('x', 100), 'UTF8') FROM generate_series(1, 20000) n`,
-    );
     await vacuumed(app, [
       ...['datasets', 'records', 'experiments', 'results', 'human_scores', 'human_score_experiments'],
-      ...['dataset_versions', 'dataset_cases', 'dataset_chunks'],
+      'dataset_versions',
     ]);
   });
   afterAll(() => app.close());
@@ -205,25 +195,6 @@ describe('on filled tables', () => {
     const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
     expect(scans.length).toBeGreaterThan(0);
     for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
-  });
-
-  it('the cases of a pinned CSV version are looked up one by one, however many it has', async () => {
-    const ids = Array.from({ length: 100 }, (_, n) => `case ${n * 40}`);
-    const scans = scansOf([await planOf(app.database, CSV_CASES.text, [space.id, datasetId, 40, ids])]);
-    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
-      new Set(['dataset_versions_pkey', 'dataset_cases_pkey']),
-    );
-    for (const scan of scans) expect(scan['Node Type']).toMatch(/Index/);
-  });
-
-  it.each([
-    ['in turn', GET_CHUNK.text],
-    ['by a row', CHUNK_OF_ROW.text],
-  ])('the chunks of a CSV version are found %s, among those of all others', async (_, text) => {
-    const scans = scansOf([await planOf(app.database, text, [space.id, 40, 7])]);
-    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
-      new Set(['dataset_versions_content', 'dataset_chunks_pkey']),
-    );
   });
 });
 

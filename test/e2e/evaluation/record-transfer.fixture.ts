@@ -1,6 +1,12 @@
 import type { Answer, ApiClient } from '#testing';
 import type { RecordImportDto } from '../../../src/evaluation/records/record-transfer.dto';
-import type { DatasetRecord, EvaluationWorkspace } from './evaluation.harness';
+import {
+  type BulkAnswer,
+  type Dataset,
+  type DatasetRecord,
+  type EvaluationWorkspace,
+  statuses,
+} from './evaluation.harness';
 
 export const recordsOf = (datasetId: string): string => `/eval/v1/datasets/${datasetId}/records`;
 
@@ -38,3 +44,33 @@ export async function contentsOf(space: EvaluationWorkspace, datasetId: string):
 
 export const jsonLines = (records: unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
+
+/** A dataset of these records. @returns its id. */
+export async function made(space: EvaluationWorkspace, items: Record<string, unknown>[]): Promise<string> {
+  const { dataset_id } = await space.dataset();
+  for (let at = 0; at < items.length; at += 100) {
+    const path = `${recordsOf(dataset_id)}/bulk`;
+    const answer = await space.post<BulkAnswer>(path, { items: items.slice(at, at + 100) });
+    expect(new Set(statuses(answer))).toEqual(new Set([201]));
+  }
+  return dataset_id;
+}
+
+const readDataset = (space: EvaluationWorkspace, id: string) =>
+  space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`);
+
+export const datasetOf = async (space: EvaluationWorkspace, id: string): Promise<Dataset> =>
+  (await readDataset(space, id)).body;
+
+/** The ETag of a dataset, which each change of its records changes. */
+export const revisionOf = async (space: EvaluationWorkspace, id: string): Promise<string | null> =>
+  (await readDataset(space, id)).headers.get('etag');
+
+/** Those of the records of a dataset, oldest first. */
+export async function externalIdsOf(
+  space: EvaluationWorkspace,
+  datasetId: string,
+): Promise<(string | null)[]> {
+  const records = await space.list<DatasetRecord>(`${recordsOf(datasetId)}?sort=created_at&limit=500`);
+  return records.map((one) => one.external_id);
+}

@@ -142,7 +142,7 @@ describe('queries of figures over the traces of an experiment', () => {
       ['50,000 metrics', { metrics: many(50_000, 0) }, 400, '/metrics'],
       ['an unknown measure', { metrics: metrics('latency.p95') }, 422, '/metrics/0/measure'],
       ['an unknown aggregation', { metrics: metrics('cost_usd.p42') }, 422, '/metrics/0/aggregation'],
-      ['an unknown group', { group_by: ['model', 'user'] }, 422, '/group_by'],
+      ['an unknown group', { group_by: ['model', 'user'] }, 422, '/group_by/1'],
       ['an unknown field', filter('user', 'eq', 'x'), 422, '/filters/0/field'],
       ['an unknown operator', filter('model', 'like', 'x'), 422, '/filters/0/op'],
       ['an unknown status', filter('status', 'in', ['ok', 'failed']), 422, '/filters/0/value'],

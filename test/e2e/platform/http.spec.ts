@@ -225,6 +225,34 @@ describe('every request', () => {
       expect([status, body.code]).toEqual([400, 'invalid_query']);
     });
 
+    it.each([
+      ['POST', '/eval/v1/experiments/search', {}],
+      ['GET', '/eval/v1/datasets/ds_1', undefined],
+      ['POST', '/eval/v1/datasets', { name: 'not made' }],
+    ])('a parameter of %s %s, which takes none, is 400, and nothing is done', async (method, path, body) => {
+      const sent = body && { workspace_id: workspaceId, ...body };
+      const answer = await editor.request(method, `${path}?limit=1`, { body: sent });
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_query']);
+      expect(answer.body.errors).toEqual([
+        { parameter: 'limit', detail: 'is not a parameter of this operation' },
+      ]);
+      expect((await editor.get('/eval/v1/datasets?q=not+made')).body.items).toEqual([]);
+    });
+
+    it('probes may send what they like', async () => {
+      expect((await editor.get('/health/live?probe=1')).status).toBe(200);
+    });
+
+    it('an id in a query that names nothing is 404, and tells which', async () => {
+      const experiment = await editor.post('/eval/v1/experiments', {
+        workspace_id: workspaceId,
+        name: 'one',
+      });
+      const path = `/eval/v1/experiments/${experiment.body.experiment_id}/compare`;
+      const { status, body } = await editor.get(`${path}?baseline_experiment_id=exp_none`);
+      expect([status, body.errors[0].parameter]).toEqual([404, 'baseline_experiment_id']);
+    });
+
     it('every name can be paged by, whatever characters it is of', async () => {
       const space = await newOrganization(app);
       const api = await space.as('editor');

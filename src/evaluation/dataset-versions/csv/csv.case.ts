@@ -49,6 +49,13 @@ export class CaseMaker {
   }
 }
 
+/** About how many bytes a case is in JSON: all but its braces and its own names. */
+export const caseBytes = ({ id, input, expected, metadata, tags }: CsvCase): number =>
+  [id, input.text, expected?.text ?? '', metadata.text, ...tags].reduce(
+    (sum, text) => sum + Buffer.byteLength(text),
+    0,
+  );
+
 interface Member {
   at: number;
   /** As JSON, with its colon. */

@@ -21,7 +21,7 @@ describe('a file that is to be a version', () => {
     return file;
   }
   const read = async (content: string | Buffer, options: CsvOptions = PLAIN): Promise<CsvContent> =>
-    readCsv(await spooled(content), options);
+    readCsv(await spooled(content), options, 64 * MIB);
   const refusal = async (content: string | Buffer, options?: CsvOptions): Promise<[number, string]> => {
     const error = await read(content, options).then(
       () => new Error('not refused'),
@@ -62,6 +62,10 @@ describe('a file that is to be a version', () => {
     ['an empty name', 'a,,b\n', 1, /column 2 empty/],
     ['one name twice', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
     ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
+    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons; separate them by commas/],
+    ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs; separate them by commas/],
+    ['semicolons for commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
+    ['semicolons for commas, and quotes around some', 'id;"q"\n', 1, /separated by commas, not by semicolons/],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, and the header names 2 columns/],
     ['a row with more fields, which begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
     ['an empty line among others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],
@@ -87,6 +91,22 @@ describe('a file that is to be a version', () => {
   ];
   it.each(faults)('is refused with %s, and the line told', async (_, content, line, detail) => {
     expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
+  });
+
+  it('may have one column, with a semicolon or a tab in its name where its options name it', async () => {
+    expect((await read('notes\n1;2\t3\n')).rowCount).toBe(1);
+    for (const name of ['a; b', 'a\tb']) {
+      for (const options of [
+        { caseIdColumn: name, mapping: {} },
+        { caseIdColumn: null, mapping: { input: [name] } },
+        { caseIdColumn: null, mapping: { tags: [name] } },
+      ]) {
+        expect((await read(`${name}\nx\n`, options)).layout.columns).toEqual([name]);
+      }
+      const others = { caseIdColumn: null, mapping: { input: ['a'] } };
+      expect(await refusal(`${name}\nx\n`, others)).toEqual([1, expect.stringMatching(/commas/)]);
+      expect((await read(`${name},c\nx,y\n`)).layout.columns).toEqual([name, 'c']);
+    }
   });
 
   it('tells the line also far down, past everything that is read at once', async () => {

@@ -1,8 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { SpooledFile } from '#platform/http';
 import { faultOfTags, TAGS_BYTES, tagsOf } from './case.tags';
+import { CaseSize } from './csv.case-size';
 import { CsvEncoding } from './csv.encoding';
 import {
+  checkDelimiter,
   columnsOf,
   type CsvLayout,
   type CsvOptions,
@@ -47,9 +49,15 @@ export interface CsvContent {
  * Reads a file whole and holds it to everything that a version asks of it, without keeping any of it but its case ids.
  * It takes turns with whatever else the process does. Errors: `CsvFault` with the first line that is wrong;
  * `LayoutFault` for options that do not fit the header.
+ *
+ * @param caseBytes of the largest case, in JSON
  */
-export async function readCsv(file: SpooledFile, options: CsvOptions): Promise<CsvContent> {
-  const reading = new CsvReading(options);
+export async function readCsv(
+  file: SpooledFile,
+  options: CsvOptions,
+  caseBytes: number,
+): Promise<CsvContent> {
+  const reading = new CsvReading(options, caseBytes);
   for await (const chunk of file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES))) {
     reading.beginChunk();
     for await (const piece of piecesOf(chunk)) reading.push(piece);
@@ -73,13 +81,17 @@ class CsvReading {
   private readonly chunks: ChunkPlace[] = [];
   private scanner: CsvScanner | undefined;
   private layout: CsvLayout | undefined;
+  private size: CaseSize | undefined;
   private idAt = -1;
   private tagsAt: number[] = [];
   private rowCount = 0;
   /** Each with its line. */
   private readonly caseIds = new Map<string, number>();
 
-  constructor(private readonly options: CsvOptions) {}
+  constructor(
+    private readonly options: CsvOptions,
+    private readonly caseBytes: number,
+  ) {}
 
   beginChunk(): void {
     this.chunks.push({ rowsBefore: this.rowCount, rowOffset: null });
@@ -122,7 +134,9 @@ class CsvReading {
   }
 
   private takeHeader({ cells, fieldCount, line }: CsvRecord): void {
-    const layout = layoutOf(columnsOf(cells, fieldCount, line), this.options);
+    const names = columnsOf(cells, fieldCount, line);
+    checkDelimiter(names, this.options, line);
+    const layout = layoutOf(names, this.options);
     const { columns, caseIdColumn, mapping } = layout;
     this.layout = layout;
     this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
@@ -131,10 +145,12 @@ class CsvReading {
     if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
     for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
     this.scanner!.keep = keep;
+    this.size = new CaseSize(layout);
+    this.scanner!.exactOver = this.size.cellsWithin(this.caseBytes);
   }
 
   private takeRow(record: CsvRecord, { columns }: CsvLayout): void {
-    const { cells, fieldCount, isCut, line, at } = record;
+    const { cells, fieldCount, line, at } = record;
     this.rowCount++;
     if (this.rowCount > ROWS_MAX)
       throw new CsvFault(line, `is row ${this.rowCount}; there may be ${ROWS_MAX}`);
@@ -145,12 +161,26 @@ class CsvReading {
       );
     }
     if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
-    if (this.tagsAt.length > 0) {
-      if (isCut) throw new CsvFault(line, `has tags of more than ${TAGS_BYTES / 1024} KiB in one field`);
-      const fault = faultOfTags(tagsOf(this.tagsAt.map((column) => cells[column]!)));
-      if (fault) throw new CsvFault(line, fault);
-    }
+    const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
+    if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags);
     this.place(at);
+  }
+
+  private takeTags({ cells, isCut, line }: CsvRecord): string[] {
+    if (isCut) throw new CsvFault(line, `has tags of more than ${TAGS_BYTES / 1024} KiB in one field`);
+    const tags = tagsOf(this.tagsAt.map((column) => cells[column]!));
+    const fault = faultOfTags(tags);
+    if (fault) throw new CsvFault(line, fault);
+    return tags;
+  }
+
+  private takeSize(record: CsvRecord, tags: string[]): void {
+    const bytes = this.size!.of(record, this.rowCount, tags);
+    if (bytes <= this.caseBytes) return;
+    throw new CsvFault(
+      record.line,
+      `makes a case of ${bytes} bytes in JSON, with its escapes; one may have at most ${this.caseBytes}`,
+    );
   }
 
   private takeCaseId(caseId: string, line: number): void {

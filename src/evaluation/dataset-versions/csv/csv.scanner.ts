@@ -4,9 +4,23 @@ const LF = 10;
 const CR = 13;
 const QUOTE = 34;
 const COMMA = 44;
+const TAB = 9;
+const SPACE = 32;
+const SEMICOLON = 59;
+const BACKSLASH = 92;
 
 /** What a field without quotes cannot go on with; none of it is above a comma. */
 const ENDS_TEXT = Array.from({ length: COMMA + 1 }, (_, byte) => [LF, CR, QUOTE, COMMA].includes(byte));
+
+/**
+ * What a byte of a field adds when the field becomes a string of JSON: `\\` and line breaks are written with two bytes,
+ * other control characters with six. A quote adds nothing, as it is doubled already, nor do quotes around the field.
+ */
+const ADDED_BY_JSON = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const isShort = byte === BACKSLASH || (byte < SPACE && '\b\t\n\f\r'.includes(String.fromCharCode(byte)));
+  return isShort ? 1 : byte < SPACE ? 5 : 0;
+});
+const JSON_BYTES_PER_BYTE = 6;
 
 /** Where the scanner stands between two bytes. */
 const RECORD = 0;
@@ -27,6 +41,11 @@ export interface CsvRecord {
   readonly line: number;
   /** The byte at which it begins. */
   readonly at: number;
+  /**
+   * How many bytes its fields are as strings of JSON, in quotes. Where they are no more than `exactOver` surely, this is
+   * what they are at most.
+   */
+  readonly jsonBytes: number;
 }
 
 /**
@@ -55,6 +74,10 @@ export class CsvScanner {
   private held: Buffer[] = [];
   private bytesBefore = 0;
   private isCut = false;
+  /** The same of the present record, for its length as JSON. */
+  private recordFrom = 0;
+  private addedBefore = 0;
+  private quotedCount = 0;
 
   /**
    * @param keep of the next record; to be changed between records
@@ -69,6 +92,9 @@ export class CsvScanner {
     this.offset = offset;
     this.lineNumber = line;
   }
+
+  /** Records whose fields may be more bytes than this as strings of JSON are counted exactly. */
+  exactOver = Infinity;
 
   /** The line of the next byte. */
   get line(): number {
@@ -90,7 +116,8 @@ export class CsvScanner {
         if (i === length) break;
         if (byte === QUOTE) {
           throw this.fault(
-            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled',
+            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled' +
+              hintOf(piece[i - 1]),
           );
         }
       } else if (state === QUOTED) {
@@ -107,20 +134,24 @@ export class CsvScanner {
           continue;
         }
         if (byte !== COMMA && byte !== LF && byte !== CR) {
-          throw this.fault('has text after the quote that ends a field; quotes within a field are doubled');
+          throw this.fault(
+            `has text after the quote that ends a field; quotes within a field are doubled${hintOf(byte)}`,
+          );
         }
       } else if (state === AFTER_CR) {
         if (byte !== LF) throw this.loneCr();
-        this.endRecord();
+        this.endRecord(piece, i, 1);
         state = RECORD;
         continue;
       } else {
         if (state === RECORD) {
           this.recordLine = this.lineNumber;
           this.recordAt = this.offset + i;
+          this.recordFrom = i;
         }
         this.fieldAt = i;
         if (byte === QUOTE) {
+          this.quotedCount++;
           this.quoteLine = this.lineNumber;
           state = QUOTED;
           continue;
@@ -135,10 +166,12 @@ export class CsvScanner {
       if (byte === COMMA) state = FIELD;
       else if (byte === CR) state = AFTER_CR;
       else {
-        this.endRecord();
+        this.endRecord(piece, i, 0);
         state = RECORD;
       }
     }
+    if (state !== RECORD) this.addedBefore += addedByJson(piece, this.recordFrom, length);
+    this.recordFrom = 0;
     if (state === PLAIN || state === QUOTED || state === AFTER_QUOTE) this.hold(piece);
     this.fieldAt = 0;
     this.offset += length;
@@ -152,7 +185,7 @@ export class CsvScanner {
     if (state === QUOTED) throw new CsvFault(this.quoteLine, 'opens a quote that is never closed');
     if (state === AFTER_CR) throw this.loneCr();
     this.endField(NOTHING, 0);
-    this.endRecord();
+    this.endRecord(NOTHING, 0, 0);
     this.state = RECORD;
   }
 
@@ -172,13 +205,27 @@ export class CsvScanner {
     this.fieldCount++;
   }
 
-  private endRecord(): void {
+  /** @param crs carriage returns of its line break */
+  private endRecord(piece: Buffer, end: number, crs: number): void {
     this.lineNumber++;
     const { cells, fieldCount, isCut } = this;
+    const jsonBytes = this.jsonBytesOf(piece, end, crs);
     this.cells = [];
     this.fieldCount = 0;
     this.isCut = false;
-    this.take({ cells, fieldCount, isCut, line: this.recordLine, at: this.recordAt });
+    this.quotedCount = 0;
+    this.addedBefore = 0;
+    this.take({ cells, fieldCount, isCut, line: this.recordLine, at: this.recordAt, jsonBytes });
+  }
+
+  private jsonBytesOf(piece: Buffer, end: number, crs: number): number {
+    const { fieldCount, quotedCount } = this;
+    const bytes = this.offset + end - this.recordAt - crs;
+    const atMost = JSON_BYTES_PER_BYTE * bytes + 2 * fieldCount;
+    if (atMost <= this.exactOver) return atMost;
+    const added = this.addedBefore + addedByJson(piece, this.recordFrom, end) - crs;
+    const commas = fieldCount - 1;
+    return bytes - commas + 2 * (fieldCount - quotedCount) + added;
   }
 
   private hold(piece: Buffer): void {
@@ -203,6 +250,16 @@ export class CsvScanner {
     const text = bytes.toString('utf8', 1, end - 1);
     return text.includes('"') ? text.replaceAll('""', '"') : text;
   }
+}
+
+/** @param byte beside the quote that is in a wrong place */
+const hintOf = (byte: number | undefined): string =>
+  byte === SEMICOLON || byte === TAB ? ', and fields are separated by commas, not by semicolons or tabs' : '';
+
+function addedByJson(bytes: Buffer, from: number, to: number): number {
+  let added = 0;
+  for (let i = from; i < to; i++) added += ADDED_BY_JSON[bytes[i]!]!;
+  return added;
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -11,7 +11,7 @@ import {
 } from '#platform/http';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../../dataset-versions/dataset-content';
-import { checkCharset, CSV_MEDIA, JSON_MEDIA } from '../../dataset-versions/dataset-upload';
+import { CSV_MEDIA, JSON_MEDIA } from '../../dataset-versions/dataset-upload';
 import type { DatasetVersionRow } from '../../dataset-versions/dataset-version.entity';
 import { DatasetVersionRepository } from '../../dataset-versions/dataset-version.repository';
 import { checkWorkspaceOfCreate } from '../../shared/workspace-body';
@@ -55,7 +55,6 @@ export class ImportSources {
   ): Promise<ImportRequest> {
     const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
     if (media === JSON_MEDIA) return this.ofVersion(scope, datasetId, body.file, query);
-    checkCharset(body.contentType);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }

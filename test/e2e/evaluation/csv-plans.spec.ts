@@ -1,0 +1,88 @@
+import { createTestApp, type TestApp } from '#testing';
+import { CHUNK_OF_ROW, GET_CHUNK } from '../../../src/evaluation/dataset-versions/dataset-version.repository';
+import { CSV_CASES } from '../../../src/evaluation/results/case.repository';
+import { uploaded, versionsOf } from './dataset-versions.fixture';
+import { type BulkAnswer, EvaluationWorkspace, statuses } from './evaluation.harness';
+import { nodesOf, type Plan, planOf, scansOf } from './plans.harness';
+
+const CONTENT = 1_000_000;
+
+/** What a user would lose: results of a pinned CSV version that are slower the more files everybody else has. */
+describe('what a CSV version holds', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  /** Cases and chunks of so many files, of which each has 400 cases and 40 chunks. */
+  async function fill(from: number, to: number): Promise<void> {
+    await app.database.query(
+      `INSERT INTO dataset_cases (content_id, workspace_id, case_id, row_number)
+       SELECT $1 + content, $4, 'case ' || n, n FROM generate_series($2::int, $3) content, generate_series(1, 400) n`,
+      [CONTENT, from, to, space.id],
+    );
+    await app.database.query(
+      `INSERT INTO dataset_chunks (content_id, workspace_id, ordinal, rows_before, data)
+       SELECT $1 + content, $4, n, n * 200, convert_to(repeat('x', 100), 'UTF8')
+       FROM generate_series($2::int, $3) content, generate_series(0, 39) n`,
+      [CONTENT, from, to, space.id],
+    );
+  }
+  const analyze = () => app.database.query('ANALYZE dataset_cases, dataset_chunks');
+
+  const ids = Array.from({ length: 100 }, (_, n) => `case ${n * 4}`);
+  const planOfCases = (): Promise<Plan> => planOf(app.database, CSV_CASES, [space.id, CONTENT + 1, ids]);
+  function indexOf(plan: Plan): unknown[] {
+    const scans = scansOf([plan]);
+    expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    return scans.flatMap((node) => node['Index Name'] ?? []);
+  }
+
+  it('is looked up case by case and chunk by chunk among all others, before and after the tables are analyzed', async () => {
+    await fill(1, 1);
+    await analyze();
+    // nothing is gained by an index of one page; but a table is read no more than once
+    const small = nodesOf(await planOfCases());
+    expect(small.map((node) => node['Parent Relationship'])).not.toContain('SubPlan');
+    expect(small.filter((node) => node['Relation Name'] === 'dataset_cases')).toHaveLength(1);
+    await fill(2, 400);
+    for (const prepare of [() => undefined, analyze]) {
+      await prepare();
+      expect(indexOf(await planOfCases())).toEqual(['dataset_cases_pkey']);
+      for (const statement of [GET_CHUNK, CHUNK_OF_ROW]) {
+        const plan = await planOf(app.database, statement, [space.id, CONTENT + 1, 7]);
+        expect(indexOf(plan)).toEqual(['dataset_chunks_pkey']);
+      }
+    }
+  });
+
+  it('is never looked up by a plan that was made when there was less', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, 'id,q\nc1,a\nc2,b\n');
+    const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
+    // a statement with a name keeps its plan from its sixth time on
+    for (let n = 0; n < 8; n++) {
+      const results = await space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
+        items: [{ case_id: 'c1' }, { case_id: 'nope' }],
+      });
+      expect(statuses(results)).toEqual([n === 0 ? 201 : 409, 400]);
+      for (const path of ['rows', 'content']) {
+        expect((await space.viewer.get(`${versionsOf(dataset_id)}/1/${path}`)).status).toBe(200);
+      }
+    }
+    const kept = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        app.database.transaction((tx) =>
+          tx.query('SELECT name FROM pg_prepared_statements WHERE statement ~ $1', [
+            'dataset_(cases|chunks)',
+          ]),
+        ),
+      ),
+    );
+    expect(kept.flat()).toEqual([]);
+  });
+});

@@ -1,0 +1,270 @@
+import { createTestApp, type TestApp } from '#testing';
+import {
+  type DatasetCase,
+  FILE,
+  fileOf,
+  orphans,
+  upload,
+  UPLOAD_FORMS,
+  uploaded,
+  versionsOf,
+} from './dataset-versions.fixture';
+import { type Dataset, EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
+
+const MIB = 1024 * 1024;
+
+describe('an upload that makes no CSV version', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
+  const readDataset = async (id: string): Promise<Dataset> =>
+    (await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`)).body;
+
+  const faults: [string, string | Buffer, number][] = [
+    ['a file without a byte', '', 1],
+    ['a header with an empty name', 'a,,b\n1,2,3\n', 1],
+    ['a header with a name twice', 'a,b,a\n1,2,3\n', 1],
+    ['more than 256 columns', `${'a,'.repeat(256)}b\n`, 1],
+    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1],
+    ['tabs for commas', 'id\tq\n1\tx\n', 1],
+    ['a row with fewer fields', 'a,b\n1,2\n3\n', 3],
+    ['a row with more fields', 'a,b\n"1\n",2\n3,4,5\n', 4],
+    ['a quote left open', 'a\n1\n"2\n3\n4\n', 3],
+    ['a quote within a field', 'a\n1"2\n', 2],
+    ['text after a closing quote', 'a\n"1"2\n', 2],
+    ['a lone carriage return', 'a\n1\r2\n', 2],
+    ['an empty case id', 'id,a\n1,x\n,y\n', 3],
+    ['a duplicate case id', 'id,a\n1,x\n2,y\n1,z\n', 4],
+    ['a case id of more than 255 characters', `id\n${'x'.repeat(256)}\n`, 2],
+    ['a NUL character', 'a\n1\n\0\n', 3],
+    ['bytes that are not UTF-8', Buffer.from('a\n1\n\xe9\n', 'latin1'), 3],
+  ];
+  it.each(faults)('with %s, and says on which line, in each form', async (_, file, line) => {
+    const id = await newDataset();
+    for (const form of UPLOAD_FORMS) {
+      // JSON has no way to spell these bytes
+      if (form === 'json' && /[\0\ufffd]/.test(file.toString())) continue;
+      const answer = await upload(space.editor, id, file, {}, form);
+      expect([form, ...outcome(answer)]).toEqual([form, 400, 'invalid_request']);
+      const pointer = { text: '', form: '/file', json: '/content' }[form];
+      expect(answer.body).toMatchObject({
+        errors: [{ pointer, detail: expect.stringMatching(new RegExp(`^line ${line} `)) }],
+      });
+    }
+    expect((await readDataset(id)).latest_version).toBeNull();
+    expect(await space.list(versionsOf(id))).toEqual([]);
+    expect(await orphans(app)).toBe(0);
+  });
+
+  it.each(UPLOAD_FORMS)('with options that do not fit, and says which (%s)', async (form) => {
+    const id = await newDataset();
+    const refused = async (options: Record<string, unknown>) => {
+      const answer = await upload(space.editor, id, FILE, options, form);
+      expect([options, answer.status]).toEqual([options, 400]);
+      return places(answer);
+    };
+    const inBody = form !== 'text';
+    const where = (pointer: string) => [inBody ? pointer : pointer.split('/')[1]];
+    expect(await refused({ case_id_column: 'nope' })).toEqual(where('/case_id_column'));
+    expect(await refused({ case_id_column: '' })).toEqual(where('/case_id_column'));
+    expect(await refused({ mapping: { expected: ['nope'] } })).toEqual(where('/mapping/expected/0'));
+    expect(await refused({ mapping: { input: ['id'], tags: ['answer', 'id'] } })).toEqual(
+      where('/mapping/tags/1'),
+    );
+    expect(await refused({ mapping: { inputs: ['question'] } })).toEqual(where('/mapping/inputs'));
+    expect(await refused({ mapping: { input: 'question' } })).toEqual(where('/mapping/input'));
+    expect(await refused({ mapping: { input: [1] } })).toEqual(where('/mapping/input'));
+    expect(await refused({ mapping: [] })).toEqual(where('/mapping'));
+    expect(await refused({ mapping: 'x' })).toEqual(where('/mapping'));
+    expect(await refused({ workspace_id: 'wsp_x' })).toEqual(where('/workspace_id'));
+  });
+
+  it('with options beside the body that is to hold them, or without what it must hold', async () => {
+    const id = await newDataset();
+    const path = versionsOf(id);
+    const beside = await space.editor.post(`${path}?case_id_column=id`, {
+      workspace_id: space.id,
+      content: FILE,
+    });
+    expect([beside.status, places(beside)]).toEqual([400, ['case_id_column']]);
+    expect(places(await space.post(path))).toEqual(['/content']);
+    expect(places(await space.editor.post(path, { content: FILE }))).toEqual(['/workspace_id']);
+    const form = new FormData();
+    form.append('content', FILE);
+    expect(places(await space.editor.post(path, form))).toEqual(['/file']);
+    expect(
+      outcome(await space.editor.post(`${path}?colour=red`, FILE, { 'content-type': 'text/csv' })),
+    ).toEqual([400, 'invalid_query']);
+  });
+
+  it('with a mapping that is no JSON, and says where it is not', async () => {
+    const id = await newDataset();
+    for (const form of ['text', 'form'] as const) {
+      for (const [mapping, detail] of [
+        ['{"input": [}', /^must be JSON: there is "}" at line 1, column 12, where a value/],
+        ['', /^must be JSON: it is empty/],
+        ['{"input": ["\\u0000"]}', /NUL/],
+      ] as const) {
+        const answer = await upload(space.editor, id, FILE, { mapping }, form);
+        expect([form, mapping, answer.status]).toEqual([form, mapping, 400]);
+        const [first] = (answer.body as unknown as { errors: { detail: string }[] }).errors;
+        expect(first!.detail).toMatch(detail);
+        expect(JSON.stringify(answer.body)).not.toMatch(/the body/i);
+      }
+    }
+  });
+
+  it('of another media type, charset or coding', async () => {
+    const path = versionsOf(await newDataset());
+    for (const type of ['text/plain', 'application/octet-stream', 'text/csv; charset=iso-8859-1']) {
+      expect(outcome(await space.editor.post(path, FILE, { 'content-type': type }))).toEqual([
+        415,
+        'unsupported_media_type',
+      ]);
+    }
+    const json = { workspace_id: space.id, content: FILE };
+    expect(
+      (await space.editor.post(path, json, { 'content-type': 'application/json; charset=latin1' })).status,
+    ).toBe(415);
+    for (const [name, type] of [
+      ['file', 'text/csv; charset=iso-8859-1'],
+      ['mapping', 'application/json; charset=utf-16'],
+    ] as const) {
+      const form = new FormData();
+      form.append('file', new Blob([FILE], { type: 'text/csv' }), 'cases.csv');
+      form.set(name, new Blob([name === 'file' ? FILE : '{}'], { type }), 'cases.csv');
+      expect([name, ...outcome(await space.editor.post(path, form))]).toEqual([
+        name,
+        415,
+        'unsupported_media_type',
+      ]);
+    }
+    const coded = await space.editor.post(path, FILE, {
+      'content-type': 'text/csv',
+      'content-encoding': 'gzip',
+    });
+    expect(outcome(coded)).toEqual([415, 'unsupported_content_encoding']);
+    const utf8 = await space.editor.post(path, FILE, {
+      'content-type': 'Text/CSV; Charset="UTF-8"; header=present',
+    });
+    expect(utf8.status).toBe(201);
+    const broken = await space.editor.post(path, FILE, {
+      'content-type': 'multipart/form-data; boundary=b',
+    });
+    expect(outcome(broken)).toEqual([400, 'invalid_request']);
+  });
+
+  it('by a dataset that is archived, or not there, or not of this workspace', async () => {
+    const id = await newDataset();
+    await uploaded(space, id, FILE);
+    const sibling = await space.sibling();
+    const other = await EvaluationWorkspace.open(app);
+    for (const client of [sibling, other.editor]) {
+      expect(outcome(await upload(client, id, FILE))).toEqual([404, 'not_found']);
+      for (const path of ['', '/1', '/1/content', '/1/rows']) {
+        expect([path, ...outcome(await client.get(`${versionsOf(id)}${path}`))]).toEqual([
+          path,
+          404,
+          'not_found',
+        ]);
+      }
+    }
+    for (const unknown of UNKNOWN_IDS) {
+      expect((await upload(space.editor, encodeURIComponent(unknown), FILE)).status).toBe(404);
+    }
+    for (const number of ['2', '0', '01', 'x', '-1', '1e9', '99999999999']) {
+      expect([number, (await space.viewer.get(`${versionsOf(id)}/${number}`)).status]).toEqual([number, 404]);
+    }
+    await space.archive(`/eval/v1/datasets/${id}`);
+    expect(outcome(await upload(space.editor, id, 'a\n1\n'))).toEqual([409, 'conflict']);
+    // what is wrong with the request itself comes before that
+    expect((await upload(space.editor, id, 'a\n"')).status).toBe(400);
+    expect((await upload(space.editor, 'ds_x', 'a\n"')).status).toBe(400);
+    expect((await space.viewer.get(`${versionsOf(id)}/1/content`)).body).toBe(FILE);
+    expect(await orphans(app)).toBe(0);
+  });
+
+  it('from whoever may only read', async () => {
+    const id = await newDataset();
+    expect(outcome(await upload(space.viewer, id, FILE))).toEqual([403, 'access_denied']);
+    const anonymous = app.api().in(space.id);
+    expect(outcome(await upload(anonymous, id, FILE))).toEqual([401, 'token_missing']);
+  });
+
+  it('for more than 100,000 rows', async () => {
+    const id = await newDataset();
+    const most = await uploaded(
+      space,
+      id,
+      `id\n${Array.from({ length: 100_000 }, (_, n) => `${n}\n`).join('')}`,
+    );
+    expect(most.row_count).toBe(100_000);
+    const last = await space.list<DatasetCase>(`${versionsOf(id)}/1/rows?offset=99999`);
+    expect(last).toEqual([{ id: '99999', input: {}, expected: null, metadata: {}, tags: [] }]);
+    const more = await upload(space.editor, id, `a\n${'1\n'.repeat(100_001)}`);
+    expect([more.status, (more.body as unknown as { detail: string }).detail]).toEqual([
+      400,
+      expect.stringMatching(/line 100002 .*100000/),
+    ]);
+  });
+
+  it('for more than 256 columns', async () => {
+    const id = await newDataset();
+    const columns = Array.from({ length: 256 }, (_, n) => `c${n}`);
+    const most = await uploaded(space, id, `${columns.join(',')}\n${columns.join(',')}\n`);
+    expect(most).toMatchObject({ column_count: 256, columns, case_id_column: null });
+    const [row] = await space.list<DatasetCase>(`${versionsOf(id)}/1/rows`);
+    expect(row!.input).toEqual(Object.fromEntries(columns.map((column) => [column, column])));
+    expect((await upload(space.editor, id, `${columns.join(',')},x\n`)).status).toBe(400);
+  });
+
+  it('for a case of more than BODY_LIMIT_BYTES in JSON, however few bytes its row has', async () => {
+    const id = await newDataset();
+    const rest = '{"id":"2","input":{"a":""},"expected":null,"metadata":{},"tags":[]}'.length;
+    const most = 10 * MIB - rest;
+    for (const [cell, fits] of [
+      ['x'.repeat(most), true],
+      ['x'.repeat(most + 1), false],
+      ['字'.repeat(most / 3), true],
+      ['字'.repeat(most / 3 + 1), false],
+      ['\x01'.repeat(most / 6), true],
+      ['\x01'.repeat(most / 6 + 1), false],
+      ['\\'.repeat(most / 2 + 1), false],
+    ] as const) {
+      const answer = await upload(space.editor, id, `a\n1\n${cell}\n`);
+      expect([cell[0], cell.length, answer.status]).toEqual([cell[0], cell.length, fits ? 201 : 400]);
+      if (fits) {
+        const path = `${versionsOf(id)}/${answer.body.version}/rows?offset=1`;
+        const [row] = await space.list<DatasetCase>(path);
+        expect(row!.input).toEqual({ a: cell });
+      } else {
+        expect((answer.body as unknown as { detail: string }).detail).toMatch(
+          /line 3 makes a case of 10\d{6} bytes in JSON/,
+        );
+      }
+    }
+  });
+
+  it('for more than 32 MiB, whatever its form needs besides, or more than JSON may have', async () => {
+    const id = await newDataset();
+    const most = fileOf(32 * MIB);
+    expect((await upload(space.editor, id, most)).body).toMatchObject({ version: 1, size_bytes: 32 * MIB });
+    const form = await upload(space.editor, id, most, {}, 'form');
+    expect([form.status, form.body.version]).toEqual([200, 1]);
+    const more = Buffer.concat([most, Buffer.from('\n')]);
+    expect(outcome(await upload(space.editor, id, more))).toEqual([413, 'payload_too_large']);
+    expect(outcome(await upload(space.editor, id, more, {}, 'form'))).toEqual([413, 'payload_too_large']);
+    expect(outcome(await upload(space.editor, id, fileOf(10 * MIB), {}, 'json'))).toEqual([
+      413,
+      'payload_too_large',
+    ]);
+    expect((await upload(space.editor, id, fileOf(9 * MIB), {}, 'json')).status).toBe(201);
+  });
+});

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import net from 'node:net';
+import { setLogLevel } from '#platform/logging';
+import { createTestApp, type TestApp } from '#testing';
+import {
+  fileOf,
+  orphans,
+  until,
+  untilSpooled,
+  upload,
+  UPLOAD_FORMS,
+  versionsOf,
+} from './dataset-versions.fixture';
+import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness';
+
+const MIB = 1024 * 1024;
+
+/** Uploads of a process that are dealt with at once, and that wait besides. */
+const UNDER_WAY = 3;
+const WAITING = 50;
+
+/** Has whatever writes a file's bytes wait until the transaction ends. */
+const WRITES_WAIT = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
+
+describe('an upload that is on its way', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
+  const readDataset = async (id: string): Promise<Dataset> =>
+    (await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`)).body;
+
+  async function connect(path: string, announced: number): Promise<net.Socket> {
+    const { hostname, port } = new URL(app.url);
+    const socket = net.connect(Number(port), hostname).on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await space.organization.token('editor')}\r\n` +
+        `X-Service-Workspace-Id: ${space.id}\r\nContent-Type: text/csv\r\nContent-Length: ${announced}\r\n\r\n`,
+    );
+    return socket;
+  }
+  /** Sends a file that may be given up. */
+  async function send(id: string, file: string | Buffer, signal: AbortSignal): Promise<Response> {
+    return fetch(`${app.url}${versionsOf(id)}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await space.organization.token('editor')}`,
+        'x-service-workspace-id': space.id,
+        'content-type': 'text/csv',
+      },
+      body: new Uint8Array(Buffer.from(file)),
+      signal,
+    });
+  }
+  const lockWaits = async (): Promise<number> => {
+    const waits = await app.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    return waits.length;
+  };
+
+  it('holds no transaction open, however slowly it comes', async () => {
+    const id = await newDataset();
+    const file = fileOf(200_000);
+    const socket = await connect(versionsOf(id), file.length);
+    socket.write(file.subarray(0, 100_000));
+    await untilSpooled(1, 100_000);
+    const open = await app.database.query(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
+         AND backend_type = 'client backend'`,
+    );
+    expect(open).toEqual([]);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+    socket.write(file.subarray(100_000));
+    await until(() => answer.includes('"version":1'));
+    expect(answer).toMatch(/^HTTP\/1.1 201 /);
+    socket.destroy();
+  });
+
+  it('leaves nothing when it breaks off', async () => {
+    const id = await newDataset();
+    for (let round = 0; round < 5; round++) {
+      const socket = await connect(versionsOf(id), 1_000_000);
+      socket.write(fileOf(1_000_000).subarray(0, round * 200_000));
+      await untilSpooled(1, round * 200_000);
+      socket.destroy();
+      await untilSpooled(0);
+    }
+    expect((await readDataset(id)).latest_version).toBeNull();
+    expect(await orphans(app)).toBe(0);
+  });
+
+  it.each([
+    ['its bytes are written', WRITES_WAIT],
+    ['it waits for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
+  ])(
+    'leaves nothing when its sender goes away as %s, and its connection is fit for others',
+    async (_, lock) => {
+      const id = await newDataset();
+      const abort = new AbortController();
+      await app.database.transaction(async (tx) => {
+        await tx.query(lock);
+        const sent = send(id, fileOf(24 * MIB), abort.signal);
+        await until(async () => (await lockWaits()) > 0);
+        abort.abort();
+        await expect(sent).rejects.toThrow();
+        await untilSpooled(0);
+      });
+      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+      expect(await space.list(versionsOf(id))).toHaveLength(6);
+      expect(await orphans(app)).toBe(0);
+    },
+  );
+
+  it('waits for its turn among workspaces, so that many of one hold up another by few', async () => {
+    const other = await EvaluationWorkspace.open(app);
+    const [id, otherId] = [await newDataset(), (await other.dataset()).dataset_id];
+    const ended: string[] = [];
+    const sendTo = async (to: EvaluationWorkspace, datasetId: string, n: number): Promise<number> => {
+      const { status } = await upload(to.editor, datasetId, `a\n${n}\n`);
+      ended.push(to.id);
+      return status;
+    };
+    let sent: Promise<number>[] = [];
+    await untilSpooled(0);
+    await app.database.transaction(async (tx) => {
+      await tx.query(WRITES_WAIT);
+      sent = Array.from({ length: 16 }, (_, n) => sendTo(space, id, n));
+      await untilSpooled(16);
+      sent.push(sendTo(other, otherId, 0));
+      await untilSpooled(17);
+    });
+    expect(await Promise.all(sent)).toEqual(sent.map(() => 201));
+    // three were under way, and one comes before it
+    expect(ended.indexOf(other.id)).toBeLessThan(8);
+  });
+
+  it('is refused where too many wait, and leaves its place to others when its sender goes', async () => {
+    const id = await newDataset();
+    const abort = new AbortController();
+    const answered: Response[] = [];
+    let last: Promise<{ status: number }> | undefined;
+    await untilSpooled(0);
+    await app.database.transaction(async (tx) => {
+      await tx.query(WRITES_WAIT);
+      const sent = Array.from({ length: UNDER_WAY + WAITING + 1 }, async (_, n) => {
+        answered.push(await send(id, `a\n${n}\n`, abort.signal));
+      });
+      await until(() => answered.length > 0);
+      expect(answered[0]!.status).toBe(503);
+      expect(answered[0]!.headers.get('retry-after')).toMatch(/^\d+$/);
+      expect(await answered[0]!.json()).toMatchObject({ code: 'service_overloaded' });
+      abort.abort();
+      await Promise.allSettled(sent);
+      await untilSpooled(0);
+      last = upload(space.editor, id, 'a\nx\n');
+      await untilSpooled(1);
+    });
+    expect(answered).toHaveLength(1);
+    expect((await last)!.status).toBe(201);
+  });
+
+  it('leaves no temporary file, whatever becomes of it', async () => {
+    const id = await newDataset();
+    for (const form of UPLOAD_FORMS) {
+      for (const file of ['a\n1\n', 'a\n"', fileOf(400_000)]) await upload(space.editor, id, file, {}, form);
+    }
+    await untilSpooled(0);
+  });
+});
+
+describe('an upload for which the time has run out', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '1500' } });
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('is answered with 504, and does not turn up later', async () => {
+    setLogLevel('silent');
+    const { dataset_id: id } = await space.dataset();
+    const file = Buffer.concat([Buffer.from('a\n'), Buffer.from(randomBytes(1000).toString('hex'))]);
+    await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM datasets WHERE dataset_id = $1 FOR UPDATE', [id]);
+      expect(outcome(await upload(space.editor, id, file))).toEqual([504, 'request_timeout']);
+    });
+    const again = await upload(space.editor, id, file);
+    expect([again.status, again.body.version]).toEqual([201, 1]);
+    expect(await orphans(app)).toBe(0);
+  });
+});

@@ -1,0 +1,210 @@
+import { type Answer, createTestApp, type TestApp } from '#testing';
+import { uploaded } from './dataset-versions.fixture';
+import { EvaluationWorkspace, outcome, places, type ProblemBody } from './evaluation.harness';
+import {
+  datasetOf,
+  type ImportFormat,
+  importing,
+  jsonLines,
+  MEDIA,
+  recordsOf,
+} from './record-transfer.fixture';
+
+const detailOf = (answer: Answer<unknown>) => (answer.body as ProblemBody).detail;
+
+describe('records that cannot be imported', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const faults: [string, string, string, string, RegExp][] = [
+    [
+      'no JSON',
+      'jsonl',
+      '{"input":1}\n{"input":',
+      '/lines/2',
+      /^\/lines\/2: The line is not JSON: it ends at column 10/,
+    ],
+    ['no object', 'jsonl', '{"input":1}\n\n[1]\n', '/lines/3', /must be a JSON object/],
+    ['no input', 'jsonl', '{"expected":1}\n', '/lines/1/input', /must be present|is required/],
+    ['a NUL', 'jsonl', '{"input":1,"metadata":{"a":"\\u0000"}}\n', '/lines/1/metadata/a', /NUL/],
+    ['an empty label', 'jsonl', '{"input":1,"label":""}', '/lines/1/label', /./],
+    [
+      'bytes that are not UTF-8',
+      'jsonl',
+      Buffer.from('{"input":"\xff"}', 'latin1').toString('latin1'),
+      '/lines/1',
+      /UTF-8/,
+    ],
+    [
+      'a cell that is no JSON',
+      'csv',
+      'input\n1\n"{""a"":"\n',
+      '/lines/3/input',
+      /must be JSON text: the field is not JSON/,
+    ],
+    ['a row of another width', 'csv', 'input,label\n1\n', '/lines/2', /has 1 fields/],
+    ['an unknown column', 'csv', 'input,color\n1,red\n', '/lines/1', /"color"; there may be input, expected/],
+    ['no column input', 'csv', 'label\nx\n', '/lines/1', /does not name the column input/],
+    ['an empty input', 'csv', 'input,label\n1,a\n,b\n', '/lines/3/input', /./],
+    ['a quote left open', 'csv', 'input\n1\n"2\n', '/lines/3', /never closed/],
+    ['no header', 'csv', '', '/lines/1', /header row/],
+  ];
+  it.each(faults)(
+    'with %s in a %s are refused whole, and the line told',
+    async (what, format, text, pointer, detail) => {
+      const id = (await space.dataset()).dataset_id;
+      const bytes = what.includes('UTF-8') ? Buffer.from(text, 'latin1') : text;
+      const answer = await importing(space.editor, id, bytes, '', MEDIA[format as ImportFormat]);
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
+      expect(detailOf(answer)).toMatch(detail);
+      expect((await datasetOf(space, id)).record_count).toBe(0);
+    },
+  );
+
+  it('tell of a hundred faults at most, and of the others how many lines they are in', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const file = jsonLines(
+      Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? { input: n } : { label: n })),
+    );
+    const answer = await importing(space.editor, id, file);
+    expect(places(answer)).toHaveLength(100);
+    expect(places(answer).slice(0, 3)).toEqual(['/lines/2/input', '/lines/2/label', '/lines/4/input']);
+  });
+
+  it('are held to the schemas of the dataset, line by line', async () => {
+    const schemas = {
+      input_schema: { type: 'object', required: ['q'] },
+      expected_schema: { type: ['string', 'null'] },
+    };
+    const { dataset_id: id } = await space.dataset(schemas);
+    const good = { input: { q: 1 }, expected: 'x' };
+    const answer = await importing(
+      space.editor,
+      id,
+      jsonLines([good, { input: {} }, good, { input: { q: 1 }, expected: 7 }]),
+    );
+    expect([...outcome(answer), ...places(answer)]).toEqual([
+      400,
+      'invalid_request',
+      '/lines/2/input/q',
+      '/lines/4/expected',
+    ]);
+    expect((await importing(space.editor, id, jsonLines([good, good]))).body.created_count).toBe(2);
+    const { version } = await uploaded(space, id, 'q\nx\n');
+    expect((await space.post(`${recordsOf(id)}/import`, { dataset_version: version })).status).toBe(200);
+    const other = await uploaded(space, id, 'r\nx\n');
+    const refused = await space.post(`${recordsOf(id)}/import`, { dataset_version: other.version });
+    expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', '/lines/2/input/q']);
+  });
+
+  it('with one external_id twice are 409 naming both lines, whatever is asked of conflicts', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const file = jsonLines([{ input: 1, external_id: 'a' }, { input: 2 }, { input: 3, external_id: 'a' }]);
+    for (const query of ['', 'on_conflict=skip', 'on_conflict=update']) {
+      const answer = await importing(space.editor, id, file, query);
+      expect([...outcome(answer), ...places(answer)]).toEqual([409, 'conflict', '/lines/3/external_id']);
+      expect(detailOf(answer)).toMatch(/line 1/);
+    }
+  });
+
+  it('are refused in order: form, dataset, state, values', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const badForm = '{"input":1,"source_kind":"x"}\n{}\n';
+    const badValue = '{"input":1}\n{"input":1,"source_kind":"x"}\n';
+    expect(outcome(await importing(space.editor, 'ds_x', badForm))).toEqual([400, 'invalid_request']);
+    expect(outcome(await importing(space.editor, 'ds_x', badValue))).toEqual([404, 'not_found']);
+    const values = await importing(space.editor, id, badValue);
+    expect([...outcome(values), ...places(values)]).toEqual([
+      422,
+      'validation_failed',
+      '/lines/2/source_kind',
+    ]);
+    await space.archive(`/eval/v1/datasets/${id}`);
+    expect(outcome(await importing(space.editor, id, badValue))).toEqual([409, 'conflict']);
+    expect(outcome(await importing(space.editor, id, badForm))).toEqual([400, 'invalid_request']);
+    expect((await space.viewer.get(`${recordsOf(id)}/export`)).status).toBe(200);
+  });
+
+  it('may be 100,000, and not one more', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const answer = await importing(space.editor, id, '{"input":1}\n'.repeat(100_001));
+    expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/lines/100001']);
+  });
+
+  it.each<[string, string | Buffer, string, string, number, string]>([
+    ['of an unknown media type', 'x', 'text/plain', '', 415, 'unsupported_media_type'],
+    [
+      'in another charset',
+      '{"input":1}',
+      'application/jsonl; charset=latin1',
+      '',
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'with an unknown on_conflict',
+      '{"input":1}',
+      'application/jsonl',
+      'on_conflict=merge',
+      422,
+      'validation_failed',
+    ],
+    [
+      'with an unknown parameter',
+      '{"input":1}',
+      'application/jsonl',
+      'on_conflct=skip',
+      400,
+      'invalid_query',
+    ],
+    ['for another workspace', '{"input":1}', 'application/jsonl', 'workspace_id=wsp_x', 400, 'invalid_query'],
+    ['with a query beside JSON', '{}', 'application/json', 'on_conflict=skip', 400, 'invalid_query'],
+    ['of no version', '{"workspace_id":"x"}', 'application/json', '', 400, 'invalid_request'],
+    [
+      'that are too large',
+      Buffer.alloc(32 * 1024 * 1024 + 1, 'x'),
+      'application/jsonl',
+      '',
+      413,
+      'payload_too_large',
+    ],
+  ])('%s are refused', async (_, body, media, query, status, code) => {
+    const id = (await space.dataset()).dataset_id;
+    expect(outcome(await importing(space.editor, id, body, query, media))).toEqual([status, code]);
+  });
+
+  it('in one line of more than a record may have are refused with the line', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const long = `{"input":1}\n{"input":"${'x'.repeat(21 * 1024 * 1024)}"}\n{"input":2}\n`;
+    const answer = await importing(space.editor, id, long);
+    expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/lines/2']);
+    const cell = await importing(
+      space.editor,
+      id,
+      `input\n1\n"""${'x'.repeat(10 * 1024 * 1024)}"""\n`,
+      '',
+      'text/csv',
+    );
+    expect([...outcome(cell), ...places(cell)]).toEqual([400, 'invalid_request', '/lines/3']);
+  });
+
+  it('from a version that is not there are 404 that names it, and with an unknown on_conflict 422', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const path = `${recordsOf(id)}/import`;
+    const unknown = await space.post(path, { dataset_version: 1, on_conflict: 'merge' });
+    expect([...outcome(unknown), ...places(unknown)]).toEqual([404, 'not_found', '/dataset_version']);
+    await uploaded(space, id, 'q\nx\n');
+    const value = await space.post(path, { dataset_version: 1, on_conflict: 'merge' });
+    expect([...outcome(value), ...places(value)]).toEqual([422, 'validation_failed', '/on_conflict']);
+    const elsewhere = await space.post(`${recordsOf((await space.dataset()).dataset_id)}/import`, {
+      dataset_version: 1,
+    });
+    expect(outcome(elsewhere)).toEqual([404, 'not_found']);
+  });
+});

@@ -1,0 +1,219 @@
+import { createTestApp, type TestApp } from '#testing';
+import { uploaded } from './dataset-versions.fixture';
+import {
+  type DatasetRecord,
+  EvaluationWorkspace,
+  outcome,
+  places,
+  type RecordVersion,
+  statusesOf,
+  UNKNOWN_IDS,
+} from './evaluation.harness';
+import {
+  contentsOf,
+  datasetOf,
+  externalIdsOf,
+  importing,
+  jsonLines,
+  made,
+  MEDIA,
+  recordsOf,
+  revisionOf,
+} from './record-transfer.fixture';
+
+type Fields = Record<string, unknown>;
+
+describe('records that are imported', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('are those of a CSV version as its mapping says, under the ids of the cases', async () => {
+    const { dataset_id } = await space.dataset();
+    const file = 'id,question,answer,team,labels\r\nc1,"1, or 2?",=1,x,"a;b"\r\nc2,3?,3,,\r\n';
+    const mapping = { expected: ['answer'], metadata: ['team'], tags: ['labels'] };
+    const { version } = await uploaded(space, dataset_id, file, { mapping });
+    const path = `${recordsOf(dataset_id)}/import`;
+    const first = await space.post(path, { dataset_version: version });
+    expect(first.body).toEqual({
+      created_count: 2,
+      updated_count: 0,
+      unchanged_count: 0,
+      skipped_count: 0,
+    });
+    const rest = { label: null, category: null, source_kind: 'external', source_ref: null };
+    expect((await contentsOf(space, dataset_id)).map((text) => JSON.parse(text) as unknown)).toEqual([
+      {
+        input: { question: '1, or 2?' },
+        expected: { answer: '=1' },
+        metadata: { team: 'x' },
+        tags: ['a', 'b'],
+        ...rest,
+        external_id: 'c1',
+      },
+      {
+        input: { question: '3?' },
+        expected: { answer: '3' },
+        metadata: { team: '' },
+        tags: [],
+        ...rest,
+        external_id: 'c2',
+      },
+    ]);
+    const again = await space.post(path, { dataset_version: version });
+    expect([...outcome(again), ...places(again)]).toEqual([
+      409,
+      'conflict',
+      '/lines/2/external_id',
+      '/lines/3/external_id',
+    ]);
+    const update = await space.post(path, { dataset_version: version, on_conflict: 'update' });
+    expect(update.body).toMatchObject({ created_count: 0, unchanged_count: 2 });
+    const byRow = await uploaded(space, (await space.dataset()).dataset_id, 'question\nx\ny\n');
+    const { dataset_id: other } = byRow;
+    await space.post(`${recordsOf(other)}/import`, { dataset_version: 1 });
+    expect(await externalIdsOf(space, other)).toEqual(['1', '2']);
+  });
+
+  it('take part in conflicts as asked: none, skipped, or a new version each that differs', async () => {
+    const id = await made(space, [
+      { input: 'old', label: 'l', external_id: 'a' },
+      { input: 'same', external_id: 'b' },
+      { input: 'gone', external_id: 'c' },
+    ]);
+    const [gone] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=c`);
+    await space.archive(`${recordsOf(id)}/${gone!.dataset_record_id}`);
+    const before = await contentsOf(space, id);
+    const revision = await revisionOf(space, id);
+    const file = jsonLines([
+      { input: 'new', external_id: 'a' },
+      { input: 'same', external_id: 'b' },
+      { input: 'again', external_id: 'c' },
+      { input: 'no id' },
+    ]);
+    const refused = await importing(space.editor, id, file);
+    expect([...outcome(refused), ...places(refused)]).toEqual([
+      409,
+      'conflict',
+      '/lines/1/external_id',
+      '/lines/2/external_id',
+    ]);
+    expect([await contentsOf(space, id), await revisionOf(space, id)]).toEqual([before, revision]);
+
+    const skipped = await importing(space.editor, id, file, 'on_conflict=skip');
+    expect(skipped.body).toEqual({
+      created_count: 2,
+      updated_count: 0,
+      unchanged_count: 0,
+      skipped_count: 2,
+    });
+    expect((await contentsOf(space, id)).slice(0, 2)).toEqual(before);
+    expect((await datasetOf(space, id)).record_count).toBe(4);
+
+    const updated = await importing(space.editor, id, file, 'on_conflict=update');
+    expect(updated.body).toEqual({
+      created_count: 1,
+      updated_count: 1,
+      unchanged_count: 2,
+      skipped_count: 0,
+    });
+    const [record] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=a`);
+    expect(record).toMatchObject({ input: 'new', label: null, version: 2 });
+    const versions = await space.list<RecordVersion>(
+      `${recordsOf(id)}/${record!.dataset_record_id}/versions`,
+    );
+    expect(versions.map((one) => [one.version, one.input])).toEqual([
+      [2, 'new'],
+      [1, 'old'],
+    ]);
+    expect((await datasetOf(space, id)).record_count).toBe(5);
+    const last = await revisionOf(space, id);
+    await importing(space.editor, id, jsonLines([{ input: 'new', external_id: 'a' }]), 'on_conflict=update');
+    expect(await revisionOf(space, id)).toBe(last);
+  });
+
+  it('are found by words, counted, versioned and in the snapshots of experiments begun later alone', async () => {
+    const id = await made(space, [{ input: 'first' }]);
+    const { experiment_id: early } = await space.experiment({ dataset_id: id });
+    const file = jsonLines(
+      Array.from({ length: 1200 }, (_, n) => ({ input: `word${n} imported`, external_id: `${n}` })),
+    );
+    expect((await importing(space.editor, id, file)).body.created_count).toBe(1200);
+    expect(
+      (await space.list<DatasetRecord>(`${recordsOf(id)}?q=word777`)).map((one) => one.external_id),
+    ).toEqual(['777']);
+    const newest = await space.list<DatasetRecord>(`${recordsOf(id)}?limit=2`);
+    expect(newest.map((one) => [one.external_id, one.version, one.created_by])).toEqual([
+      ['1199', 1, space.editorId],
+      ['1198', 1, space.editorId],
+    ]);
+    const { experiment_id: late } = await space.experiment({ dataset_id: id });
+    const counts = [];
+    for (const experiment of [early, late])
+      counts.push((await space.finalize(experiment)).dataset_snapshot!.record_count);
+    expect(counts).toEqual([1, 1201]);
+  });
+
+  it('may end without a line break, begin with a byte order mark, and stand between blank lines and CRLF', async () => {
+    const id = (await space.dataset()).dataset_id;
+    expect(
+      (await importing(space.editor, id, '\ufeff{"input":1}\r\n\r\n \t\n{"input":2}')).body.created_count,
+    ).toBe(2);
+    const media = 'application/x-ndjson; charset=UTF-8';
+    expect((await importing(space.editor, id, '{"input":3}', '', media)).body.created_count).toBe(1);
+    const csv = '\ufefflabel,input\nl,"{""a"":[1]}"\n,4\n';
+    expect((await importing(space.editor, id, csv, '', 'text/csv')).body.created_count).toBe(2);
+    expect((await contentsOf(space, id)).map((text) => (JSON.parse(text) as Fields).input)).toEqual([
+      1,
+      2,
+      3,
+      { a: [1] },
+      4,
+    ]);
+  });
+
+  it('with an Idempotency-Key are imported once', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const key = { 'idempotency-key': 'import-1' };
+    const once = () => importing(space.editor, id, '{"input":1}\n', '', MEDIA.jsonl, key);
+    const [first, second] = [await once(), await once()];
+    expect([second.status, second.headers.get('idempotency-replayed'), second.body]).toEqual([
+      200,
+      'true',
+      first.body,
+    ]);
+    expect((await datasetOf(space, id)).record_count).toBe(1);
+    const other = await importing(space.editor, id, '{"input":1}\n', 'on_conflict=skip', MEDIA.jsonl, key);
+    expect(outcome(other)).toEqual([422, 'validation_failed']);
+  });
+
+  it('by two clients at once under the same ids come from one of them', async () => {
+    const id = (await space.dataset()).dataset_id;
+    const file = jsonLines(Array.from({ length: 600 }, (_, n) => ({ input: n, external_id: `${n}` })));
+    const answers = await Promise.all([importing(space.editor, id, file), importing(space.editor, id, file)]);
+    expect(statusesOf(answers)).toEqual([200, 409]);
+    expect((await datasetOf(space, id)).record_count).toBe(600);
+  });
+
+  it('are exported by viewers and imported by editors, of the workspace alone', async () => {
+    const id = await made(space, [{ input: 'secret', external_id: 'a' }]);
+    const strangers = [(await EvaluationWorkspace.open(app)).editor, await space.sibling()];
+    for (const stranger of strangers) {
+      expect(outcome(await stranger.get(`${recordsOf(id)}/export`))).toEqual([404, 'not_found']);
+      expect(outcome(await importing(stranger, id, '{"input":1}'))).toEqual([404, 'not_found']);
+    }
+    for (const unknown of UNKNOWN_IDS) {
+      const path = recordsOf(encodeURIComponent(decodeURIComponent(unknown)));
+      expect(outcome(await space.viewer.get(`${path}/export`))).toEqual([404, 'not_found']);
+    }
+    expect(outcome(await importing(space.viewer, id, '{"input":1}'))).toEqual([403, 'access_denied']);
+    const runtime = await space.organization.as('runtime');
+    expect(outcome(await runtime.get(`${recordsOf(id)}/export`))).toEqual([403, 'access_denied']);
+    expect((await datasetOf(space, id)).record_count).toBe(1);
+  });
+});

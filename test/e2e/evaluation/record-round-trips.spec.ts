@@ -1,0 +1,242 @@
+import fc from 'fast-check';
+import { createTestApp, type TestApp } from '#testing';
+import { uploaded } from './dataset-versions.fixture';
+import { type DatasetRecord, EvaluationWorkspace, FREE_FORM_VALUES, outcome } from './evaluation.harness';
+import {
+  contentsOf,
+  datasetOf,
+  exported,
+  type ImportFormat,
+  importing,
+  made,
+  MEDIA,
+  recordsOf,
+  revisionOf,
+} from './record-transfer.fixture';
+
+type Fields = Record<string, unknown>;
+
+const FORMULAS = [
+  '=1+1',
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  '\tx',
+  '\rx',
+  '\nx',
+  "'=1",
+  "''+",
+  "'tis",
+  "'",
+  '"=1"',
+  ' =1',
+];
+const FORMATS: ImportFormat[] = ['jsonl', 'csv'];
+
+/** Integers that a double does not hold as they are written are refused wherever they are sent. */
+const withoutLost = (_: string, value: unknown): unknown =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) ? String(value) : value;
+
+/** Everything that a record can hold, and what is hard about it. */
+const awkward = [
+  ...FREE_FORM_VALUES,
+  'commas, "quotes", \r\n breaks; ünïcödé 漢字 😀 \u2028\u2029\u0085\u007f\ufeff',
+  { '2': 'b', '1': 'a', __proto__: null, constructor: { x: [1e21, 1e-7, 0.1, -0, 2 ** 53] } },
+  Array.from({ length: 60 }).reduce((inner: unknown) => [inner], 'deep'),
+  '',
+  'null',
+  '[]',
+].map((value, n): Fields => ({
+  input: value,
+  expected: value,
+  metadata: { value },
+  tags: [`t,"${n}"`, FORMULAS[n % FORMULAS.length]!],
+  label: FORMULAS[n % FORMULAS.length],
+  category: n % 3 === 0 ? null : `c,\r\n"${n}`,
+  source_kind: ['manual', 'session', 'trace', 'external'][n % 4],
+  source_ref: n % 2 === 0 ? null : FORMULAS[(n + 5) % FORMULAS.length],
+  external_id: n % 5 === 0 ? null : `${FORMULAS[(n + 7) % FORMULAS.length]} ${n}`,
+}));
+
+describe('records that are exported', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it.each(FORMATS)(
+    'as %s and imported into another dataset are the same, to the character',
+    async (format) => {
+      const from = await made(space, awkward);
+      const text = await exported(space.viewer, from, `format=${format}`);
+      const { dataset_id: into } = await space.dataset();
+      const answer = await importing(space.editor, into, text, '', MEDIA[format]);
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        { created_count: awkward.length, updated_count: 0, unchanged_count: 0, skipped_count: 0 },
+      ]);
+      expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
+      expect(await exported(space.viewer, into, 'format=csv')).toBe(
+        await exported(space.viewer, from, 'format=csv'),
+      );
+      expect((await datasetOf(space, into)).record_count).toBe(awkward.length);
+    },
+  );
+
+  it('as CSV, uploaded as a version and imported from there, are the same', async () => {
+    const from = await made(space, awkward);
+    const { dataset_id: into } = await space.dataset();
+    const { version } = await uploaded(space, into, await exported(space.viewer, from, 'format=csv'));
+    const path = `${recordsOf(into)}/import`;
+    expect((await space.post(path, { dataset_version: version })).status).toBe(200);
+    expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
+  });
+
+  it('come back unchanged, whatever they hold', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
+      fc.constantFrom(...FORMULAS),
+      fc.tuple(fc.constantFrom(...FORMULAS), fc.string({ maxLength: 5 })).map((parts) => parts.join('')),
+    );
+    const storable = text.map((one) => one.replaceAll('\0', '0'));
+    const json = fc
+      .jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
+      .map((value) => JSON.parse(JSON.stringify(value).replaceAll('\\u0000', '0'), withoutLost) as unknown);
+    const optional = fc.option(storable, { nil: null });
+    const record = fc.record({
+      input: json,
+      expected: json,
+      metadata: fc.dictionary(storable, json, { maxKeys: 3 }),
+      tags: fc.uniqueArray(storable, { maxLength: 3 }),
+      label: optional,
+      category: optional,
+      source_ref: optional,
+      source_kind: fc.constantFrom('manual', 'session', 'trace', 'external'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
+        const from = await made(
+          space,
+          records.map((one, n) => ({ ...one, external_id: `=${n}` })),
+        );
+        const before = await contentsOf(space, from);
+        for (const format of FORMATS) {
+          const { dataset_id: into } = await space.dataset();
+          const file = await exported(space.viewer, from, `format=${format}`);
+          expect((await importing(space.editor, into, file, '', MEDIA[format])).status).toBe(200);
+          expect(await contentsOf(space, into)).toEqual(before);
+          const again = await importing(space.editor, into, file, 'on_conflict=update', MEDIA[format]);
+          expect(again.body.unchanged_count).toBe(records.length);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  }, 240_000);
+
+  it('and are as large as records can be come back whole', async () => {
+    const { dataset_id } = await space.dataset();
+    const large = '"\n'.repeat(2 * 1024 * 1024); // 8 MiB as JSON, and 10 as a field of CSV
+    const { dataset_record_id: id } = await space.record(dataset_id, { input: large });
+    await space.editor.patch(`${recordsOf(dataset_id)}/${id}`, { expected: 'é'.repeat(2 * 1024 * 1024) });
+    const before = (await exported(space.viewer, dataset_id)).replace(/^.*?"input"/, '');
+    expect(before.length).toBeGreaterThan(10 * 1024 * 1024);
+    for (const format of FORMATS) {
+      const { dataset_id: into } = await space.dataset();
+      const text = await exported(space.viewer, dataset_id, `format=${format}`);
+      expect((await importing(space.editor, into, text, '', MEDIA[format])).body.created_count).toBe(1);
+      const after = (await exported(space.viewer, into)).replace(/^.*?"input"/, '');
+      expect(after === before).toBe(true);
+    }
+  }, 180_000);
+
+  it('as CSV hold no cell that a spreadsheet would run as a formula', async () => {
+    const from = await made(
+      space,
+      FORMULAS.map((label) => ({ input: label, label, source_ref: label })),
+    );
+    const [header, ...rows] = (await exported(space.viewer, from, 'format=csv')).split(/\r\n(?=")/);
+    expect(header).toBe('input,expected,metadata,tags,label,category,source_kind,source_ref,external_id');
+    expect(rows).toHaveLength(FORMULAS.length);
+    const cells = rows.join('\r\n').match(/"(?:[^"]|"")*"|[^,\r\n]+/g)!;
+    const run = cells.map((cell) => cell.replace(/^"|"$/g, '')).filter((cell) => /^[=+\-@\t\r\n]/.test(cell));
+    expect(run).toEqual([]);
+  });
+
+  it('are lines of JSON with the id and the version of each, under the name of their dataset', async () => {
+    const { dataset_id } = await space.dataset({ name: 'Fälle "1"/2' });
+    const record = await space.record(dataset_id, { input: { a: 1.5 }, tags: ['t'], label: 'l' });
+    const answer = await space.viewer.get(`${recordsOf(dataset_id)}/export`);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'application/jsonl; charset=utf-8',
+      'content-disposition': `attachment; filename="F_lle _1__2.jsonl"; filename*=UTF-8''F%C3%A4lle%20%221%22%2F2.jsonl`,
+      etag: await revisionOf(space, dataset_id),
+    });
+    expect(answer.body).toBe(
+      `{"dataset_record_id":"${record.dataset_record_id}","version":1,"input":{"a":1.5},"expected":null,"metadata":{},"tags":["t"],"label":"l","category":null,"source_kind":"manual","source_ref":null,"external_id":null,"archived_at":null}\n`,
+    );
+    const held = { 'if-none-match': answer.headers.get('etag')! };
+    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, held)).status).toBe(304);
+    await space.record(dataset_id);
+    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, held)).status).toBe(200);
+  });
+
+  it('of an empty dataset are no lines, or a header alone', async () => {
+    const { dataset_id } = await space.dataset();
+    expect(await exported(space.viewer, dataset_id)).toBe('');
+    const csv = await exported(space.viewer, dataset_id, 'format=csv');
+    expect(csv).toBe('input,expected,metadata,tags,label,category,source_kind,source_ref,external_id\r\n');
+    expect((await importing(space.editor, dataset_id, csv, '', 'text/csv')).body.created_count).toBe(0);
+    expect((await importing(space.editor, dataset_id, '\n \n')).body.created_count).toBe(0);
+    expect(await revisionOf(space, dataset_id)).toBe('"1"');
+  });
+
+  it('are narrowed as the list is, and leave archived ones out unless asked', async () => {
+    const id = await made(space, [
+      { input: 0, label: 'a', category: 'x', source_kind: 'trace', source_ref: 'r' },
+      { input: 1, label: 'a', external_id: 'e' },
+      { input: 2, label: 'b' },
+    ]);
+    const inputs = async (query: string) =>
+      (await exported(space.viewer, id, query))
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as Fields).input);
+    expect(await inputs('label=a')).toEqual([0, 1]);
+    expect(await inputs('category=x&label=a')).toEqual([0]);
+    expect(await inputs('source_kind=trace')).toEqual([0]);
+    expect(await inputs('source_ref=r')).toEqual([0]);
+    expect(await inputs('external_id=e')).toEqual([1]);
+    expect(await inputs('label=z')).toEqual([]);
+    const [record] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=e`);
+    await space.archive(`${recordsOf(id)}/${record!.dataset_record_id}`);
+    expect(await inputs('')).toEqual([0, 2]);
+    const all = (await exported(space.viewer, id, 'include_archived=true')).split('\n').slice(0, -1);
+    const { body: archived } = await space.viewer.get<DatasetRecord>(
+      `${recordsOf(id)}/${record!.dataset_record_id}`,
+    );
+    expect(archived.archived_at).not.toBeNull();
+    expect(all.map((line) => JSON.parse(line) as DatasetRecord)).toMatchObject([
+      { input: 0, archived_at: null },
+      { input: 1, archived_at: archived.archived_at },
+      { input: 2, archived_at: null },
+    ]);
+  });
+
+  it.each([
+    ['format=xml', 422, 'validation_failed'],
+    ['source_kind=x', 422, 'validation_failed'],
+    ['format=csv&format=csv', 400, 'invalid_query'],
+    ['q=x', 400, 'invalid_query'],
+    ['limit=1', 400, 'invalid_query'],
+  ])('by ?%s are refused: %i', async (query, status, code) => {
+    const { dataset_id } = await space.dataset();
+    expect(outcome(await space.viewer.get(`${recordsOf(dataset_id)}/export?${query}`))).toEqual([
+      status,
+      code,
+    ]);
+  });
+});
