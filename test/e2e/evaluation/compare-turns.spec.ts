@@ -6,6 +6,7 @@ import type { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { ComparisonRepository } from '../../../src/evaluation/comparison/comparison.repository';
 import { ComputingTurns, type Lane } from '../../../src/evaluation/comparison/computing-turns';
+import { PreparedComparison } from '../../../src/evaluation/comparison/prepared-comparison';
 import { compare, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
@@ -97,6 +98,26 @@ describe('comparisons that wait for their turn', () => {
     expect((await compared(space, candidate, baseline)).scorers).toEqual((await whole).body.scorers);
     await again();
   }); // prettier-ignore
+
+  it('work out no statistics where cases alone are asked for, of running experiments neither', async () => {
+    const [candidate, baseline] = await pairOf();
+    const worked = jest.spyOn(PreparedComparison.prototype, 'compare');
+    const { page } = (await compared(space, candidate, baseline, { limit: '1' })).cases;
+    expect(worked).toHaveBeenCalledTimes(1);
+    const further: Record<string, string>[] = [
+      { cursor: page.next_cursor! },
+      { offset: '1' },
+      { only: 'improved' },
+    ];
+    for (const id of [undefined, candidate, baseline]) {
+      if (id !== undefined) await space.finalize(id);
+      for (const query of further) {
+        expect((await compared(space, candidate, baseline, query)).scorers).toBeNull();
+      }
+    }
+    expect(worked).toHaveBeenCalledTimes(1);
+    worked.mockRestore();
+  });
 
   it('are refused where too many wait, and make room when their client goes', async () => {
     const [candidate, baseline] = await pairOf();
