@@ -1,7 +1,15 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { ApiBodies, LongRunning, Reply, RequestBody, SpooledBody, type SpooledRequest } from '#platform/http';
+import {
+  ApiBodies,
+  LongRunning,
+  Reply,
+  RequestBody,
+  RequestSignal,
+  SpooledBody,
+  type SpooledRequest,
+} from '#platform/http';
 import { RecordImportService } from './import/record-import.service';
 import { RecordExportService } from './record-export.service';
 import {
@@ -74,7 +82,8 @@ export class RecordTransferController {
     @Param('dataset_id') datasetId: string,
     @SpooledBody() body: SpooledRequest,
     @Query() query: RecordImportQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<RecordImportDto> {
-    return this.imports.import(scope, datasetId, body, query);
+    return this.imports.import(scope, datasetId, body, query, signal);
   }
 }

@@ -4,14 +4,13 @@ import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createTestApp, type TestApp } from '#testing';
-import { spooledBodies } from './dataset-versions.fixture';
-import { type Dataset, EvaluationWorkspace } from './evaluation.harness';
-import { contentsOf, exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
+import { EvaluationWorkspace } from './evaluation.harness';
+import { exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
 const MIB = 1024 * 1024;
 /** Records of the export that is watched: far more than buffers between the service and its client hold. */
-const RECORDS = 3_000;
-const LARGE = 'x'.repeat(8 * 1024);
+const RECORDS = 1_500;
+const LARGE = 'x'.repeat(16 * 1024);
 /** How long a client may take nothing. */
 const STALL_MS = 2_500;
 
@@ -97,16 +96,16 @@ describe('an export under way', () => {
     const reader = await open(`format=${format}`, id);
     const path = recordsOf(id);
     const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
-    const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e2000`);
+    const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e1000`);
     await space.record(id, { input: 'made meanwhile' });
     await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
     await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
-    const update = jsonLines([{ input: 'replaced', external_id: 'e1500' }]);
+    const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
     expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
     expect(await reader.rest()).toBe(before);
     const after = await exported(space.viewer, id, `format=${format}`);
     for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
-    expect(after).not.toContain('e2000');
+    expect(after).not.toContain('e1000');
     expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
   });
 
@@ -200,60 +199,6 @@ describe('an export under way', () => {
       'application/jsonl; charset=utf-8',
     ]);
     expect(read).toBeLessThanOrEqual(1);
-  });
-
-  describe('the other way, an import', () => {
-    const bodyOf = (count: number) =>
-      jsonLines(Array.from({ length: count }, (_, n) => ({ input: `${n} ${LARGE}`, external_id: `i${n}` })));
-
-    it('whose client goes away before its end leaves nothing', async () => {
-      const { dataset_id } = await space.dataset();
-      const body = Buffer.from(bodyOf(2_000));
-      const token = await space.organization.token('editor');
-      await new Promise<void>((resolve) => {
-        const request = http.request(`${app.url}${recordsOf(dataset_id)}/import`, {
-          method: 'POST',
-          agent: false,
-          headers: {
-            ...headers,
-            authorization: `Bearer ${token}`,
-            'content-type': 'application/jsonl',
-            'content-length': body.length,
-          },
-        });
-        request.on('error', () => resolve()).on('close', () => resolve());
-        request.write(body.subarray(0, body.length - 10), () => setTimeout(() => request.destroy(), 100));
-      });
-      await settled(() => spooledBodies() === 0);
-      const { body: after } = await space.viewer.get<Dataset>(`/eval/v1/datasets/${dataset_id}`);
-      expect(after.record_count).toBe(0);
-      expect(await exported(space.viewer, dataset_id)).toBe('');
-    });
-
-    it('does not hold its dataset while the body arrives', async () => {
-      const { dataset_id } = await space.dataset();
-      const body = Buffer.from(bodyOf(200));
-      const token = await space.organization.token('editor');
-      const request = http.request(`${app.url}${recordsOf(dataset_id)}/import`, {
-        method: 'POST',
-        agent: false,
-        headers: {
-          ...headers,
-          authorization: `Bearer ${token}`,
-          'content-type': 'application/jsonl',
-          'content-length': body.length,
-        },
-      });
-      const status = new Promise<number>((resolve, reject) => {
-        request.on('response', (response) => resolve(response.resume().statusCode!)).on('error', reject);
-      });
-      request.write(body.subarray(0, 1000));
-      await space.record(dataset_id, { input: 'written meanwhile' });
-      await settled(() => pool().totalCount === pool().idleCount);
-      request.end(body.subarray(1000));
-      expect(await status).toBe(200);
-      expect((await contentsOf(space, dataset_id)).length).toBe(201);
-    });
   });
 
   const settled = async (isSo: () => boolean): Promise<void> => {

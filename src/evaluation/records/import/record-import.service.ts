@@ -1,31 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import type { SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { DatasetSchemas } from '../../datasets/dataset-schemas';
 import type { DatasetEntity } from '../../datasets/dataset.entity';
 import { checkLive, DatasetService } from '../../datasets/dataset.service';
-import { Slots } from '../../scoring/worker-slots';
+import { FairTurns } from '../../shared/fair-turns';
 import type { OnConflict } from '../record.dto';
 import { RecordRepository } from '../record.repository';
 import type { RecordImportDto, RecordImportQueryDto } from '../record-transfer.dto';
 import { checkImport, conflictOf, type CheckedImport } from './import-check';
 import { type ImportSource, pointerOf } from './import-source';
-import { ImportSources } from './import-sources';
+import { type ImportRequest, ImportSources } from './import-sources';
 import { ImportWriter } from './import-writer';
 import { RecordImportRepository } from './record-import.repository';
 
 /** Imports that a process writes at once; others wait, so that they do not take all connections to the database. */
 const IMPORTS_AT_ONCE = 2;
+/** Each with a body of up to 32 MiB on the disk. */
+const IMPORTS_WAITING = 50;
 
 /** External ids that are looked for with one statement. */
 const IDS_AT_ONCE = 5_000;
 
 @Injectable()
 export class RecordImportService {
-  private readonly slots = new Slots(IMPORTS_AT_ONCE);
+  private readonly turns = new FairTurns(IMPORTS_AT_ONCE, IMPORTS_WAITING);
 
   constructor(
     private readonly database: Database,
@@ -34,38 +35,37 @@ export class RecordImportService {
     private readonly records: RecordRepository,
     private readonly imports: RecordImportRepository,
     private readonly sources: ImportSources,
-    private readonly environment: Environment,
   ) {}
 
   /**
    * Imports up to 100,000 records in one transaction: all of them or none. What is sent is read twice: once to check
    * it, and again, with the dataset locked, to write it. Errors: 400 with the lines that are wrong, 404 without the
    * dataset or the version, 409 when it is archived, or with the lines whose `external_id` is taken, 422 with the lines
-   * that have an unknown value.
+   * that have an unknown value, 503 where too many imports wait. Workspaces take turns; who has gone gives up its own.
    */
   async import(
     scope: Scope,
     datasetId: string,
     body: SpooledRequest,
     query: RecordImportQueryDto,
+    signal: AbortSignal,
   ): Promise<RecordImportDto> {
     const request = await this.sources.requestOf(scope, datasetId, body, query);
-    await this.slots.acquire(AbortSignal.timeout(this.environment.IMPORT_TIMEOUT_MS));
-    try {
-      const dataset = await this.datasets.find(scope, datasetId);
-      const source = await request.open();
-      const checked = await checkImport(source, this.schemas, dataset);
-      if (!dataset) throw problem.notFound('dataset', datasetId);
-      checkLive(dataset);
-      if (checked.conflict) throw checked.conflict;
-      if (checked.values) throw checked.values;
-      request.checkValues();
-      return await this.database.transaction((tx) =>
-        this.write(tx, scope, dataset, source, checked, request.onConflict),
-      );
-    } finally {
-      this.slots.release();
-    }
+    return this.turns.take(scope.workspaceId, signal, () => this.carryOut(scope, datasetId, request));
+  }
+
+  private async carryOut(scope: Scope, datasetId: string, request: ImportRequest): Promise<RecordImportDto> {
+    const dataset = await this.datasets.find(scope, datasetId);
+    const source = await request.open();
+    const checked = await checkImport(source, this.schemas, dataset);
+    if (!dataset) throw problem.notFound('dataset', datasetId);
+    checkLive(dataset);
+    if (checked.conflict) throw checked.conflict;
+    if (checked.values) throw checked.values;
+    request.checkValues();
+    return this.database.transaction((tx) =>
+      this.write(tx, scope, dataset, source, checked, request.onConflict),
+    );
   }
 
   private async write(

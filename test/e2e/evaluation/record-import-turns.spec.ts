@@ -1,0 +1,91 @@
+import http from 'node:http';
+import type { Pool } from 'pg';
+import { createTestApp, type TestApp } from '#testing';
+import { until, untilSpooled } from './dataset-versions.fixture';
+import { EvaluationWorkspace } from './evaluation.harness';
+import { contentsOf, datasetOf, exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
+
+const LARGE = 'x'.repeat(8 * 1024);
+
+describe('an import on its way', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
+  const bodyOf = (count: number) =>
+    jsonLines(Array.from({ length: count }, (_, n) => ({ input: `${n} ${LARGE}`, external_id: `i${n}` })));
+
+  /** Begins to send an import, and goes on as the test says. */
+  async function begin(datasetId: string, body: Buffer): Promise<http.ClientRequest> {
+    return http.request(`${app.url}${recordsOf(datasetId)}/import`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${await space.organization.token('editor')}`,
+        'x-service-workspace-id': space.id,
+        'content-type': 'application/jsonl',
+        'content-length': body.length,
+      },
+    });
+  }
+
+  it('whose client goes away before its end leaves nothing', async () => {
+    const { dataset_id } = await space.dataset();
+    const body = Buffer.from(bodyOf(2_000));
+    const request = await begin(dataset_id, body);
+    const gone = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
+    request.write(body.subarray(0, -10));
+    await untilSpooled(1, body.length - 10);
+    request.destroy();
+    await gone;
+    await untilSpooled(0);
+    expect((await datasetOf(space, dataset_id)).record_count).toBe(0);
+    expect(await exported(space.viewer, dataset_id)).toBe('');
+  });
+
+  it('does not hold its dataset while the body arrives', async () => {
+    const { dataset_id } = await space.dataset();
+    const body = Buffer.from(bodyOf(200));
+    const request = await begin(dataset_id, body);
+    const status = new Promise<number>((resolve, reject) => {
+      request.on('response', (response) => resolve(response.resume().statusCode!)).on('error', reject);
+    });
+    request.write(body.subarray(0, 1000));
+    await untilSpooled(1, 1000);
+    await space.record(dataset_id, { input: 'written meanwhile' });
+    await until(() => pool().totalCount === pool().idleCount);
+    request.end(body.subarray(1000));
+    expect(await status).toBe(200);
+    expect((await contentsOf(space, dataset_id)).length).toBe(201);
+  });
+
+  it('waits for its turn among workspaces, so that many of one hold up another by few', async () => {
+    const other = await EvaluationWorkspace.open(app);
+    const ended: string[] = [];
+    const sendTo = async (to: EvaluationWorkspace, datasetId: string): Promise<number> => {
+      const { status } = await importing(to.editor, datasetId, jsonLines([{ input: 1 }]));
+      ended.push(to.id);
+      return status;
+    };
+    const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
+    let sent: Promise<number>[] = [];
+    await untilSpooled(0);
+    await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE records IN EXCLUSIVE MODE');
+      sent = Array.from({ length: 16 }, () => sendTo(space, id));
+      await untilSpooled(16);
+      sent.push(sendTo(other, otherId));
+      await untilSpooled(17);
+    });
+    expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
+    // two were under way, and one comes before it
+    expect(ended.indexOf(other.id)).toBeLessThan(8);
+    expect((await datasetOf(space, id)).record_count).toBe(16);
+  });
+});
