@@ -137,6 +137,13 @@ export class Environment {
   @Integer()
   BODY_LIMIT_BYTES = 10 * 1024 * 1024;
 
+  /** What bodies that are kept in temporary files while they are read may take of the disk together, in bytes. */
+  @IsInt()
+  @Min(1024 * 1024)
+  @Max(1024 ** 4)
+  @Integer()
+  SPOOL_LIMIT_BYTES = 1024 ** 3;
+
   /** Largest telemetry body after decoding, in bytes. */
   @IsInt()
   @Min(1024)

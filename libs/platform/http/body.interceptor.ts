@@ -11,6 +11,7 @@ import { takes } from './handler-parameters';
 import { checkCharset, mediaTypeOf } from './media-type';
 import { parseBody } from './parse-body';
 import type { ServiceRequest } from './request-context';
+import { SpoolSpace } from './spool-space';
 import { SpooledFile } from './spooled-file';
 
 /** `application/json`, or a merge patch (RFC 7396); other parameters than a UTF-8 charset are refused. */
@@ -27,6 +28,7 @@ export class BodyInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
     private readonly environment: Environment,
+    private readonly space: SpoolSpace,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -69,7 +71,7 @@ export class BodyInterceptor implements NestInterceptor {
     refuseCodings(request);
     checkMedia(request, rule);
     checkCharset(request.headers['content-type'] ?? '');
-    const file = await SpooledFile.create();
+    const file = await SpooledFile.create(this.space.roomOf(request.user?.orgId ?? ''));
     request.bodyFile = file;
     const close = (): void => void file.close();
     if (response.closed || response.destroyed) close();

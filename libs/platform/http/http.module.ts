@@ -8,6 +8,7 @@ import { IdempotencyStore } from './idempotency.store';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
+import { SpoolSpace } from './spool-space';
 import { ServiceValidationPipe } from './validation.pipe';
 
 /** The way of every request after its guards: query, body, deadline, idempotency, validation, handler, answer. */
@@ -15,6 +16,7 @@ import { ServiceValidationPipe } from './validation.pipe';
   providers: [
     HttpShutdown,
     IdempotencyStore,
+    SpoolSpace,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },

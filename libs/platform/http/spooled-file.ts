@@ -4,25 +4,34 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { Problem } from '#platform/problem';
+import type { SpoolRoom } from './spool-space';
 
 /** Of a spooled file is read at once at most this much. */
 const READ_BYTES = 256 * 1024;
 
+/** As much as the disk has. */
+const WHOLE_DISK: SpoolRoom = { take: () => true, give: () => undefined };
+
 /**
  * Bytes on their way in, kept in a temporary file of `os.tmpdir()` and hashed as they arrive. The file has no name
  * from the moment it is open, so it is gone with its handle, and with the process, however that ends. Errors: 503
- * `storage_unavailable` where the file cannot be written or read.
+ * `storage_unavailable` where the file cannot be written or read, or there is no room for it.
  */
 export class SpooledFile {
   private readonly hash = createHash('sha256');
   private readonly parts: SpooledFile[] = [];
   private digest: string | undefined;
   private length = 0;
+  private roomTaken = 0;
   private closing: Promise<void> | undefined;
 
-  private constructor(private readonly handle: FileHandle) {}
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly room: SpoolRoom,
+  ) {}
 
-  static async create(): Promise<SpooledFile> {
+  /** @param room that it takes with all its parts, and gives back when it is closed */
+  static async create(room = WHOLE_DISK): Promise<SpooledFile> {
     const file = path.join(os.tmpdir(), `spool-${randomUUID()}`);
     return stored(async () => {
       const handle = await open(file, 'wx+', 0o600);
@@ -32,7 +41,7 @@ export class SpooledFile {
         await handle.close();
         throw error;
       }
-      return new SpooledFile(handle);
+      return new SpooledFile(handle, room);
     });
   }
 
@@ -49,7 +58,7 @@ export class SpooledFile {
 
   /** Another file, of what this one contains, which is closed with it. */
   async createPart(): Promise<SpooledFile> {
-    const part = await SpooledFile.create();
+    const part = await SpooledFile.create(this.room);
     this.parts.push(part);
     if (this.closing) await part.close();
     return part;
@@ -57,6 +66,9 @@ export class SpooledFile {
 
   /** Adds bytes at the end. One call at a time. */
   async append(chunk: Buffer): Promise<void> {
+    if (this.closing) throw unstored(new Error('The file is closed.'));
+    if (!this.room.take(chunk.length)) throw unstored(new Error('There is no room for more of it.'));
+    this.roomTaken += chunk.length;
     this.hash.update(chunk);
     await stored(async () => {
       for (let done = 0; done < chunk.length;) {
@@ -93,9 +105,7 @@ export class SpooledFile {
 
   /** Gives the bytes up. Whoever still reads them gets an error. */
   close(): Promise<void> {
-    this.closing ??= (async () => {
-      await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]);
-    })().catch(() => undefined); // there is nothing left of it either way
+    this.closing ??= this.giveUp();
     return this.closing;
   }
 
@@ -111,6 +121,14 @@ export class SpooledFile {
       await stored(() => this.readInto(buffer, at));
       yield buffer;
     }
+  }
+
+  private async giveUp(): Promise<void> {
+    // where this fails there is nothing left of it either way
+    await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]).catch(
+      () => undefined,
+    );
+    this.room.give(this.roomTaken);
   }
 
   private async readInto(buffer: Buffer, at: number): Promise<void> {

@@ -13,7 +13,7 @@ import { DatasetVersionService } from './dataset-version.service';
 /** Rows are listed in their order, and in no other. */
 const BY_ROW = 'row';
 
-/** Pages that a process reads at once: each may take some ten times of what its largest row is. */
+/** Pages that a process reads at once: each may take some 60 MiB meanwhile. Others wait, in turns of their workspaces. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
 

@@ -24,6 +24,7 @@ import {
   DatasetCasePageDto,
   DatasetVersionDto,
   DatasetVersionPageDto,
+  MAPPING_MEANING,
 } from './dataset-version.dto';
 import { DatasetVersionService } from './dataset-version.service';
 
@@ -55,7 +56,7 @@ export class DatasetVersionController {
         file: { type: 'string', contentMediaType: CSV_MEDIA },
         workspace_id: { type: 'string' },
         case_id_column: { type: 'string' },
-        mapping: { type: 'string', contentMediaType: JSON_MEDIA },
+        mapping: { type: 'string', contentMediaType: JSON_MEDIA, description: MAPPING_MEANING },
       },
       required: ['file'],
     },

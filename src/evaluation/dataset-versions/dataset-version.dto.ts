@@ -12,9 +12,18 @@ const COLUMNS = {
   required: false,
 } as const;
 
-/** What columns become in a case. One that is named nowhere is part of `input`. */
+/** What is said of `mapping` wherever it can be given. */
+export const MAPPING_MEANING =
+  'What columns become in a case. Those that it does not name are part of `input`, after those that it names for ' +
+  'that, also where it names only some: of the columns `question`, `context` and `answer`, ' +
+  '`{"input": ["question"], "expected": ["answer"]}` leaves `context` in `input`, too; to keep it out, name it in ' +
+  '`metadata`. Without a mapping all columns are part of `input`, whatever they are called, also where that is ' +
+  '`input`, `expected`, `metadata` or `tags`. The column of the case ids is in no part, unless it is named.';
+
+/** What columns become in a case, see `MAPPING_MEANING`. */
 @ClosedBody()
 export class CsvMappingDto {
+  /** Those that come first in `input`. All columns that are named nowhere follow. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(COLUMNS_MAX)
@@ -22,6 +31,7 @@ export class CsvMappingDto {
   @ApiProperty(COLUMNS)
   input?: string[] | null;
 
+  /** `expected` is null where none is named. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(COLUMNS_MAX)
@@ -29,6 +39,7 @@ export class CsvMappingDto {
   @ApiProperty(COLUMNS)
   expected?: string[] | null;
 
+  /** The place for columns that are to be in no other. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(COLUMNS_MAX)
@@ -54,6 +65,7 @@ export class CsvOptionsDto {
 
   @IsOptional()
   @Nested(() => CsvMappingDto)
+  @ApiProperty({ description: MAPPING_MEANING })
   mapping?: CsvMappingDto | null;
 }
 
@@ -69,9 +81,11 @@ export class CsvTextOptionsDto {
   @IsString()
   case_id_column?: string;
 
-  /** JSON: an object of `input`, `expected`, `metadata` and `tags`, each an array of columns. */
   @IsOptional()
   @IsString()
+  @ApiProperty({
+    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_MEANING}`,
+  })
   mapping?: string;
 }
 

@@ -23,8 +23,8 @@ export class CaseRules {
   constructor(private readonly cases: CaseRepository) {}
 
   /**
-   * Reads what a set of results refers to: one query for all cases of a pinned CSV version, one for all records, one
-   * for all scorers, none where none is named.
+   * Reads what a set of results refers to: two queries for a pinned CSV version and all cases of it, or one for all
+   * records; one for all scorers; none where none is named.
    */
   async prefetch(
     tx: Tx,

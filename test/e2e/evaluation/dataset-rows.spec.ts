@@ -43,6 +43,30 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
+  it('all in the input where no mapping names them, whatever they are called', async () => {
+    const id = await newDataset();
+    const file = 'input,expected,metadata,tags\na,b,{},x;y\n';
+    const parts = ['input', 'expected', 'metadata', 'tags'];
+    await uploaded(space, id, file);
+    await uploaded(space, id, file, { mapping: Object.fromEntries(parts.map((name) => [name, [name]])) });
+    const caseOf = async (version: number) =>
+      (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`))[0];
+    expect(await caseOf(1)).toEqual({
+      id: '1',
+      input: { input: 'a', expected: 'b', metadata: '{}', tags: 'x;y' },
+      expected: null,
+      metadata: {},
+      tags: [],
+    });
+    expect(await caseOf(2)).toEqual({
+      id: '1',
+      input: { input: 'a' },
+      expected: { expected: 'b' },
+      metadata: { metadata: '{}' },
+      tags: ['x', 'y'],
+    });
+  });
+
   it('called by case_id, else id, else the number of the row', async () => {
     const id = await newDataset();
     const idsOf = async (file: string, options = {}): Promise<string[]> => {

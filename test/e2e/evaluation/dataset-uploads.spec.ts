@@ -23,6 +23,24 @@ const WAITING = 50;
 /** Has whatever writes a file's bytes wait until the transaction ends. */
 const WRITES_WAIT = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
 
+/** Begins to send a file of so many bytes. */
+async function beginUpload(
+  app: TestApp,
+  space: EvaluationWorkspace,
+  datasetId: string,
+  bytes: number,
+): Promise<net.Socket> {
+  const { hostname, port } = new URL(app.url);
+  const socket = net.connect(Number(port), hostname).on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(
+    `POST ${versionsOf(datasetId)} HTTP/1.1\r\nHost: x\r\n` +
+      `Authorization: Bearer ${await space.organization.token('editor')}\r\n` +
+      `X-Service-Workspace-Id: ${space.id}\r\nContent-Type: text/csv\r\nContent-Length: ${bytes}\r\n\r\n`,
+  );
+  return socket;
+}
+
 describe('an upload that is on its way', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -37,16 +55,6 @@ describe('an upload that is on its way', () => {
   const readDataset = async (id: string): Promise<Dataset> =>
     (await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`)).body;
 
-  async function connect(path: string, announced: number): Promise<net.Socket> {
-    const { hostname, port } = new URL(app.url);
-    const socket = net.connect(Number(port), hostname).on('error', () => undefined);
-    await once(socket, 'connect');
-    socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await space.organization.token('editor')}\r\n` +
-        `X-Service-Workspace-Id: ${space.id}\r\nContent-Type: text/csv\r\nContent-Length: ${announced}\r\n\r\n`,
-    );
-    return socket;
-  }
   /** Sends a file that may be given up. */
   async function send(id: string, file: string | Buffer, signal: AbortSignal): Promise<Response> {
     return fetch(`${app.url}${versionsOf(id)}`, {
@@ -70,7 +78,7 @@ describe('an upload that is on its way', () => {
   it('holds no transaction open, however slowly it comes', async () => {
     const id = await newDataset();
     const file = fileOf(200_000);
-    const socket = await connect(versionsOf(id), file.length);
+    const socket = await beginUpload(app, space, id, file.length);
     socket.write(file.subarray(0, 100_000));
     await untilSpooled(1, 100_000);
     const open = await app.database.query(
@@ -90,7 +98,7 @@ describe('an upload that is on its way', () => {
   it('leaves nothing when it breaks off', async () => {
     const id = await newDataset();
     for (let round = 0; round < 5; round++) {
-      const socket = await connect(versionsOf(id), 1_000_000);
+      const socket = await beginUpload(app, space, id, 1_000_000);
       socket.write(fileOf(1_000_000).subarray(0, round * 200_000));
       await untilSpooled(1, round * 200_000);
       socket.destroy();
@@ -201,5 +209,34 @@ describe('an upload for which the time has run out', () => {
     const again = await upload(space.editor, id, file);
     expect([again.status, again.body.version]).toEqual([201, 1]);
     expect(await orphans(app)).toBe(0);
+  });
+});
+
+describe('uploads that fill the room for temporary files', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { SPOOL_LIMIT_BYTES: String(4 * MIB) } });
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('are refused until others are done, and of one organization before the room of others is gone', async () => {
+    const other = await EvaluationWorkspace.open(app);
+    const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
+    await untilSpooled(0);
+    const slow = await beginUpload(app, space, id, 3 * MIB);
+    slow.write(fileOf(MIB));
+    await untilSpooled(1, MIB);
+    const answer = await upload(space.editor, id, fileOf(MIB + 1024));
+    expect(outcome(answer)).toEqual([503, 'storage_unavailable']);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect((await upload(other.editor, otherId, fileOf(MIB + 1024))).status).toBe(201);
+    slow.destroy();
+    await untilSpooled(0);
+    expect((await upload(space.editor, id, fileOf(MIB + 1024))).status).toBe(201);
+    // of a form, the file within it takes as much again
+    expect(outcome(await upload(space.editor, id, fileOf(MIB + 1024), {}, 'form'))[0]).toBe(503);
   });
 });

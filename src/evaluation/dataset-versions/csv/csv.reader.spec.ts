@@ -65,7 +65,12 @@ describe('a file that is to be a version', () => {
     ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons; separate them by commas/],
     ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs; separate them by commas/],
     ['semicolons for commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
-    ['semicolons for commas, and quotes around some', 'id;"q"\n', 1, /separated by commas, not by semicolons/],
+    [
+      'semicolons for commas, and quotes around some',
+      'id;"q"\n',
+      1,
+      /separated by commas, not by semicolons/,
+    ],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, and the header names 2 columns/],
     ['a row with more fields, which begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
     ['an empty line among others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],

@@ -248,8 +248,19 @@ export class CsvScanner {
     const end = Math.min(bytes.length, limit);
     if (bytes[0] !== QUOTE) return bytes.toString('utf8', 0, end);
     const text = bytes.toString('utf8', 1, end - 1);
-    return text.includes('"') ? text.replaceAll('""', '"') : text;
+    return text.includes('"') ? withQuotesOnce(bytes.subarray(1, end - 1)) : text;
   }
+}
+
+/** What stands between quotes, with each doubled one once. `replaceAll` takes seconds for millions of them. */
+function withQuotesOnce(bytes: Buffer): string {
+  const once = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    once[length++] = bytes[at]!;
+    if (bytes[at] === QUOTE) at++;
+  }
+  return once.toString('utf8', 0, length);
 }
 
 /** @param byte beside the quote that is in a wrong place */

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+interface Package {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+const packageIn = (folder: string): Package =>
+  JSON.parse(readFileSync(path.resolve(folder, 'package.json'), 'utf8')) as Package;
+
+/** The packages that a file imports, whichever way. */
+const importsOf = (file: string): string[] =>
+  [
+    ...readFileSync(file, 'utf8').matchAll(
+      /(?:from|import|require|import\(|require\(|resolve\()\s*'([^'.#][^']*)'/g,
+    ),
+  ].map(([, module]) => /^(@[^/]+\/)?[^/]+/.exec(module!)![0]);
+
+/** What a user would lose: an image with what only tests need, or one that does not start. */
+describe('the packages that are installed where the service runs', () => {
+  const { dependencies = {}, devDependencies = {} } = packageIn('.');
+  const files = ['src', 'libs', 'scripts'].flatMap((folder) =>
+    readdirSync(path.resolve(folder), { recursive: true, encoding: 'utf8' })
+      .map((file) => path.join(folder, file))
+      .filter((file) => /\.(ts|mjs)$/.test(file) && !/\.spec\.ts$|^libs\/testing\//.test(file)),
+  );
+
+  it('are those that its code imports, and those which these ask for', () => {
+    const imported = new Set(files.flatMap(importsOf));
+    const peers = Object.keys(dependencies).flatMap((name) =>
+      Object.keys(packageIn(`node_modules/${name}`).peerDependencies ?? {}),
+    );
+    const needed = new Set([...imported, ...peers]);
+    expect(Object.keys(dependencies).filter((name) => !needed.has(name))).toEqual([]);
+  });
+
+  it('are all that the service imports', () => {
+    const imported = new Set(files.filter((file) => /^(src|libs)/.test(file)).flatMap(importsOf));
+    expect(Object.keys(devDependencies).filter((name) => imported.has(name))).toEqual([]);
+  });
+});
