@@ -202,7 +202,7 @@ export class ComparisonDto {
   totals!: ComparisonTotalsDto;
   /**
    * In the order of their names; of more than 100, those that both have, then those with the most scores. Null where
-   * further cases alone are asked for: with `cursor`, `offset` or `only`.
+   * further pages of cases are asked for: with `cursor`, or an `offset` beyond 0.
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;

@@ -143,8 +143,8 @@ export class ComparisonService {
 }
 
 /** Whoever asks for further cases, or for some of them, has the statistics, or has no use for them. */
-const isOfCasesAlone = ({ cursor, offset = 0, only }: CompareQueryDto): boolean =>
-  cursor !== undefined || offset > 0 || only !== undefined;
+const isOfCasesAlone = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
+  cursor !== undefined || offset > 0;
 
 function pairOf({ candidate, baseline }: FoundPair): Pair {
   const parameter = 'baseline_experiment_id';
