@@ -2,6 +2,7 @@ import {
   type ComparedExperiment,
   ComparisonRepository,
 } from '../../src/evaluation/comparison/comparison.repository';
+import { SMALL_RESULTS_MAX } from '../../src/evaluation/comparison/computing-turns';
 import type { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -12,7 +13,8 @@ const PAGE_SIZE = 50;
 /**
  * Comparing two experiments of 10,000 cases with 5 scorers each, milliseconds, so a ratio above 1 is slower: against the
  * same statements sent by pg alone, which leaves what the statistics cost. Running experiments are compared anew each
- * time; of frozen ones the second page, which is what a reader asks for next.
+ * time, with the statistics or for further cases alone; of frozen ones the second page, which is what a reader asks for
+ * next.
  */
 export async function compareExperiments(bench: Bench): Promise<void> {
   const candidate = await bench.newExperiment();
@@ -33,8 +35,13 @@ export async function compareExperiments(bench: Bench): Promise<void> {
   const result = await compare([
     { name: 'direct', measure: () => timed(() => read(bench, [candidate, baseline])) },
     { name: 'service', measure: () => timed(() => bench.http.send('GET', path, 200)) },
+    {
+      name: 'cases alone',
+      measure: () => timed(() => bench.http.send('GET', `${path}&only=regressed`, 200)),
+    },
   ]);
-  bench.report(`compare ${RESULTS} cases of ${SCORERS} scorers`, 'ms', result);
+  const title = `compare ${RESULTS} cases of ${SCORERS} scorers`;
+  bench.report(title, 'ms', result, ['direct', 'service', 'cases alone']);
 
   for (const id of [candidate, baseline]) {
     const finalized = '{"experiment_status":"completed"}';
@@ -59,14 +66,11 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
   const experiments: ComparedExperiment[] = [];
   for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
-  await Promise.all(
-    experiments.map((one) =>
-      comparisons.onOneState(async (tx) => {
-        await comparisons.means(tx, scope, one, null);
-        await comparisons.eachScored(tx, scope, one.experiment_id, () => Promise.resolve());
-      }),
-    ),
-  );
+  await comparisons.haveMore(scope, ids, SMALL_RESULTS_MAX);
+  await comparisons.onOneState(async (tx) => {
+    for (const one of experiments) await comparisons.means(tx, scope, one, null);
+    for (const id of ids) await comparisons.eachScored(tx, scope, id, () => Promise.resolve());
+  });
   const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
   await Promise.all(ids.map((id) => comparisons.shown(scope, id, shown, shown)));
 }

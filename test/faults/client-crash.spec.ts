@@ -12,6 +12,8 @@ import {
 const CASES = 800;
 /** How much is uploaded when the client is killed, each time anew. */
 const CRASHES = [0.05, 0.2, 0.4, 0.6, 0.8];
+/** Cases that a client may send beyond what it is killed at. */
+const AHEAD = 80;
 
 describe('an evaluation whose client crashes', () => {
   let app: TestApp;
@@ -34,7 +36,8 @@ describe('an evaluation whose client crashes', () => {
     return items[0] ? (await list<Result>(`/${items[0].experiment_id}/results?limit=0`)).page.total! : 0;
   };
 
-  async function startClient(): Promise<{ child: ChildProcess; ended: Promise<unknown[]> }> {
+  /** @param stopAt with so many cases sent the client sends no more, so that it cannot end before it is killed. */
+  async function startClient(stopAt = Infinity): Promise<{ child: ChildProcess; ended: Promise<unknown[]> }> {
     const child = spawn(process.execPath, [path.join(__dirname, 'upload.child.js')], {
       env: {
         PATH: process.env.PATH,
@@ -42,6 +45,7 @@ describe('an evaluation whose client crashes', () => {
         TOKEN: await space.organization.token('editor'),
         WORKSPACE_ID: space.id,
         CASES: String(CASES),
+        STOP_AT: String(stopAt),
       },
       stdio: ['ignore', 'inherit', 'inherit'],
     });
@@ -51,7 +55,8 @@ describe('an evaluation whose client crashes', () => {
 
   it('again and again in the middle of its uploads, and resumes, ends with each case once', async () => {
     for (const share of CRASHES) {
-      const { child, ended } = await startClient();
+      // calls are under way when it is killed
+      const { child, ended } = await startClient(share * CASES + AHEAD);
       while (child.exitCode === null && (await stored()) < share * CASES);
       child.kill('SIGKILL');
       expect(await ended).toEqual([null, 'SIGKILL']);
@@ -70,6 +75,7 @@ describe('an evaluation whose client crashes', () => {
         scorers: {},
         metrics: { cases: CASES },
         is_truncated: false,
+        is_scorers_truncated: false,
       },
     ]);
     const outputs: unknown[] = [];

@@ -3,11 +3,13 @@
  * are done, uploads the results of the others in bulk, several calls at a time, and finalizes. Killed at any moment, it
  * is started again and does the same. A process of its own, so that it can be killed.
  *
- * Its environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, and `CASES`, how many there are.
+ * Its environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, `CASES`, how many there are, and perhaps `STOP_AT`: with so many
+ * of them sent, by it or before, it sends no more and waits to be killed.
  */
-const { BASE_URL = '', TOKEN = '', WORKSPACE_ID = '', CASES = '0' } = process.env;
+const { BASE_URL = '', TOKEN = '', WORKSPACE_ID = '', CASES = '0', STOP_AT = 'Infinity' } = process.env;
 const PER_CALL = 10;
 const CALLS_AT_ONCE = 4;
+const STOPPED_MS = 1_000_000;
 
 interface Page {
   items: { case_id: string }[];
@@ -44,6 +46,9 @@ async function casesDone(experiment: string): Promise<Set<string>> {
 async function upload(experiment: string, cases: string[]): Promise<void> {
   const worker = async (): Promise<void> => {
     for (let items = cases.splice(0, PER_CALL); items.length > 0; items = cases.splice(0, PER_CALL)) {
+      while (Number(CASES) - cases.length > Number(STOP_AT)) {
+        await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
+      }
       const results = items.map((case_id) => ({ case_id, output: { case_id }, scores: { s: 1 } }));
       const answer = await call<{ items: { status_code: number }[] }>(
         'POST',

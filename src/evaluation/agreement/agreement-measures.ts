@@ -1,7 +1,9 @@
-import { bootstrapInterval, type Interval, ofCounts, type Resampled } from '../statistics/bootstrap';
+import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { type Cell, cohensKappaOf, quadraticKappaOf } from '../statistics/kappa';
 import { intervalAlphaOf, nominalAlphaOf } from '../statistics/krippendorff';
-import { meanAbsoluteErrorOf } from '../statistics/mean';
+import { meanAbsoluteErrorOf, meanOf } from '../statistics/mean';
+import type { Pace } from '../statistics/pace';
+import type { Resampled } from '../statistics/resampled';
 import { seedOf } from '../statistics/xoshiro';
 import type { Opinion } from './opinions';
 
@@ -40,13 +42,24 @@ export interface Measures {
   meanAbsoluteError: Measure | null;
 }
 
+/** Makes a statistic when it is its turn, and measures it. */
+type Measurer = (purpose: string, make: () => Resampled) => Promise<Measure>;
+
 /** @param names what the seeds are made of: the ids of both scorers. */
-export async function measuresOf(pairs: readonly OpinionPair[], names: readonly string[]): Promise<Measures> {
-  const measure = async (purpose: string, of: Resampled): Promise<Measure> => ({
-    units: of.units,
-    value: Number.isFinite(of.estimate) ? of.estimate : null,
-    interval: await bootstrapInterval(of, seedOf(purpose, ...[...names].sort())),
-  });
+export async function measuresOf(
+  pairs: readonly OpinionPair[],
+  names: readonly string[],
+  pace: Pace,
+): Promise<Measures> {
+  const measure: Measurer = async (purpose, make) => {
+    if (pace.isDue()) await pace.rest();
+    const of = make();
+    return {
+      units: of.units,
+      value: Number.isFinite(of.estimate) ? of.estimate : null,
+      interval: await bootstrapInterval(of, seedOf(purpose, ...[...names].sort()), pace),
+    };
+  };
   const numbers = pairs.flatMap(({ scorer, reference }) =>
     scorer.score === null || reference.score === null ? [] : [[scorer.score, reference.score] as const],
   );
@@ -55,19 +68,24 @@ export async function measuresOf(pairs: readonly OpinionPair[], names: readonly 
     numbers.length === 0
       ? { intervalAlpha: null, meanAbsoluteError: null }
       : {
-          intervalAlpha: await measure('interval alpha', intervalAlphaOf(numbers)),
-          meanAbsoluteError: await measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
+          intervalAlpha: await measure('interval alpha', () => intervalAlphaOf(numbers)),
+          meanAbsoluteError: await measure('mean absolute error', () =>
+            meanAbsoluteErrorOf(column(0), column(1)),
+          ),
         };
-  return { ...(await measuresOfCategories(pairs, measure)), ...ofNumbers };
+  return { ...(await measuresOfCategories(pairs, measure, pace)), ...ofNumbers };
 }
 
 async function measuresOfCategories(
   pairs: readonly OpinionPair[],
-  measure: (purpose: string, of: Resampled) => Promise<Measure>,
+  measure: Measurer,
+  pace: Pace,
 ): Promise<
   Pick<Measures, 'confusion' | 'observedAgreement' | 'cohensKappa' | 'weightedKappa' | 'nominalAlpha'>
 > {
+  if (pace.isDue()) await pace.rest();
   const categorized = categoriesOf(pairs);
+  if (pace.isDue()) await pace.rest();
   if (!categorized) {
     const none = { observedAgreement: null, cohensKappa: null, weightedKappa: null, nominalAlpha: null };
     return { confusion: null, ...none };
@@ -83,21 +101,17 @@ async function measuresOfCategories(
   const values = categories.filter((category) => typeof category === 'number');
   return {
     confusion: { basis, categories, counts, units: said.length },
-    observedAgreement: await measure('observed agreement', observedAgreementOf(cells)),
-    cohensKappa: await measure('kappa', cohensKappaOf(cells, categories.length)),
+    observedAgreement: await measure('observed agreement', () => observedAgreementOf(said)),
+    cohensKappa: await measure('kappa', () => cohensKappaOf(cells, categories.length)),
     weightedKappa:
-      basis === 'score' ? await measure('weighted kappa', quadraticKappaOf(cells, values)) : null,
-    nominalAlpha: await measure('nominal alpha', nominalAlphaOf(said)),
+      basis === 'score' ? await measure('weighted kappa', () => quadraticKappaOf(cells, values)) : null,
+    nominalAlpha: await measure('nominal alpha', () => nominalAlphaOf(said)),
   };
 }
 
 /** The share of units of which both say the same. */
-const observedAgreementOf = (cells: readonly Cell[]): Resampled =>
-  ofCounts(
-    Float64Array.from(cells, (cell) => cell.count),
-    (counts, units) =>
-      counts.reduce((sum, count, i) => (cells[i]!.row === cells[i]!.column ? sum + count : sum), 0) / units,
-  );
+const observedAgreementOf = (said: readonly (readonly unknown[])[]): Resampled =>
+  meanOf(Float64Array.from(said, ([scorer, reference]) => Number(scorer === reference)));
 
 /**
  * What both say of each unit, in categories: labels where both give one of every unit, else numbers where there are few,

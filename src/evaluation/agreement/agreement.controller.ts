@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import { AgreementDto, AgreementQueryDto } from './agreement.dto';
 import { AgreementService } from './agreement.service';
 
@@ -18,7 +19,8 @@ export class AgreementController {
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,
     @Query() query: AgreementQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<AgreementDto> {
-    return this.agreements.agreement(scope, scorerId, query);
+    return this.agreements.agreement(scope, scorerId, query, signal);
   }
 }

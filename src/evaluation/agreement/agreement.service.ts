@@ -6,6 +6,7 @@ import { ExperimentRepository } from '../experiments/experiment.repository';
 import type { ScorerEntity } from '../scorers/scorer.entity';
 import { ScorerRepository } from '../scorers/scorer.repository';
 import type { AgreeingScorerDto, AgreementDto, AgreementQueryDto, MeasureDto } from './agreement.dto';
+import { Pace } from '../statistics/pace';
 import { type Measure, measuresOf, type OpinionPair } from './agreement-measures';
 import {
   AgreementRepository,
@@ -32,9 +33,16 @@ export class AgreementService {
 
   /**
    * How far a scorer agrees with a reference on what both scored. Errors: 404 for a scorer or an experiment that is
-   * unknown; 400 `invalid_query` for a scorer as its own reference.
+   * unknown; 400 `invalid_query` for a scorer as its own reference; 503 where too many wait for theirs to be worked out.
+   *
+   * @param signal ends what is worked out for the answer
    */
-  async agreement(scope: Scope, scorerId: string, query: AgreementQueryDto): Promise<AgreementDto> {
+  async agreement(
+    scope: Scope,
+    scorerId: string,
+    query: AgreementQueryDto,
+    signal: AbortSignal,
+  ): Promise<AgreementDto> {
     const scorer = await this.scorers.find(scope, scorerId);
     if (!scorer) throw problem.notFound('scorer', scorerId);
     const { reference_scorer_id: referenceId, experiment_id: experimentId = null } = query;
@@ -48,10 +56,11 @@ export class AgreementService {
     if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
       throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
     }
-    return this.turns.take(scope.workspaceId, async () => {
+    return this.turns.take(scope, 'agreement', signal, async () => {
       const sides = [sideOf(scorer, query.scorer_version ?? null), sideOf(reference, null)] as const;
       const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
-      const found = await measuresOf(pairs, [scorerId, referenceId]);
+      signal.throwIfAborted();
+      const found = await measuresOf(pairs, [scorerId, referenceId], new Pace(signal));
       return {
         scorer: toScorer(scorer),
         reference: toScorer(reference),

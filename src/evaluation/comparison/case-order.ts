@@ -1,101 +1,79 @@
-import { decodeCursor, encodeCursor, PAGE_BYTES } from '#platform/paging';
-import { problem } from '#platform/problem';
-import { type Outcome, outcomeOf, type PairedCases } from './paired-cases';
-
-/** Results of a case that one side shows; how many there are is told. */
-export const TRIALS_SHOWN = 20;
+import { type Outcome, outcomeOf } from './paired-cases';
 
 /** By the difference of a case: the worst regression first, or the largest improvement. */
 export const CASE_SORTS = ['difference', '-difference'] as const;
 export type CaseSort = (typeof CASE_SORTS)[number];
 
-export interface CaseSelection {
-  sort: CaseSort;
-  outcome: Outcome | undefined;
-  limit: number;
-  offset: number;
-  cursor: string | undefined;
-}
-
-/** What a page shows: cases, and of each the places of the results that are shown among their side's. */
-export interface PlannedPage {
-  cases: { index: number; candidate: number[]; baseline: number[] }[];
-  total: number;
-  nextCursor: string | null;
-}
-
 /**
- * Chooses the cases of a page. Those without a difference come last, those of the same difference by their key. A page
- * ends before its limit when it has `PAGE_BYTES` of results; of one case no more are shown than that.
+ * Cases in the order of their differences, those of the same difference in the order of their keys, and those without
+ * one last. Sorted once, so that every page of either order, and of one outcome, is a piece of it.
  */
-export function planPage(
-  cases: PairedCases,
-  differences: Float64Array,
-  { sort, outcome, limit, offset, cursor }: CaseSelection,
-): PlannedPage {
-  const rank = rankOf(sort);
-  const found = [...differences.keys()]
-    .filter((index) => outcome === undefined || outcomeOf(differences[index]!) === outcome)
-    // keys ascend with the index
-    .sort((a, b) => rank(differences[a]!) - rank(differences[b]!) || a - b);
-  const begin = cursor === undefined ? offset : placeAfter(found, cursor, cases, differences, sort);
-  const page: PlannedPage = { cases: [], total: found.length, nextCursor: null };
-  let bytes = 0;
-  let next = begin;
-  while (next < found.length && page.cases.length < limit && bytes < PAGE_BYTES) {
-    const index = found[next++]!;
-    const shown = shownResults(cases, index);
-    bytes += shown.bytes;
-    page.cases.push({ index, candidate: shown.candidate, baseline: shown.baseline });
-  }
-  const last = page.cases.at(-1);
-  if (last && next < found.length) {
-    const key = String(differences[last.index]!);
-    page.nextCursor = encodeCursor({ sort, id: key, key: cases.keys[last.index]! });
-  }
-  return page;
-}
+export class CaseOrder {
+  /** By the difference, the least first. */
+  private readonly ascending: Int32Array;
+  /** Where the cases of each outcome begin and end there. */
+  private readonly ranges: Record<Outcome, readonly [begin: number, end: number]>;
 
-const LAST = Number.MAX_VALUE;
-
-/** What differences are ordered by: finite for each, the largest for those that are missing. */
-const rankOf = (sort: CaseSort) => (difference: number) =>
-  Number.isNaN(difference) ? LAST : sort === 'difference' ? difference : -difference;
-
-/** The first case that comes after the cursor's, which itself may be there no more. */
-function placeAfter(
-  found: number[],
-  cursor: string,
-  cases: PairedCases,
-  differences: Float64Array,
-  sort: CaseSort,
-): number {
-  const position = decodeCursor(cursor);
-  const { key } = position;
-  const difference = Number(position.id);
-  const isOwn = position.sort === sort && key !== null && String(difference) === position.id;
-  if (!isOwn) throw problem.invalidQuery('cursor', 'belongs to another list or sort');
-  const rank = rankOf(sort);
-  const place = found.findIndex((index) => {
-    const distance = rank(differences[index]!) - rank(difference);
-    return distance > 0 || (distance === 0 && cases.keys[index]! > key);
-  });
-  return place < 0 ? found.length : place;
-}
-
-/** The first trials of both sides in turn, as many as have room; the first of each always. */
-function shownResults(
-  cases: PairedCases,
-  index: number,
-): { candidate: number[]; baseline: number[]; bytes: number } {
-  const shown = { candidate: [] as number[], baseline: [] as number[], bytes: 0 };
-  for (let trial = 0; trial < TRIALS_SHOWN; trial++) {
-    for (const side of ['candidate', 'baseline'] as const) {
-      const result = cases[side].of(index)[trial];
-      if (result === undefined || (trial > 0 && shown.bytes >= PAGE_BYTES)) continue;
-      shown[side].push(result);
-      shown.bytes += cases[side].scored.bytes[result]!;
+  /** @param differences of the cases, which are in the order of their keys; NaN for none */
+  constructor(readonly differences: Float64Array) {
+    const counts: Record<Outcome, number> = { regressed: 0, unchanged: 0, improved: 0, missing: 0 };
+    for (const difference of differences) counts[outcomeOf(difference)]++;
+    const improved = counts.regressed + counts.unchanged;
+    const missing = improved + counts.improved;
+    this.ranges = {
+      regressed: [0, counts.regressed],
+      unchanged: [counts.regressed, improved],
+      improved: [improved, missing],
+      missing: [missing, differences.length],
+    };
+    this.ascending = new Int32Array(differences.length);
+    let known = 0;
+    let unknown = missing;
+    for (let i = 0; i < differences.length; i++) {
+      this.ascending[Number.isNaN(differences[i]!) ? unknown++ : known++] = i;
     }
+    this.ascending.subarray(0, missing).sort((a, b) => {
+      const [one, other] = [differences[a]!, differences[b]!];
+      return one < other ? -1 : one > other ? 1 : a - b;
+    });
   }
-  return shown;
+
+  /** How many cases have each outcome. */
+  get counts(): Record<Outcome, number> {
+    const of = (outcome: Outcome): number => this.ranges[outcome][1] - this.ranges[outcome][0];
+    return {
+      improved: of('improved'),
+      regressed: of('regressed'),
+      unchanged: of('unchanged'),
+      missing: of('missing'),
+    };
+  }
+
+  /** The places of the cases, all or those of one outcome, in this order. Not to be written to. */
+  places(sort: CaseSort, outcome: Outcome | undefined): Int32Array {
+    if (outcome !== undefined) {
+      const own = this.ascending.subarray(...this.ranges[outcome]);
+      return sort === 'difference' ? own : this.descending(own);
+    }
+    if (sort === 'difference') return this.ascending;
+    const [missing] = this.ranges.missing;
+    const places = this.ascending.slice();
+    places.set(this.descending(this.ascending.subarray(0, missing)));
+    return places;
+  }
+
+  /** The other way round, but for cases of the same difference, or of none, which stay in the order of their keys. */
+  private descending(places: Int32Array): Int32Array {
+    const { differences } = this;
+    const turned = new Int32Array(places.length);
+    let end = places.length;
+    for (let at = 0; end > 0;) {
+      let begin = end - 1;
+      while (begin > 0 && Object.is(differences[places[begin - 1]!], differences[places[begin]!])) begin--;
+      turned.set(places.subarray(begin, end), at);
+      at += end - begin;
+      end = begin;
+    }
+    return turned;
+  }
 }

@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
-import { ComputingTurns } from './computing-turns';
-import type { PreparedComparison } from './prepared-comparison';
+import type { Pace } from '../statistics/pace';
+import type { ComparedScorer, PreparedComparison } from './prepared-comparison';
+import { SharedWork } from './shared-work';
 
 const MEMORY_MAX = 64 * 1024 * 1024;
-/** What a result takes besides its scores: its id, its key and where it belongs. */
-const RESULT_BYTES = 300;
-/** What a scorer takes for each case besides its scores: their difference. */
-const DIFFERENCE_BYTES = 8;
 
 /**
  * Keeps comparisons of frozen experiments, whose results never change, so that the pages after the first cost no more
@@ -18,37 +15,48 @@ const DIFFERENCE_BYTES = 8;
 export class ComparisonCache {
   private readonly kept = new LRUCache<string, PreparedComparison>({
     maxSize: MEMORY_MAX,
-    sizeCalculation: sizeOf,
+    sizeCalculation: (prepared) => 1 + prepared.heldBytes,
   });
-  private readonly underWay = new Map<string, Promise<PreparedComparison>>();
+  private readonly preparing = new SharedWork<PreparedComparison>();
+  private readonly comparing = new SharedWork<readonly ComparedScorer[]>();
 
-  constructor(private readonly turns: ComputingTurns) {}
+  /** What is kept of a comparison of frozen experiments. */
+  find(scope: Scope, experimentIds: readonly string[]): PreparedComparison | undefined {
+    return this.kept.get(keyOf(scope, experimentIds));
+  }
 
-  /** @param isFrozen both experiments are: what is worked out stays true. */
-  async get(
+  /** The comparison of frozen experiments: kept, or from now on. */
+  async prepare(
     scope: Scope,
     experimentIds: readonly string[],
-    isFrozen: boolean,
     work: () => Promise<PreparedComparison>,
   ): Promise<PreparedComparison> {
-    if (!isFrozen) return this.turns.take(scope.workspaceId, work);
-    const key = [scope.workspaceId, ...experimentIds].join(' ');
-    const kept = this.kept.get(key);
-    if (kept) return kept;
-    let promise = this.underWay.get(key);
-    if (!promise) {
-      promise = this.turns.take(scope.workspaceId, work).finally(() => this.underWay.delete(key));
-      this.underWay.set(key, promise);
-    }
-    const found = await promise;
-    this.kept.set(key, found);
-    return found;
+    const key = keyOf(scope, experimentIds);
+    return (
+      this.kept.get(key) ??
+      this.preparing.get(key, async () => {
+        const prepared = await work();
+        this.kept.set(key, prepared);
+        return prepared;
+      })
+    );
+  }
+
+  /** The statistics of one that is kept. */
+  async compare(
+    scope: Scope,
+    experimentIds: readonly string[],
+    prepared: PreparedComparison,
+    pace: Pace,
+  ): Promise<readonly ComparedScorer[]> {
+    return prepared.known ?? this.comparing.get(keyOf(scope, experimentIds), () => prepared.compare(pace));
+  }
+
+  /** Bytes that are accounted for. */
+  get size(): number {
+    return this.kept.calculatedSize;
   }
 }
 
-function sizeOf({ cases, scorers }: PreparedComparison): number {
-  const { candidate, baseline } = cases;
-  const results = candidate.scored.resultIds.length + baseline.scored.resultIds.length;
-  const scores = candidate.scored.scoreBytes + baseline.scored.scoreBytes;
-  return 1 + results * RESULT_BYTES + scores + cases.keys.length * scorers.length * DIFFERENCE_BYTES;
-}
+const keyOf = (scope: Scope, experimentIds: readonly string[]): string =>
+  [scope.workspaceId, ...experimentIds].join(' ');

@@ -1,23 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { ScorerMean } from '../experiments/summary.repository';
+import type { Pace } from '../statistics/pace';
 import { type ComparedExperiment, ComparisonRepository } from './comparison.repository';
+import { type Lane, SMALL_RESULTS_MAX } from './computing-turns';
+import { scorersToCompare } from './compared-scorers';
 import { ScoredResults } from './scored-results';
-
-/** Scorers of one experiment whose scores are kept, those with the most scores. */
-const SCORERS_KEPT_MAX = 200;
 
 /** What was read of one side. */
 export interface SideReading {
   experimentId: string;
+  /** Of the scorers asked for, or of those with the most scores. */
   means: ScorerMean[];
+  /** With the scores of the scorers that both sides were read for. */
   scored: ScoredResults;
 }
 
 export interface FoundPair {
   candidate: ComparedExperiment;
   baseline: ComparedExperiment | null;
+}
+
+/** Two experiments as of one moment. */
+export interface ReadPair {
+  candidate: SideReading;
+  /** Null where there is none, or it is not asked for. */
+  baseline: SideReading | null;
+  /** Whose scores were read. */
+  scorers: string[];
 }
 
 @Injectable()
@@ -43,21 +55,52 @@ export class ComparisonReader {
     return { candidate, baseline };
   }
 
-  /** The scores of an experiment, and their means, as of one moment. @param scorers narrows to these names. */
+  /** Where these wait for their turn. */
+  async laneOf(scope: Scope, { candidate, baseline }: FoundPair): Promise<Lane> {
+    const ids = [candidate, baseline].flatMap((one) => (one ? [one.experiment_id] : []));
+    return (await this.comparisons.haveMore(scope, ids, SMALL_RESULTS_MAX)) ? 'large' : 'small';
+  }
+
+  /**
+   * The scores of both experiments, and their means, of the same scorers: those given, else those that are compared.
+   *
+   * @throws the signal's reason of `pace`
+   */
   read(
     scope: Scope,
-    experiment: ComparedExperiment,
-    scorers: readonly string[] | null = null,
-  ): Promise<SideReading> {
-    const experimentId = experiment.experiment_id;
+    { candidate, baseline }: FoundPair,
+    given: readonly string[] | null,
+    pace: Pace,
+  ): Promise<ReadPair> {
     return this.comparisons.onOneState(async (tx) => {
-      const means = await this.comparisons.means(tx, scope, experiment, scorers);
-      const kept = means.slice(0, SCORERS_KEPT_MAX).map((mean) => mean.scorer);
-      const scored = new ScoredResults(kept);
-      scored.isTruncated = await this.comparisons.eachScored(tx, scope, experimentId, (rows) =>
-        scored.add(rows),
-      );
-      return { experimentId, means, scored };
+      const means = (of: ComparedExperiment): Promise<ScorerMean[]> =>
+        this.comparisons.means(tx, scope, of, given);
+      const own = await means(candidate);
+      pace.signal?.throwIfAborted();
+      const other = baseline ? await means(baseline) : [];
+      const scorers = given ? [...given] : scorersToCompare(own, other);
+      return {
+        candidate: await this.side(tx, scope, candidate, own, scorers, pace),
+        baseline: baseline && (await this.side(tx, scope, baseline, other, scorers, pace)),
+        scorers,
+      };
     });
+  }
+
+  private async side(
+    tx: Tx,
+    scope: Scope,
+    { experiment_id: experimentId }: ComparedExperiment,
+    means: ScorerMean[],
+    scorers: readonly string[],
+    pace: Pace,
+  ): Promise<SideReading> {
+    const scored = new ScoredResults(scorers);
+    pace.signal?.throwIfAborted();
+    scored.isTruncated = await this.comparisons.eachScored(tx, scope, experimentId, async (batch) => {
+      pace.signal?.throwIfAborted();
+      await scored.add(batch, pace);
+    });
+    return { experimentId, means, scored };
   }
 }

@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import { CompareQueryDto, ComparisonDto } from './comparison.dto';
 import { ComparisonService } from './comparison.service';
 
@@ -18,7 +19,8 @@ export class ComparisonController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Query() query: CompareQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<ComparisonDto> {
-    return this.comparisons.compare(scope, experimentId, query);
+    return this.comparisons.compare(scope, experimentId, query, signal);
   }
 }

@@ -200,9 +200,12 @@ export class ComparisonDto {
   /** Either experiment has more results than are compared. */
   is_truncated!: boolean;
   totals!: ComparisonTotalsDto;
-  /** In the order of their names; of more than 100, those that both have, then those with the most scores. */
-  @ApiProperty({ type: [ScorerComparisonDto] })
-  scorers!: ScorerComparisonDto[];
+  /**
+   * In the order of their names; of more than 100, those that both have, then those with the most scores. Null where
+   * further cases alone are asked for: with `cursor`, `offset` or `only`.
+   */
+  @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
+  scorers!: ScorerComparisonDto[] | null;
   /** Of either experiment. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scorer_count!: number;

@@ -6,20 +6,19 @@ import type {
   ScorerComparisonDto,
 } from './comparison.dto';
 import type { ComparedExperiment, ShownRow } from './comparison.repository';
-import { outcomeOf, type PairedCases } from './paired-cases';
+import { type CaseResults, outcomeOf, type PairedCases } from './paired-cases';
 import type { ComparedScorer } from './prepared-comparison';
-import type { ScoredResults } from './scored-results';
 
 export const toExperiment = (
   { experiment_id, name, experiment_name, experiment_status }: ComparedExperiment,
-  scored: ScoredResults,
+  results: CaseResults,
 ): ComparedExperimentDto => ({
   experiment_id,
   name,
   experiment_name,
   experiment_status,
-  result_count: scored.resultIds.length,
-  is_truncated: scored.isTruncated,
+  result_count: results.resultIds.length,
+  is_truncated: results.isTruncated,
 });
 
 export function toTotals({ keys, candidate, baseline }: PairedCases): ComparisonTotalsDto {

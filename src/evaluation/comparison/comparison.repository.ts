@@ -11,8 +11,10 @@ import {
   toScorerMean,
 } from '../experiments/summary.repository';
 
-/** Rows of scores that are in memory as rows at once. */
-const BATCH = 1_000;
+/** Results whose scores are read at once; the first time, and at least and at most. */
+const BATCH = { first: 250, least: 100, most: 1_000 };
+/** Characters of scores that are to be read at once: parsed within a few milliseconds. */
+const BATCH_CHARACTERS = 400_000;
 /** Scorers of an experiment that are looked at, by how many scores they gave. */
 const SCORERS_READ_MAX = 1_000;
 
@@ -25,13 +27,22 @@ export interface ComparedExperiment {
   baseline_experiment_id: string | null;
 }
 
-/** What is read of every result: enough to pair it, and to know how large the rest of it is. */
-export interface ScoredRow {
-  result_id: string;
+/** What is read of every result, by columns: enough to pair it, and to know how large the rest of it is. */
+export interface ScoredBatch {
+  resultIds: string[];
   /** What results of one case share. */
-  case_key: string;
-  scores: Record<string, number | null>;
-  bytes: number;
+  caseKeys: string[];
+  scores: Record<string, number | null>[];
+  bytes: number[];
+}
+
+/** Columns as JSON texts; of scores the members of one. Null where there are no results. */
+interface ScoredColumns {
+  last: string | null;
+  ids: string;
+  keys: string;
+  bytes: string;
+  scores: string;
 }
 
 /** A result as a case of a comparison shows it. */
@@ -56,11 +67,30 @@ const FIND = {
     FROM experiments WHERE experiment_id = $1 AND workspace_id = $2`,
 };
 
-/** The key by which results are paired: repeated trials share a group, or the record that they are of. */
+/**
+ * The key by which results are paired: repeated trials share a group, or the record that they are of. Columns, because
+ * a row for each result costs more than what is in it.
+ */
 const SCORES = {
   name: 'comparison.scores',
-  text: `SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, scores, bytes FROM results
-    WHERE experiment_id = $1 AND workspace_id = $2 AND result_id > $3 ORDER BY result_id LIMIT $4`,
+  text: `SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
+      json_agg(bytes)::text AS bytes, string_agg(scores::text, ',') AS scores
+    FROM (
+      SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, scores, bytes FROM results
+      WHERE experiment_id = $1 AND workspace_id = $2 AND result_id > $3 ORDER BY result_id LIMIT $4
+    ) AS batch`,
+};
+
+const MORE = {
+  name: 'comparison.more',
+  text: 'SELECT 1 FROM results WHERE experiment_id = $1 AND workspace_id = $2 AND result_id > $3 LIMIT 1',
+};
+
+const HAVE_MORE = {
+  name: 'comparison.have-more',
+  text: `SELECT 1 FROM unnest($1::text[]) AS one(id) WHERE EXISTS (
+      SELECT 1 FROM results WHERE experiment_id = one.id AND workspace_id = $2 OFFSET $3 LIMIT 1
+    )`,
 };
 
 /** As the summary has them, of an experiment that has none yet. */
@@ -124,6 +154,12 @@ export class ComparisonRepository {
     return rows.map(toScorerMean);
   }
 
+  /** Whether any of these experiments has more results than that. */
+  async haveMore(scope: Scope, experimentIds: readonly string[], results: number): Promise<boolean> {
+    const values = [arrayParameter('text', experimentIds), scope.workspaceId, results];
+    return (await this.database.query(HAVE_MORE, values)).length > 0;
+  }
+
   /**
    * The results that are folded into a summary, in order of arrival, some at a time. @returns whether there are more
    * results than that.
@@ -132,17 +168,24 @@ export class ComparisonRepository {
     tx: Tx,
     scope: Scope,
     experimentId: string,
-    take: (rows: ScoredRow[]) => Promise<void>,
+    take: (batch: ScoredBatch) => Promise<void>,
   ): Promise<boolean> {
     let after = '';
-    for (let left = SUMMARY_RESULTS_MAX; ; left -= BATCH) {
-      const limit = Math.min(left, BATCH) || 1;
-      const rows = await tx.query<ScoredRow>(SCORES, [experimentId, scope.workspaceId, after, limit]);
-      if (left === 0) return rows.length > 0;
-      await take(rows);
-      if (rows.length < limit) return false;
-      after = rows.at(-1)!.result_id;
+    let size = BATCH.first;
+    for (let left = SUMMARY_RESULTS_MAX; left > 0;) {
+      const limit = Math.min(left, size);
+      const [found] = await tx.query<ScoredColumns>(SCORES, [experimentId, scope.workspaceId, after, limit]);
+      if (found!.last === null) return false;
+      const batch = toBatch(found!);
+      const count = batch.resultIds.length;
+      await take(batch);
+      if (count < limit) return false;
+      after = found!.last;
+      left -= count;
+      const fitting = Math.floor((count * BATCH_CHARACTERS) / found!.scores.length);
+      size = Math.max(BATCH.least, Math.min(BATCH.most, fitting));
     }
+    return (await tx.query(MORE, [experimentId, scope.workspaceId, after])).length > 0;
   }
 
   /** These results of one experiment, in no order. @param withInput those whose input and expected are read too. */
@@ -161,3 +204,10 @@ export class ComparisonRepository {
     ]);
   }
 }
+
+const toBatch = ({ ids, keys, bytes, scores }: ScoredColumns): ScoredBatch => ({
+  resultIds: JSON.parse(ids) as string[],
+  caseKeys: JSON.parse(keys) as string[],
+  bytes: JSON.parse(bytes) as number[],
+  scores: JSON.parse(`[${scores}]`) as Record<string, number | null>[],
+});

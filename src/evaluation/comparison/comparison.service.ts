@@ -2,13 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { type PlannedPage, planPage } from './case-order';
+import { Pace } from '../statistics/pace';
+import { type PlannedPage, planPage } from './case-page';
 import { ComparisonCache } from './comparison-cache';
 import { ComparisonReader, type FoundPair } from './comparison-reader';
 import type { ComparedCaseDto, ComparedCasePageDto, CompareQueryDto, ComparisonDto } from './comparison.dto';
 import { toCase, toExperiment, toScorer, toTotals } from './comparison.mapper';
 import { type ComparedExperiment, ComparisonRepository, type ShownRow } from './comparison.repository';
-import { prepare, type PreparedComparison } from './prepared-comparison';
+import { ComputingTurns } from './computing-turns';
+import { type ComparedScorer, PreparedComparison } from './prepared-comparison';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -17,19 +19,34 @@ interface Pair {
 
 type Side = keyof Pair;
 
+interface WorkedOut {
+  prepared: PreparedComparison;
+  /** Null where they are not asked for. */
+  scorers: readonly ComparedScorer[] | null;
+}
+
 @Injectable()
 export class ComparisonService {
   constructor(
     private readonly reader: ComparisonReader,
     private readonly comparisons: ComparisonRepository,
     private readonly cache: ComparisonCache,
+    private readonly turns: ComputingTurns,
   ) {}
 
   /**
    * Holds an experiment against a baseline, and pages its cases. Errors: 404 for either where it is unknown; 400
-   * `invalid_query` where there is no baseline, or it is the experiment itself, and for a scorer that neither has.
+   * `invalid_query` where there is no baseline, or it is the experiment itself, and for a scorer that neither has; 503
+   * where too many wait for theirs to be worked out.
+   *
+   * @param signal ends what is worked out for the answer
    */
-  async compare(scope: Scope, experimentId: string, query: CompareQueryDto): Promise<ComparisonDto> {
+  async compare(
+    scope: Scope,
+    experimentId: string,
+    query: CompareQueryDto,
+    signal: AbortSignal,
+  ): Promise<ComparisonDto> {
     if (query.cursor !== undefined && query.offset !== undefined) {
       throw problem.invalidQuery('cursor', 'cannot be combined with offset');
     }
@@ -38,54 +55,75 @@ export class ComparisonService {
         problem.unknownParameter('baseline_experiment_id', 'experiment', id),
       ),
     );
-    const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id];
-    const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
-    const prepared = await this.cache.get(scope, ids, isFrozen, () => this.prepare(scope, pair));
+    const { prepared, scorers } = await this.workOut(scope, pair, isOfCasesAlone(query), signal);
     const { candidate, baseline } = prepared.cases;
     return {
-      candidate: toExperiment(pair.candidate, candidate.scored),
-      baseline: toExperiment(pair.baseline, baseline.scored),
-      is_truncated: candidate.scored.isTruncated || baseline.scored.isTruncated,
+      candidate: toExperiment(pair.candidate, candidate),
+      baseline: toExperiment(pair.baseline, baseline),
+      is_truncated: candidate.isTruncated || baseline.isTruncated,
       totals: toTotals(prepared.cases),
-      scorers: prepared.scorers.map(toScorer),
+      scorers: scorers && scorers.map(toScorer),
       scorer_count: prepared.scorerCount,
       cases: await this.page(scope, pair, prepared, query),
     };
   }
 
-  private async prepare(scope: Scope, pair: Pair): Promise<PreparedComparison> {
-    const [candidate, baseline] = await Promise.all([
-      this.reader.read(scope, pair.candidate),
-      this.reader.read(scope, pair.baseline),
-    ]);
-    return prepare(candidate, baseline);
+  /** At once, where it is kept; else when its turn comes. What cases are paged by needs no statistics. */
+  private async workOut(
+    scope: Scope,
+    pair: Pair,
+    ofCasesAlone: boolean,
+    signal: AbortSignal,
+  ): Promise<WorkedOut> {
+    const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id];
+    const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
+    const kept = isFrozen ? this.cache.find(scope, ids) : undefined;
+    if (kept && ofCasesAlone) return { prepared: kept, scorers: null };
+    if (kept?.known) return { prepared: kept, scorers: kept.known };
+    const lane = await this.reader.laneOf(scope, pair);
+    return this.turns.take(scope, lane, signal, async () => {
+      const pace = new Pace(signal);
+      const prepare = (): Promise<PreparedComparison> => this.prepare(scope, pair, pace);
+      const prepared = isFrozen ? await this.cache.prepare(scope, ids, prepare) : await prepare();
+      if (ofCasesAlone) return { prepared, scorers: null };
+      const scorers = isFrozen
+        ? await this.cache.compare(scope, ids, prepared, pace)
+        : await prepared.compare(pace);
+      return { prepared, scorers };
+    });
+  }
+
+  private async prepare(scope: Scope, pair: Pair, pace: Pace): Promise<PreparedComparison> {
+    const { candidate, baseline, scorers } = await this.reader.read(scope, pair, null, pace);
+    return PreparedComparison.of(candidate, baseline!, scorers, pace);
   }
 
   private async page(
     scope: Scope,
     pair: Pair,
-    { cases, scorers }: PreparedComparison,
+    prepared: PreparedComparison,
     { scorer, only, sort, limit = PAGE_SIZE_DEFAULT, offset = 0, cursor }: CompareQueryDto,
   ): Promise<ComparedCasePageDto> {
-    const names = scorers.map((one) => one.scorer);
-    if (scorer !== undefined && !names.includes(scorer)) {
+    if (scorer !== undefined && !prepared.has(scorer)) {
       throw problem.invalidQuery('scorer', 'is none that these experiments are compared by; see scorers');
     }
-    const differences = scorer === undefined ? cases.meanDifferences(names) : cases.differences(scorer);
+    const { cases, means } = prepared;
+    const order = prepared.order(scorer);
     const selection = { sort: sort ?? 'difference', outcome: only, limit, offset, cursor };
-    const planned = planPage(cases, differences, selection);
+    const planned = planPage(cases, order, selection);
     const read = await Promise.all(
       (['candidate', 'baseline'] as const).map(async (side) => {
-        const rows = await this.shown(scope, pair[side], cases[side].scored.resultIds, planned, side);
+        const rows = await this.shown(scope, pair[side], cases[side].resultIds, planned, side);
         return new Map(rows.map((row) => [row.result_id, row]));
       }),
     );
     const [candidate, baseline] = read as [Map<string, ShownRow>, Map<string, ShownRow>];
+    const names = means.map((one) => one.scorer);
     const items = planned.cases.map((one): ComparedCaseDto => {
       const rows = (side: Side, from: Map<string, ShownRow>): ShownRow[] =>
-        one[side].flatMap((result) => from.get(cases[side].scored.resultIds[result]!) ?? []);
+        one[side].flatMap((result) => from.get(cases[side].resultIds[result]!) ?? []);
       const shown = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
-      return toCase(cases, names, one.index, differences[one.index]!, shown);
+      return toCase(cases, names, one.index, order.differences[one.index]!, shown);
     });
     return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
   }
@@ -103,6 +141,10 @@ export class ComparisonService {
     return this.comparisons.shown(scope, experiment_id, all, first);
   }
 }
+
+/** Whoever asks for further cases, or for some of them, has the statistics, or has no use for them. */
+const isOfCasesAlone = ({ cursor, offset = 0, only }: CompareQueryDto): boolean =>
+  cursor !== undefined || offset > 0 || only !== undefined;
 
 function pairOf({ candidate, baseline }: FoundPair): Pair {
   const parameter = 'baseline_experiment_id';

@@ -1,8 +1,10 @@
-import { Pace } from '../statistics/pace';
+import type { Pace } from '../statistics/pace';
 import type { ScoredResults } from './scored-results';
 
-/** Means that are nearer to each other than this, for their size, differ by rounding alone. */
+/** What is nearer to each other than this, for the size of what it was worked out from, differs by rounding alone. */
 const ROUNDING = 1e-12;
+/** What a string takes besides its characters, with the reference to it. */
+const STRING_BYTES = 32;
 
 export type Outcome = 'improved' | 'regressed' | 'unchanged' | 'missing';
 export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing'] as const satisfies Outcome[];
@@ -14,23 +16,31 @@ export function outcomeOf(difference: number): Outcome {
   return difference > 0 ? 'improved' : 'regressed';
 }
 
-/** The results of one side, by the case that they are of. */
-class CaseResults {
+/** The results of one side, by the case that they are of; without their scores, which are only read from. */
+export class CaseResults {
+  readonly resultIds: readonly string[];
+  readonly isTruncated: boolean;
+  /** How many cases have a result. */
+  readonly caseCount: number;
+  /** About how large each result is as JSON. */
+  readonly sizes: Int32Array;
   /** The results of case i are `results[starts[i]]` to `results[starts[i + 1] - 1]`, in order of arrival. */
   private readonly starts: Int32Array;
   private readonly results: Int32Array;
 
-  constructor(
-    readonly scored: ScoredResults,
-    private readonly caseOf: Int32Array,
-    private readonly cases: number,
-  ) {
+  constructor(scored: ScoredResults, caseOf: Int32Array, cases: number) {
+    this.resultIds = scored.resultIds;
+    this.isTruncated = scored.isTruncated;
+    this.sizes = Int32Array.from(scored.bytes);
     this.starts = new Int32Array(cases + 1);
     for (const one of caseOf) this.starts[one + 1]!++;
+    this.caseCount = this.starts.reduce((count, results) => (results > 0 ? count + 1 : count), 0);
     for (let i = 0; i < cases; i++) this.starts[i + 1]! += this.starts[i]!;
     const next = this.starts.slice();
     this.results = new Int32Array(caseOf.length);
-    caseOf.forEach((one, result) => (this.results[next[one]!++] = result));
+    for (let result = 0; result < caseOf.length; result++) {
+      this.results[next[caseOf[result]!]!++] = result;
+    }
   }
 
   /** The places of a case's results among the side's. */
@@ -38,23 +48,26 @@ class CaseResults {
     return this.results.subarray(this.starts[index], this.starts[index + 1]);
   }
 
-  /** How many cases have a result. */
-  get caseCount(): number {
-    let count = 0;
-    for (let i = 0; i < this.cases; i++) if (this.starts[i + 1]! > this.starts[i]!) count++;
-    return count;
+  /** Sum and number of each case's scores that are not null. @param scores one for each result, NaN for none */
+  sums(scores: Float64Array): { sums: Float64Array; counts: Float64Array } {
+    const cases = this.starts.length - 1;
+    const sums = new Float64Array(cases);
+    const counts = new Float64Array(cases);
+    for (let one = 0; one < cases; one++) {
+      for (let i = this.starts[one]!; i < this.starts[one + 1]!; i++) {
+        const score = scores[this.results[i]!]!;
+        if (Number.isNaN(score)) continue;
+        sums[one]! += score;
+        counts[one]!++;
+      }
+    }
+    return { sums, counts };
   }
 
-  /** Sum and number of each case's scores that are not null. */
-  sums(scorer: string): { sums: Float64Array; counts: Float64Array } {
-    const sums = new Float64Array(this.cases);
-    const counts = new Float64Array(this.cases);
-    this.scored.of(scorer).forEach((score, result) => {
-      if (Number.isNaN(score)) return;
-      sums[this.caseOf[result]!]! += score;
-      counts[this.caseOf[result]!]!++;
-    });
-    return { sums, counts };
+  /** How much memory it takes. */
+  get heldBytes(): number {
+    const ids = this.resultIds.reduce((sum, id) => sum + STRING_BYTES + id.length, 0);
+    return ids + this.sizes.byteLength + this.starts.byteLength + this.results.byteLength;
   }
 }
 
@@ -71,51 +84,83 @@ export class PairedCases {
     readonly baseline: CaseResults,
   ) {}
 
-  static async of(candidate: ScoredResults, baseline: ScoredResults): Promise<PairedCases> {
-    const pace = new Pace();
-    const keys = [...new Set([...candidate.caseKeys, ...baseline.caseKeys])];
-    await pace.rest();
-    keys.sort();
-    await pace.rest();
-    const indexes = new Map(keys.map((key, index) => [key, index]));
-    const side = async (scored: ScoredResults): Promise<CaseResults> => {
-      await pace.rest();
-      const caseOf = Int32Array.from(scored.caseKeys, (key) => indexes.get(key)!);
-      return new CaseResults(scored, caseOf, keys.length);
+  /** @param scorers whose differences are worked out */
+  static async of(
+    candidate: ScoredResults,
+    baseline: ScoredResults,
+    scorers: readonly string[],
+    pace: Pace,
+  ): Promise<PairedCases> {
+    // numbered as they are met, then in the order of their keys
+    const met = new Map<string, number>();
+    const number = (key: string): number => {
+      const known = met.get(key);
+      if (known !== undefined) return known;
+      met.set(key, met.size);
+      return met.size - 1;
     };
-    return new PairedCases(keys, await side(candidate), await side(baseline));
+    const numbered = [candidate, baseline].map((side) => Int32Array.from(side.caseKeys, number));
+    if (pace.isDue()) await pace.rest();
+    const keys = [...met.keys()].sort();
+    if (pace.isDue()) await pace.rest();
+    const places = new Int32Array(keys.length);
+    keys.forEach((key, place) => (places[met.get(key)!] = place));
+    const side = (scored: ScoredResults, numbers: Int32Array): CaseResults =>
+      new CaseResults(
+        scored,
+        numbers.map((one) => places[one]!),
+        keys.length,
+      );
+    const cases = new PairedCases(keys, side(candidate, numbered[0]!), side(baseline, numbered[1]!));
+    for (const scorer of scorers) {
+      if (pace.isDue()) await pace.rest();
+      cases.known.set(scorer, cases.differencesOf(candidate.of(scorer), baseline.of(scorer)));
+    }
+    return cases;
   }
 
   /** The difference of each case's mean scores, candidate - baseline; NaN where one side has none. */
   differences(scorer: string): Float64Array {
-    let differences = this.known.get(scorer);
-    if (!differences) {
-      const candidate = this.candidate.sums(scorer);
-      const baseline = this.baseline.sums(scorer);
-      differences = candidate.sums.map((sum, index) =>
-        differenceOf(sum / candidate.counts[index]!, baseline.sums[index]! / baseline.counts[index]!),
-      );
-      this.known.set(scorer, differences);
-    }
+    const differences = this.known.get(scorer);
+    if (!differences) throw new Error('These are not the differences that were worked out.');
     return differences;
   }
 
-  /** The mean of a case's differences over these scorers, of which some may lack it; NaN where all do. */
-  meanDifferences(scorers: readonly string[]): Float64Array {
-    const sums = new Float64Array(this.keys.length);
-    const counts = new Float64Array(this.keys.length);
-    for (const scorer of scorers) {
-      this.differences(scorer).forEach((difference, index) => {
-        if (Number.isNaN(difference)) return;
-        sums[index]! += difference;
-        counts[index]!++;
-      });
+  /** The mean of a case's differences over all scorers, of which some may lack it; NaN where all do. */
+  async meanDifferences(pace: Pace): Promise<Float64Array> {
+    const cases = this.keys.length;
+    const sums = new Float64Array(cases);
+    const sizes = new Float64Array(cases);
+    const counts = new Int32Array(cases);
+    for (const differences of this.known.values()) {
+      if (pace.isDue()) await pace.rest();
+      for (let i = 0; i < cases; i++) {
+        const difference = differences[i]!;
+        if (Number.isNaN(difference)) continue;
+        sums[i]! += difference;
+        sizes[i]! += Math.abs(difference);
+        counts[i]!++;
+      }
     }
-    return sums.map((sum, index) => {
-      const mean = sum / counts[index]!;
-      if (!Number.isFinite(mean)) return NaN;
-      return Math.abs(mean) <= ROUNDING ? 0 : mean;
-    });
+    for (let i = 0; i < cases; i++) sums[i] = meanOf(sums[i]!, sizes[i]!, counts[i]!);
+    return sums;
+  }
+
+  /** How much memory it takes. Keys are counted as if none were plain ASCII. */
+  get heldBytes(): number {
+    const keys = this.keys.reduce((sum, key) => sum + STRING_BYTES + 2 * key.length, 0);
+    const differences = this.known.size * this.keys.length * Float64Array.BYTES_PER_ELEMENT;
+    return keys + differences + this.candidate.heldBytes + this.baseline.heldBytes;
+  }
+
+  private differencesOf(candidate: Float64Array, baseline: Float64Array): Float64Array {
+    const own = this.candidate.sums(candidate);
+    const other = this.baseline.sums(baseline);
+    const differences = new Float64Array(this.keys.length);
+    for (let i = 0; i < differences.length; i++) {
+      differences[i] = differenceOf(own.sums[i]! / own.counts[i]!, other.sums[i]! / other.counts[i]!);
+    }
+    return differences;
   }
 }
 
@@ -126,4 +171,11 @@ function differenceOf(candidate: number, baseline: number): number {
   return Math.abs(difference) <= ROUNDING * Math.max(Math.abs(candidate), Math.abs(baseline))
     ? 0
     : difference;
+}
+
+/** @param size the sum of the sizes of what `sum` is the sum of */
+function meanOf(sum: number, size: number, count: number): number {
+  if (count === 0 || !Number.isFinite(sum)) return NaN;
+  const rounding = Number.isFinite(size) ? ROUNDING * size : 0;
+  return Math.abs(sum) <= rounding ? 0 : sum / count;
 }

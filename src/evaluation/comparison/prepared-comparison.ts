@@ -1,59 +1,79 @@
-import type { ScorerMean } from '../experiments/summary.repository';
-import { PairedCases } from './paired-cases';
-import { type PairedDifference, pairedDifference } from './scorer-statistics';
+import type { Pace } from '../statistics/pace';
+import { CaseOrder } from './case-order';
+import { type ComparedMeans, meansOf } from './compared-scorers';
 import type { SideReading } from './comparison-reader';
+import { PairedCases } from './paired-cases';
+import { type ExperimentPair, type PairedDifference, pairedDifference } from './scorer-statistics';
 
-/** Scorers that are compared, of those that both experiments have scores of before the others. */
-export const SCORERS_MAX = 100;
+export interface ComparedScorer extends ComparedMeans, PairedDifference {}
 
-export interface ComparedScorer extends PairedDifference {
-  scorer: string;
-  candidate: Pick<ScorerMean, 'count'> & { mean: number | null };
-  baseline: Pick<ScorerMean, 'count'> & { mean: number | null };
-}
+/** About what a scorer takes besides its differences: its name, its means, what is said of it. */
+const SCORER_BYTES = 2_000;
 
-/** Two experiments compared, but for what their results hold besides scores. */
-export interface PreparedComparison {
-  cases: PairedCases;
-  scorers: ComparedScorer[];
-  /** Of both sides; more than `scorers` where they are too many. */
-  scorerCount: number;
-}
+/**
+ * Two experiments paired, but for what their results hold besides scores. All that is kept of it is counted in
+ * `heldBytes`; what is worked out when it is first asked for is counted from the beginning.
+ */
+export class PreparedComparison {
+  private readonly orders = new Map<string, CaseOrder>();
+  private statistics: ComparedScorer[] | undefined;
 
-/** Which scorers are compared: those of both sides, then those with the most scores; in the order of their names. */
-function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly ScorerMean[]): string[] {
-  const counts = new Map<string, { shared: boolean; count: number }>();
-  for (const { scorer, count } of [...candidate, ...baseline]) {
-    const known = counts.get(scorer);
-    counts.set(scorer, { shared: known !== undefined, count: count + (known?.count ?? 0) });
+  private constructor(
+    private readonly pair: ExperimentPair,
+    readonly cases: PairedCases,
+    readonly means: readonly ComparedMeans[],
+    /** Of both sides; more than `means` where they are too many. */
+    readonly scorerCount: number,
+    private readonly overAll: CaseOrder,
+  ) {}
+
+  static async of(candidate: SideReading, baseline: SideReading, scorers: string[], pace: Pace) {
+    const cases = await PairedCases.of(candidate.scored, baseline.scored, scorers, pace);
+    const overAll = new CaseOrder(await cases.meanDifferences(pace));
+    return new PreparedComparison(
+      [candidate.experimentId, baseline.experimentId],
+      cases,
+      meansOf(scorers, candidate.means, baseline.means),
+      new Set([...candidate.means, ...baseline.means].map((mean) => mean.scorer)).size,
+      overAll,
+    );
   }
-  return [...counts]
-    .sort(
-      ([a, of], [b, other]) =>
-        Number(other.shared) - Number(of.shared) || other.count - of.count || (a < b ? -1 : 1),
-    )
-    .slice(0, SCORERS_MAX)
-    .map(([scorer]) => scorer)
-    .sort();
-}
 
-export async function prepare(candidate: SideReading, baseline: SideReading): Promise<PreparedComparison> {
-  const cases = await PairedCases.of(candidate.scored, baseline.scored);
-  const pair = [candidate.experimentId, baseline.experimentId] as const;
-  const compared: ComparedScorer[] = [];
-  for (const scorer of scorersToCompare(candidate.means, baseline.means)) {
-    compared.push({
-      scorer,
-      candidate: meanOf(candidate.means, scorer),
-      baseline: meanOf(baseline.means, scorer),
-      ...(await pairedDifference(cases, scorer, pair)),
-    });
+  /** Whether a scorer is one of those that are compared. */
+  has(scorer: string): boolean {
+    return this.means.some((one) => one.scorer === scorer);
   }
-  const names = new Set([...candidate.means, ...baseline.means].map((mean) => mean.scorer));
-  return { cases, scorers: compared, scorerCount: names.size };
-}
 
-const meanOf = (means: readonly ScorerMean[], scorer: string): { mean: number | null; count: number } => {
-  const own = means.find((mean) => mean.scorer === scorer);
-  return own ? { mean: own.mean, count: own.count } : { mean: null, count: 0 };
-};
+  /** The cases by the differences of one scorer, or by their means over all. */
+  order(scorer: string | undefined): CaseOrder {
+    if (scorer === undefined) return this.overAll;
+    let order = this.orders.get(scorer);
+    if (!order) {
+      order = new CaseOrder(this.cases.differences(scorer));
+      this.orders.set(scorer, order);
+    }
+    return order;
+  }
+
+  /** The statistics, where they have been worked out. */
+  get known(): readonly ComparedScorer[] | undefined {
+    return this.statistics;
+  }
+
+  /** Works out what is said of each scorer. */
+  async compare(pace: Pace): Promise<readonly ComparedScorer[]> {
+    const compared: ComparedScorer[] = [];
+    for (const means of this.means) {
+      compared.push({ ...means, ...(await pairedDifference(this.cases, means.scorer, this.pair, pace)) });
+    }
+    return (this.statistics = compared);
+  }
+
+  /** How much memory it takes. */
+  get heldBytes(): number {
+    const cases = this.cases.keys.length;
+    const orders = cases * Int32Array.BYTES_PER_ELEMENT * (this.means.length + 1);
+    const overAll = cases * Float64Array.BYTES_PER_ELEMENT;
+    return this.cases.heldBytes + orders + overAll + this.means.length * SCORER_BYTES;
+  }
+}

@@ -1,5 +1,5 @@
-import { Pace } from '../statistics/pace';
-import type { ScoredRow } from './comparison.repository';
+import type { Pace } from '../statistics/pace';
+import type { ScoredBatch } from './comparison.repository';
 
 const NOTHING = new Float64Array(0);
 
@@ -13,38 +13,28 @@ export class ScoredResults {
   private readonly scores: Map<string, Float64Array>;
   /** There are more results than are compared. */
   isTruncated = false;
-  private readonly pace = new Pace();
 
   /** @param scorers whose scores are kept. */
   constructor(scorers: readonly string[]) {
     this.scores = new Map(scorers.map((scorer) => [scorer, NOTHING]));
   }
 
-  /** Bytes that the scores take. */
-  get scoreBytes(): number {
-    let bytes = 0;
-    for (const { byteLength } of this.scores.values()) bytes += byteLength;
-    return bytes;
-  }
-
-  /** Takes the next results, and room for no more than them: most experiments are small, and many may be kept. */
-  async add(rows: readonly ScoredRow[]): Promise<void> {
+  /** Takes the next results, and room for no more than them: most experiments are small. */
+  async add(batch: ScoredBatch, pace: Pace): Promise<void> {
+    const first = this.resultIds.length;
+    this.resultIds.push(...batch.resultIds);
+    this.caseKeys.push(...batch.caseKeys);
+    this.bytes.push(...batch.bytes);
     for (const [scorer, scores] of this.scores) {
-      const grown = new Float64Array(this.resultIds.length + rows.length).fill(NaN);
+      const grown = new Float64Array(this.resultIds.length).fill(NaN);
       grown.set(scores);
-      this.scores.set(scorer, grown);
-    }
-    for (const row of rows) {
-      const at = this.resultIds.length;
-      this.resultIds.push(row.result_id);
-      this.caseKeys.push(row.case_key);
-      this.bytes.push(row.bytes);
-      for (const [scorer, scores] of this.scores) {
+      for (const [i, own] of batch.scores.entries()) {
         // a scorer may be named as a member that every object has
-        const score = Object.hasOwn(row.scores, scorer) ? row.scores[scorer] : null;
-        if (typeof score === 'number') scores[at] = score;
+        const score = Object.hasOwn(own, scorer) ? own[scorer] : null;
+        if (typeof score === 'number') grown[first + i] = score;
       }
-      if (this.pace.isDue()) await this.pace.rest();
+      this.scores.set(scorer, grown);
+      if (pace.isDue()) await pace.rest();
     }
   }
 

@@ -1,6 +1,8 @@
-import { bootstrapInterval, type Interval, type Resampled } from '../statistics/bootstrap';
+import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { clusteredMeanOf, meanOf } from '../statistics/mean';
+import type { Pace } from '../statistics/pace';
 import { signFlipTest } from '../statistics/permutation';
+import type { Resampled } from '../statistics/resampled';
 import { type Seed, seedOf } from '../statistics/xoshiro';
 import { type Outcome, outcomeOf, type PairedCases } from './paired-cases';
 
@@ -37,7 +39,13 @@ export function sharedDifferences(
   cases: PairedCases,
   scorer: string,
 ): { shared: Float64Array; mean: Resampled; difference: number | null } {
-  const shared = cases.differences(scorer).filter((difference) => !Number.isNaN(difference));
+  const differences = cases.differences(scorer);
+  const known = new Float64Array(differences.length);
+  let count = 0;
+  for (let i = 0; i < differences.length; i++) {
+    if (!Number.isNaN(differences[i]!)) known[count++] = differences[i]!;
+  }
+  const shared = known.subarray(0, count);
   const mean = meanOf(shared);
   return { shared, mean, difference: Number.isFinite(mean.estimate) ? mean.estimate : null };
 }
@@ -46,19 +54,22 @@ export const differenceInterval = (
   mean: Resampled,
   scorer: string,
   pair: ExperimentPair,
-): Promise<Interval | null> => bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer));
+  pace: Pace,
+): Promise<Interval | null> => bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer), pace);
 
 export async function pairedDifference(
   cases: PairedCases,
   scorer: string,
   pair: ExperimentPair,
+  pace: Pace,
 ): Promise<PairedDifference> {
   const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
   for (const difference of cases.differences(scorer)) outcomes[outcomeOf(difference)]++;
   const { shared, mean, difference } = sharedDifferences(cases, scorer);
   const isKnown = difference !== null;
-  const interval = isKnown ? await differenceInterval(mean, scorer, pair) : null;
-  const pValue = isKnown ? await signFlipTest(shared, seedOfPair('permutation', ...pair, scorer)) : null;
+  const interval = isKnown ? await differenceInterval(mean, scorer, pair, pace) : null;
+  const seed = seedOfPair('permutation', ...pair, scorer);
+  const pValue = isKnown ? await signFlipTest(shared, seed, pace) : null;
   const found = { difference, interval, pValue };
   return { ...found, cases: shared.length, outcomes, verdict: verdictOf(found) };
 }
@@ -81,12 +92,16 @@ export function verdictOf({
 
 /** The interval of an experiment's own mean by one scorer, over its cases with all their trials. */
 export function meanInterval(
-  cases: PairedCases,
-  scorer: string,
-  experimentId: string,
+  { candidate }: PairedCases,
+  scores: Float64Array,
+  seed: Seed,
+  pace: Pace,
 ): Promise<Interval | null> {
-  const { sums, counts } = cases.candidate.sums(scorer);
+  const { sums, counts } = candidate.sums(scores);
   const isScored = (_: number, index: number): boolean => counts[index]! > 0;
   const mean = clusteredMeanOf(sums.filter(isScored), counts.filter(isScored));
-  return bootstrapInterval(mean, seedOf('mean', experimentId, scorer));
+  return bootstrapInterval(mean, seed, pace);
 }
+
+export const seedOfMean = (experimentId: string, scorer: string): Seed =>
+  seedOf('mean', experimentId, scorer);

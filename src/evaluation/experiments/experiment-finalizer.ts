@@ -46,10 +46,8 @@ export class ExperimentFinalizer {
       scorers: Object.fromEntries(
         scorers.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
       ),
-      is_truncated:
-        means.length > scores.length ||
-        references.length > scorers.length ||
-        (await this.summaries.isTruncated(tx, scope, experimentId)),
+      is_truncated: await this.summaries.isTruncated(tx, scope, experimentId),
+      is_scorers_truncated: means.length > scores.length || references.length > scorers.length,
     };
   }
 

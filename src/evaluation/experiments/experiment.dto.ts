@@ -204,8 +204,10 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
-  /** There are more than the 10,000 results that are folded in, or than the 1,000 scorers by name that are told. */
+  /** There are more than the 10,000 results that are folded in. */
   is_truncated?: boolean;
+  /** There are more than the 1,000 scorers that are told, the first by name. */
+  is_scorers_truncated?: boolean;
 }
 
 export class SnapshotRecordDto {

@@ -57,17 +57,18 @@ function checkOf(asked: Asked, { estimate, interval }: Value, measured: Measured
     actual,
     estimate,
     confidence_interval: interval,
-    detail: detailOf(asked, actual, estimate, measured),
+    detail: detailOf(asked, passed, { actual, estimate }, measured),
   };
 }
 
 function detailOf(
   { kind, bound, confident }: Asked,
-  actual: number | null,
-  estimate: number | null,
+  passed: boolean,
+  { actual, estimate }: { actual: number | null; estimate: number | null },
   { count, sharedCases }: Measured,
 ): string {
-  const least = `at least ${shown(bound)} is asked for`;
+  const shown = (number: number | null): string => shownBeside(number, passed ? null : bound);
+  const least = `at least ${shownBeside(bound, passed ? null : actual)} is asked for`;
   if (kind === 'min_count') return `${counted(count, 'score')}; ${least}.`;
   if (kind === 'min_mean' && count === 0) return `There are no scores by this scorer; a mean of ${least}.`;
   if (kind === 'max_regression' && estimate === null) {
@@ -84,6 +85,14 @@ function detailOf(
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Six digits, which is more than scores are good for. */
-const shown = (number: number | null): string =>
-  number === null ? 'none' : String(Number(number.toPrecision(6)));
+/**
+ * A number for people: six digits, which is more than scores are good for and fewer than rounding reaches; all of them
+ * where it would read as a bound that it misses.
+ */
+export function shownBeside(number: number | null, missed: number | null): string {
+  if (number === null) return 'none';
+  const few = rounded(number);
+  return String(missed !== null && few === rounded(missed) && number !== missed ? number : few);
+}
+
+const rounded = (number: number): number => Number(number.toPrecision(6));

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { Reply } from '#platform/http';
+import { Reply, RequestSignal } from '#platform/http';
 import { GateDto, GateResultDto } from './gate.dto';
 import { GATE_MEDIA, type GateMedia, toJUnit, toMarkdown } from './gate.formats';
 import { GateService } from './gate.service';
@@ -37,8 +37,9 @@ export class GateController {
     @Param('experiment_id') experimentId: string,
     @Body() dto: GateDto,
     @Req() request: Request,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    return written(await this.gates.check(scope, experimentId, dto), mediaOf(request));
+    return written(await this.gates.check(scope, experimentId, dto, signal), mediaOf(request));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { GateCheckDto, GateResultDto } from './gate.dto';
+import { shownBeside } from './gate-checks';
 
 /** Media types in which a gate is answered; the first where a client takes any, or none of them. */
 export const GATE_MEDIA = [
@@ -10,8 +11,11 @@ export const GATE_MEDIA = [
 ] as const;
 export type GateMedia = (typeof GATE_MEDIA)[number];
 
+/** Marks a check of the lower end of an interval. */
+const CONFIDENT = ' (confident)';
+
 const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
-  `${scorer} ${kind} ${bound}${confident ? ' (confident)' : ''}`;
+  `${scorer} ${kind} ${shownBeside(bound, null)}${confident ? CONFIDENT : ''}`;
 
 /** As test reports are read by CI systems: a test suite of the experiment, with a test case for each check. */
 export function toJUnit(result: GateResultDto): string {
@@ -64,7 +68,7 @@ export function toMarkdown(result: GateResultDto): string {
   const failed = result.checks.filter((check) => !check.passed).length;
   const rows = result.checks.map(
     (check) =>
-      `| ${check.passed ? '✅ passed' : '❌ failed'} | ${code(check.scorer)} | ${code(check.kind)} | ${numbers(check)} | ${check.detail} |`,
+      `| ${check.passed ? '✅ passed' : '❌ failed'} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${numbers(check)} | ${check.detail} |`,
   );
   const notes = [
     result.experiment_status === 'running' && 'The experiment is running: the outcome may change.',
@@ -85,8 +89,12 @@ export function toMarkdown(result: GateResultDto): string {
   ].join('\n');
 }
 
-const numbers = ({ actual, bound }: GateCheckDto): string =>
-  `${actual === null ? 'none' : Number(actual.toPrecision(6))} ≥ ${Number(bound.toPrecision(6))}`;
+/** What was held against the bound, in a way that is true. */
+function numbers({ passed, actual, bound }: GateCheckDto): string {
+  if (passed) return `${shownBeside(actual, null)} ≥ ${shownBeside(bound, null)}`;
+  if (actual === null) return `none, not ≥ ${shownBeside(bound, null)}`;
+  return `${shownBeside(actual, bound)} < ${shownBeside(bound, actual)}`;
+}
 
 /**
  * A client's text as a code span (CommonMark 6.1), in which nothing is markup: no HTML, no link, no mention. Its fence is

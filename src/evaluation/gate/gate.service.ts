@@ -1,19 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
-import { ComparisonReader, type FoundPair, type SideReading } from '../comparison/comparison-reader';
+import { ComparisonReader, type FoundPair, type ReadPair } from '../comparison/comparison-reader';
 import { ComputingTurns } from '../comparison/computing-turns';
 import { PairedCases } from '../comparison/paired-cases';
 import { ScoredResults } from '../comparison/scored-results';
-import { differenceInterval, meanInterval, sharedDifferences } from '../comparison/scorer-statistics';
+import { Pace } from '../statistics/pace';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
-import { checksOf, isGiven, type Measured } from './gate-checks';
-
-interface Reading {
-  cases: PairedCases;
-  candidate: SideReading;
-  baseline: SideReading | null;
-}
+import { checksOf, isGiven } from './gate-checks';
+import { GateMeasures } from './gate-measures';
 
 @Injectable()
 export class GateService {
@@ -24,19 +19,25 @@ export class GateService {
 
   /**
    * Holds an experiment, running or frozen, to rules. A rule whose scorer has no scores fails. Errors: 400 for a rule
-   * without a bound, and for `max_regression` where there is no baseline; 404 for either experiment where it is unknown.
+   * without a bound, and for `max_regression` where there is no baseline; 404 for either experiment where it is unknown;
+   * 503 where too many wait for theirs to be worked out.
+   *
+   * @param signal ends what is worked out for the answer
    */
-  async check(scope: Scope, experimentId: string, dto: GateDto): Promise<GateResultDto> {
+  async check(scope: Scope, experimentId: string, dto: GateDto, signal: AbortSignal): Promise<GateResultDto> {
     refuse(dto.rules.flatMap(faultsOfRule));
     const pair = await this.reader.find(scope, experimentId, dto.baseline_experiment_id, (id) =>
       problem.unknownReference('/baseline_experiment_id', 'experiment', id),
     );
     refuse(faultsOfBaseline(pair, dto.rules));
-    return this.turns.take(scope.workspaceId, async () => {
-      const reading = await this.read(scope, pair, dto.rules);
+    const lane = await this.reader.laneOf(scope, pair);
+    return this.turns.take(scope, lane, signal, async () => {
+      const pace = new Pace(signal);
+      const reading = await this.read(scope, pair, dto.rules, pace);
+      const measures = await measuresOf(reading, pace);
       const checks = [];
       for (const [place, rule] of dto.rules.entries()) {
-        checks.push(...checksOf(rule, place, await measure(reading, rule)));
+        checks.push(...checksOf(rule, place, await measures.of(rule)));
       }
       return {
         passed: checks.every((check) => check.passed),
@@ -52,23 +53,23 @@ export class GateService {
   }
 
   /** Reads the scores that the rules are about; of the baseline only where a rule is about regressions. */
-  private async read(
+  private read(
     scope: Scope,
     { candidate, baseline }: FoundPair,
-    rules: GateRuleDto[],
-  ): Promise<Reading> {
+    rules: readonly GateRuleDto[],
+    pace: Pace,
+  ): Promise<ReadPair> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
     const isAboutRegressions = rules.some((rule) => isGiven(rule.max_regression));
-    const [own, other] = await Promise.all([
-      this.reader.read(scope, candidate, scorers),
-      baseline && isAboutRegressions ? this.reader.read(scope, baseline, scorers) : null,
-    ]);
-    return {
-      candidate: own,
-      baseline: other,
-      cases: await PairedCases.of(own.scored, other?.scored ?? new ScoredResults([])),
-    };
+    const pair = { candidate, baseline: isAboutRegressions ? baseline : null };
+    return this.reader.read(scope, pair, scorers, pace);
   }
+}
+
+async function measuresOf({ candidate, baseline, scorers }: ReadPair, pace: Pace): Promise<GateMeasures> {
+  const other = baseline?.scored ?? new ScoredResults(scorers);
+  const cases = await PairedCases.of(candidate.scored, other, scorers, pace);
+  return new GateMeasures(cases, candidate, baseline, pace);
 }
 
 const refuse = (faults: FieldError[]): void => {
@@ -95,31 +96,4 @@ function faultsOfBaseline({ candidate, baseline }: FoundPair, rules: GateRuleDto
         ]
       : [],
   );
-}
-
-/** Works out what a rule asks for, and no more. */
-async function measure({ cases, candidate, baseline }: Reading, rule: GateRuleDto): Promise<Measured> {
-  const { scorer, confident, min_mean, max_regression } = rule;
-  const own = candidate.means.find((mean) => mean.scorer === scorer);
-  const measured: Measured = {
-    mean: own?.mean ?? null,
-    count: own?.count ?? 0,
-    sharedCases: 0,
-    difference: null,
-    meanInterval: null,
-    differenceInterval: null,
-  };
-  if (confident === true && isGiven(min_mean)) {
-    measured.meanInterval = await meanInterval(cases, scorer, candidate.experimentId);
-  }
-  if (baseline && isGiven(max_regression)) {
-    const pair = [candidate.experimentId, baseline.experimentId] as const;
-    const { shared, mean, difference } = sharedDifferences(cases, scorer);
-    measured.sharedCases = shared.length;
-    measured.difference = difference;
-    if (confident === true && difference !== null) {
-      measured.differenceInterval = await differenceInterval(mean, scorer, pair);
-    }
-  }
-  return measured;
 }

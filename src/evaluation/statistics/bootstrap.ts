@@ -1,6 +1,6 @@
 import { normalCdf, normalQuantile } from './normal';
 import { Pace } from './pace';
-import { Resampler } from './resampler';
+import type { Resampled } from './resampled';
 import { type Seed, Xoshiro128 } from './xoshiro';
 
 /** The share of samples whose interval holds the true value, all being well. */
@@ -8,8 +8,8 @@ export const CONFIDENCE = 0.95;
 export const RESAMPLES_MAX = 9_999;
 /** About as many as the ends of an interval need (Efron and Tibshirani, section 12.5 and chapter 14: 1,000). */
 export const RESAMPLES_MIN = 999;
-/** Draws of single units that an interval may take, before it makes do with fewer samples. */
-const DRAWS = 12_000_000;
+/** What an interval may take, in draws of single units, before it makes do with fewer samples. */
+const DRAWS = 2_000_000;
 /** What is nearer to each other than this, for its size, differs by rounding alone. */
 const ROUNDING = 1e-12;
 
@@ -18,17 +18,13 @@ export interface Interval {
   upper: number;
 }
 
-/** A statistic of a sample of units, and how it comes out on others. */
-export interface Resampled {
-  readonly units: number;
-  /** What a sample costs, in draws of single units. */
-  readonly cost: number;
-  /** Of the sample itself; NaN where the statistic has no value. */
-  readonly estimate: number;
-  /** Of a new sample of as many units, drawn from this one with replacement. */
-  replicate(random: Xoshiro128): number;
-  /** Of the sample without one unit, for each group of units that are alike, and how many of them there are. */
-  leaveOneOut(): Iterable<{ value: number; units: number }>;
+/** How a statistic comes out on all samples of the bootstrap: what a BCa interval is made of. */
+export interface BootstrapDistribution {
+  /** The share of samples on which it is less than on the sample itself, ties counting half. Never 0 or 1. */
+  readonly shareBelow: number;
+  /** From the skewness of the statistic as each unit is left out in turn (Efron and Tibshirani, equation 14.15). */
+  readonly acceleration: number;
+  quantile(p: number): number;
 }
 
 /**
@@ -37,15 +33,43 @@ export interface Resampled {
  * Bootstrap", 1993, section 14.3). Scores lie against the ends of their scale, so their means are skewed; there the plain
  * percentile interval is centred wrongly, and BCa corrects for it at the cost of one pass of leaving units out.
  *
+ * Samples are drawn, 9,999 of them unless they are large; where a statistic knows its distribution without, none are.
+ *
  * Units are what is independent: a case with all its trials is one unit (the cluster bootstrap of C. A. Field and A. H.
  * Welsh, "Bootstrapping clustered data", J. Royal Statistical Society B 69, 2007), so that repeating a case does not
  * make an interval narrower than what is known of the cases.
  *
- * @returns null where there is a single unit, or the statistic has no value, or has none on every other sample.
+ * @param pace of the computation that it is part of
+ * @returns null where there is a single unit, or the statistic has no value, or has none on every other sample, or an
+ *   end is no number.
  */
-export async function bootstrapInterval(of: Resampled, seed: Seed): Promise<Interval | null> {
+export async function bootstrapInterval(
+  of: Resampled,
+  seed: Seed,
+  pace = new Pace(),
+): Promise<Interval | null> {
   if (of.units < 2 || !Number.isFinite(of.estimate)) return null;
-  const pace = new Pace();
+  if (pace.isDue()) await pace.rest();
+  if (of.isConstant) return { lower: of.estimate, upper: of.estimate };
+  const distribution = of.distribution?.() ?? (await drawn(of, seed, pace));
+  if (!distribution) return null;
+  const interval = bcaInterval(distribution);
+  return Number.isFinite(interval.lower) && Number.isFinite(interval.upper) ? interval : null;
+}
+
+function bcaInterval(distribution: BootstrapDistribution): Interval {
+  const { acceleration } = distribution;
+  const bias = normalQuantile(distribution.shareBelow);
+  const end = (z: number): number => {
+    const shifted = bias + z;
+    return distribution.quantile(normalCdf(bias + shifted / (1 - acceleration * shifted)));
+  };
+  const z = normalQuantile((1 + CONFIDENCE) / 2);
+  return { lower: end(-z), upper: end(z) };
+}
+
+/** As it comes out on samples that are drawn; null where it has no value on half of them. */
+async function drawn(of: Resampled, seed: Seed, pace: Pace): Promise<BootstrapDistribution | null> {
   const random = new Xoshiro128(seed);
   const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / of.cost)));
   const replicates = new Float64Array(resamples);
@@ -57,21 +81,13 @@ export async function bootstrapInterval(of: Resampled, seed: Seed): Promise<Inte
   }
   if (count <= resamples / 2) return null;
   const sorted = replicates.subarray(0, count).sort();
-  return bcaInterval(of.estimate, sorted, await accelerationOf(of, pace));
-}
-
-/** @param sorted the replicates, ascending. */
-function bcaInterval(estimate: number, sorted: Float64Array, acceleration: number): Interval {
-  const bias = normalQuantile(shareBelow(estimate, sorted));
-  const end = (z: number): number => {
-    const shifted = bias + z;
-    return quantile(sorted, normalCdf(bias + shifted / (1 - acceleration * shifted)));
+  return {
+    shareBelow: shareBelow(of.estimate, sorted),
+    acceleration: await accelerationOf(of, pace),
+    quantile: (p) => quantile(sorted, p),
   };
-  const z = normalQuantile((1 + CONFIDENCE) / 2);
-  return { lower: end(-z), upper: end(z) };
 }
 
-/** How many of the replicates are less than the estimate, those equal to it counting half. Never 0 or 1. */
 function shareBelow(estimate: number, sorted: Float64Array): number {
   const tolerance = ROUNDING * Math.max(Math.abs(sorted[0]!), Math.abs(sorted.at(-1)!), Math.abs(estimate));
   const less = firstNotBelow(sorted, estimate - tolerance);
@@ -100,7 +116,6 @@ function quantile(sorted: Float64Array, p: number): number {
   return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
 }
 
-/** From the skewness of the statistic as each unit is left out in turn (Efron and Tibshirani, equation 14.15). */
 async function accelerationOf(of: Resampled, pace: Pace): Promise<number> {
   const values: { value: number; units: number }[] = [];
   let units = 0;
@@ -121,84 +136,4 @@ async function accelerationOf(of: Resampled, pace: Pace): Promise<number> {
   }
   const scale = 6 * squares ** 1.5;
   return scale > 0 && Number.isFinite(cubes / scale) ? cubes / scale : 0;
-}
-
-/** A statistic that is a function of how many units each group has. @param sizes of the groups, at least one each. */
-export function ofCounts(
-  sizes: Float64Array,
-  statistic: (counts: Float64Array, units: number) => number,
-): Resampled {
-  const units = sizes.reduce((sum, size) => sum + size, 0);
-  const resampler = new Resampler(sizes, units);
-  const counts = new Float64Array(sizes.length);
-  return {
-    units,
-    cost: resampler.cost + sizes.length,
-    estimate: statistic(sizes, units),
-    replicate(random) {
-      resampler.drawCounts(random, counts);
-      return statistic(counts, units);
-    },
-    *leaveOneOut() {
-      const without = sizes.slice();
-      for (let group = 0; group < sizes.length; group++) {
-        without[group]!--;
-        yield { value: statistic(without, units - 1), units: sizes[group]! };
-        without[group]!++;
-      }
-    },
-  };
-}
-
-/**
- * A statistic that is a function of sums over the units: a mean is one sum over their number, a mean of clusters a
- * ratio of two sums. @param columns each with one number for each unit; all of the same length.
- */
-export function ofTotals(
-  columns: readonly Float64Array[],
-  statistic: (totals: Float64Array, units: number) => number,
-): Resampled {
-  const units = columns[0]!.length;
-  const { first, sizes } = groupsOf(columns);
-  const resampler = new Resampler(sizes, units);
-  const grouped = columns.map((column) =>
-    resampler.column(Float64Array.from(first, (unit) => column[unit]!)),
-  );
-  const whole = Float64Array.from(columns, (column) => column.reduce((sum, value) => sum + value, 0));
-  const totals = new Float64Array(columns.length);
-  return {
-    units,
-    cost: resampler.cost * columns.length,
-    estimate: statistic(whole, units),
-    replicate(random) {
-      resampler.drawTotals(random, grouped, totals);
-      return statistic(totals, units);
-    },
-    *leaveOneOut() {
-      for (let group = 0; group < sizes.length; group++) {
-        for (let i = 0; i < totals.length; i++) totals[i] = whole[i]! - grouped[i]!.ofGroup[group]!;
-        yield { value: statistic(totals, units - 1), units: sizes[group]! };
-      }
-    },
-  };
-}
-
-/** Groups units that have the same number in every column, in the order in which they are first met. */
-function groupsOf(columns: readonly Float64Array[]): { first: number[]; sizes: number[] } {
-  const groups = new Map<number | string, number>();
-  const first: number[] = [];
-  const sizes: number[] = [];
-  const [only] = columns;
-  for (let unit = 0; unit < only!.length; unit++) {
-    const key = columns.length === 1 ? only![unit]! : columns.map((column) => column[unit]!).join();
-    const group = groups.get(key);
-    if (group === undefined) {
-      groups.set(key, sizes.length);
-      first.push(unit);
-      sizes.push(1);
-    } else {
-      sizes[group]!++;
-    }
-  }
-  return { first, sizes };
 }

@@ -1,4 +1,5 @@
-import { ofCounts, ofTotals, type Resampled } from './bootstrap';
+import { ofCounts, ofTotals, type Resampled } from './resampled';
+import { sumOf } from './sum';
 
 /**
  * Krippendorff's alpha (K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content Analysis", 2004,
@@ -9,65 +10,121 @@ import { ofCounts, ofTotals, type Resampled } from './bootstrap';
  * Methodology 16:93, 2016).
  */
 export function nominalAlphaOf(units: readonly (readonly (string | number)[])[]): Resampled {
-  const groups = new Map<string, { values: readonly (string | number)[]; count: number }>();
+  const { categories, shapes, counts: sizes } = shapesOf(units);
+  // by shape, which categories occur in it, and how often
+  const starts = new Int32Array(shapes.length + 1);
+  const present: number[] = [];
+  const times: number[] = [];
+  const disagreements = new Float64Array(shapes.length);
+  for (const [shape, values] of shapes.entries()) {
+    let alike = 0;
+    for (let first = 0, next = 1; first < values.length; first = next++) {
+      while (next < values.length && values[next] === values[first]) next++;
+      present.push(values[first]!);
+      times.push(next - first);
+      alike += (next - first) ** 2;
+    }
+    starts[shape + 1] = present.length;
+    disagreements[shape] = (values.length ** 2 - alike) / (values.length - 1);
+  }
+  /** Adds a number of units of a shape to how often each category occurs. */
+  const add = (shape: number, count: number, totals: Float64Array): void => {
+    for (let i = starts[shape]!; i < starts[shape + 1]!; i++) totals[present[i]!]! += count * times[i]!;
+  };
+  const alpha = (observed: number, totals: Float64Array): number => {
+    let values = 0;
+    let alike = 0;
+    for (let i = 0; i < totals.length; i++) {
+      values += totals[i]!;
+      alike += totals[i]! * totals[i]!;
+    }
+    const expected = values * values - alike;
+    return expected === 0 ? NaN : 1 - ((values - 1) * observed) / expected;
+  };
+  const sum = (counts: Float64Array, totals: Float64Array): number => {
+    let observed = 0;
+    for (let shape = 0; shape < disagreements.length; shape++) {
+      const count = counts[shape]!;
+      if (count === 0) continue;
+      observed += count * disagreements[shape]!;
+      add(shape, count, totals);
+    }
+    return observed;
+  };
+  const totals = new Float64Array(categories);
+  const ownTotals = new Float64Array(categories);
+  const own = sum(sizes, ownTotals);
+  return ofCounts(sizes, {
+    steps: present.length + categories,
+    of(counts) {
+      totals.fill(0);
+      const observed = sum(counts, totals);
+      return alpha(observed, totals);
+    },
+    without(group) {
+      add(group, -1, ownTotals);
+      const value = alpha(own - disagreements[group]!, ownTotals);
+      add(group, 1, ownTotals);
+      return value;
+    },
+  });
+}
+
+/** What was said of units, in numbered categories, in their order; units of which the same was said are of one shape. */
+function shapesOf(units: readonly (readonly (string | number)[])[]): {
+  categories: number;
+  shapes: number[][];
+  counts: Float64Array;
+} {
   const categories = new Map<string | number, number>();
-  for (const values of units) {
-    if (values.length < 2) continue;
-    for (const value of values) if (!categories.has(value)) categories.set(value, categories.size);
-    const key = JSON.stringify(values.map((value) => categories.get(value)!));
+  const groups = new Map<string, { values: number[]; count: number }>();
+  for (const said of units) {
+    if (said.length < 2) continue;
+    const values = said.map((value) => {
+      const known = categories.get(value);
+      if (known !== undefined) return known;
+      categories.set(value, categories.size);
+      return categories.size - 1;
+    });
+    const key = values.sort((a, b) => a - b).join();
     const group = groups.get(key);
     if (group) group.count++;
     else groups.set(key, { values, count: 1 });
   }
-  const shapes = [...groups.values()].map(({ values }) => {
-    const own = new Float64Array(categories.size);
-    for (const value of values) own[categories.get(value)!]!++;
-    const present = [...own.entries()].filter(([, count]) => count > 0);
-    const alike = present.reduce((sum, [, count]) => sum + count * count, 0);
-    return { present, disagreement: (values.length ** 2 - alike) / (values.length - 1) };
-  });
-  const totals = new Float64Array(categories.size);
-  return ofCounts(
-    Float64Array.from(groups.values(), ({ count }) => count),
-    (counts) => {
-      totals.fill(0);
-      let observed = 0;
-      for (let i = 0; i < shapes.length; i++) {
-        const count = counts[i]!;
-        if (count === 0) continue;
-        observed += count * shapes[i]!.disagreement;
-        for (const [category, times] of shapes[i]!.present) totals[category]! += count * times;
-      }
-      const values = totals.reduce((sum, total) => sum + total, 0);
-      const alike = totals.reduce((sum, total) => sum + total * total, 0);
-      const expected = values * values - alike;
-      return expected === 0 ? NaN : 1 - ((values - 1) * observed) / expected;
-    },
-  );
+  const all = [...groups.values()];
+  return {
+    categories: categories.size,
+    shapes: all.map(({ values }) => values),
+    counts: Float64Array.from(all, ({ count }) => count),
+  };
 }
 
 /** As `nominalAlphaOf`, of numbers whose disagreement is the square of their distance (the interval metric). */
 export function intervalAlphaOf(units: readonly (readonly number[])[]): Resampled {
   const pairable = units.filter((values) => values.length >= 2);
-  const all = pairable.flat();
+  const counts = Float64Array.from(pairable, (values) => values.length);
   // squares of distances are the same around any centre; around this one the sums lose no digits
-  const centre = all.reduce((sum, value) => sum + value, 0) / Math.max(1, all.length);
-  const column = (of: (values: number[]) => number): Float64Array =>
-    Float64Array.from(pairable, (values) => of(values.map((value) => value - centre)));
-  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-  const squares = (values: number[]): number => sum(values.map((value) => value * value));
-  const observed = (values: number[]): number =>
+  let all = 0;
+  for (const values of pairable) for (const value of values) all += value;
+  const centre = all / Math.max(1, sumOf(counts));
+  const sums = new Float64Array(pairable.length);
+  const squares = new Float64Array(pairable.length);
+  const observed = new Float64Array(pairable.length);
+  for (const [unit, values] of pairable.entries()) {
+    let isAlike = true;
+    for (const value of values) {
+      isAlike &&= value === values[0];
+      sums[unit]! += value - centre;
+      squares[unit]! += (value - centre) ** 2;
+    }
     // of two equal values, 0 and not what rounding leaves
-    values.every((value) => value === values[0])
-      ? 0
-      : (2 * values.length * squares(values) - 2 * sum(values) ** 2) / (values.length - 1);
-  return ofTotals(
-    [column(observed), column((values) => values.length), column(sum), column(squares)],
-    ([disagreement, count, total, square]) => {
-      const expected = 2 * count! * square! - 2 * total! * total!;
-      return expected <= ROUNDING * count! * square! ? NaN : 1 - ((count! - 1) * disagreement!) / expected;
-    },
-  );
+    if (isAlike) continue;
+    observed[unit] = (2 * values.length * squares[unit]! - 2 * sums[unit]! ** 2) / (values.length - 1);
+  }
+  return ofTotals([observed, counts, sums, squares], ([disagreement, count, total, square]) => {
+    const expected = 2 * count! * square! - 2 * total! * total!;
+    return expected <= ROUNDING * count! * square! ? NaN : 1 - ((count! - 1) * disagreement!) / expected;
+  });
 }
 
 /** A variation that is less than this, for the size of the values, is what rounding leaves. */

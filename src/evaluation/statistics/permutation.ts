@@ -1,5 +1,7 @@
 import { drawBinomial } from './binomial';
 import { Pace } from './pace';
+import { signFlipTail } from './saddlepoint';
+import { sumOf } from './sum';
 import { type Seed, Xoshiro128 } from './xoshiro';
 
 /** Assignments of signs that are drawn at random. */
@@ -8,8 +10,10 @@ export const PERMUTATIONS = 9_999;
 const ENUMERATED_MAX = 16;
 /** Differences of one size are drawn together from this many on: how many are positive is one binomial draw. */
 const TOGETHER_FROM = 256;
-/** Sums that are nearer to each other than this, for the size of what is summed, differ by rounding alone. */
-const ROUNDING = 1e-12;
+/** No p-value is said to be less: as small as drawn ones become. */
+const LEAST = 1 / (PERMUTATIONS + 1);
+/** By how much an addition may round, for the size of what is added up. */
+const ROUNDING = 2 ** -52;
 /** Differences whose signs are the bits of one random word. */
 const WORD_BITS = 32;
 const TABLE_BITS = 8;
@@ -20,23 +24,54 @@ const TABLE = 1 << TABLE_BITS;
  * P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005): how often a sum at least as far from 0
  * would come about if of each pair either side could as well have been the other. Few differences are gone through in
  * every assignment of signs; for many, with B of them drawn, p = (b + 1) / (B + 1), which is never 0 (B. Phipson and
- * G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics 9(1), 2010).
+ * G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics 9(1), 2010). For very
+ * many that are unlike each other it is worked out by saddlepoint, and never less than B draws could make it.
  *
  * @param differences one for each independent pair: repeated trials of one case are averaged before.
+ * @param pace of the computation that it is part of
  */
-export async function signFlipTest(differences: Float64Array, seed: Seed): Promise<number> {
-  const own = differences.filter((difference) => difference !== 0);
+export async function signFlipTest(
+  differences: Float64Array,
+  seed: Seed,
+  pace = new Pace(),
+): Promise<number> {
+  const own = summable(withoutZeros(differences));
   if (own.length === 0) return 1;
-  const size = own.reduce((sum, difference) => sum + Math.abs(difference), 0);
-  const observed = Math.abs(own.reduce((sum, difference) => sum + difference, 0));
-  const bound = observed - ROUNDING * size;
+  if (pace.isDue()) await pace.rest();
+  const observed = Math.abs(sumOf(own));
+  // sums that differ by rounding alone are as far from 0 as each other
+  const bound = observed - own.length * ROUNDING * sumOfSizes(own);
   const isAsFar = (count: number, sum: number): number => (sum >= bound || -sum >= bound ? count + 1 : count);
   if (own.length <= ENUMERATED_MAX) {
     const sums = allSums(own);
     return sums.reduce(isAsFar, 0) / sums.length;
   }
-  const sums = await randomSums(own, new Xoshiro128(seed));
+  const tail = signFlipTail(own, observed, { together: TOGETHER_FROM, least: LEAST / 2 });
+  if (tail !== null) return Math.min(1, 2 * tail);
+  const sums = await randomSums(own, new Xoshiro128(seed), pace);
   return (sums.reduce(isAsFar, 0) + 1) / (PERMUTATIONS + 1);
+}
+
+function withoutZeros(differences: Float64Array): Float64Array {
+  const own = new Float64Array(differences.length);
+  let count = 0;
+  for (let i = 0; i < differences.length; i++) {
+    if (differences[i] !== 0) own[count++] = differences[i]!;
+  }
+  return own.subarray(0, count);
+}
+
+function sumOfSizes(differences: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < differences.length; i++) sum += Math.abs(differences[i]!);
+  return sum;
+}
+
+/** The same on a scale on which their sum is a number. What is asked of them does not depend on the scale. */
+function summable(differences: Float64Array): Float64Array {
+  if (Number.isFinite(2 * sumOfSizes(differences))) return differences;
+  const largest = differences.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  return differences.map((one) => one / largest);
 }
 
 /** The sum under each of the 2^n assignments of signs. */
@@ -47,8 +82,7 @@ function allSums(differences: Float64Array): Float64Array {
 }
 
 /** Sums under random signs. */
-async function randomSums(differences: Float64Array, random: Xoshiro128): Promise<Float64Array> {
-  const pace = new Pace();
+async function randomSums(differences: Float64Array, random: Xoshiro128, pace: Pace): Promise<Float64Array> {
   const sums = new Float64Array(PERMUTATIONS);
   const counts = new Map<number, number>();
   for (const one of differences) counts.set(Math.abs(one), (counts.get(Math.abs(one)) ?? 0) + 1);

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { bootstrapInterval, type Interval, ofTotals } from './bootstrap';
+import { bootstrapInterval, type Interval } from './bootstrap';
 import { type Cell, cohensKappaOf, quadraticKappaOf } from './kappa';
 import { intervalAlphaOf, nominalAlphaOf } from './krippendorff';
 import { clusteredMeanOf, meanAbsoluteErrorOf, meanOf } from './mean';
 import { signFlipTest } from './permutation';
+import { ofTotals } from './resampled';
 import { seedOf } from './xoshiro';
 
 const SEED = seedOf('a test');

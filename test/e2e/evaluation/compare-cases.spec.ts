@@ -54,6 +54,21 @@ describe('the cases of a comparison', () => {
       expect(none.scorers).toHaveLength(1);
     }); // prettier-ignore
 
+    it('without the statistics, which the first of them has', async () => {
+      const candidate = await experimentOf(space, scored('s', [1, 0, 1, 0]));
+      const baseline = await experimentOf(space, scored('s', [0, 1, 0, 0]));
+      const first = await compared(space, candidate, baseline, { limit: '2', offset: '0' });
+      expect(first.scorers).toHaveLength(1);
+      const cursor = first.cases.page.next_cursor!;
+      for (const query of [{ cursor }, { offset: '2' }, { only: 'improved' }] as Record<string, string>[]) {
+        const page = await compared(space, candidate, baseline, { limit: '2', ...query });
+        expect([page.scorers, page.scorer_count, page.cases.items.length]).toEqual([null, 1, 2]);
+        expect(page.totals).toEqual(first.totals);
+      }
+      const ordered = await compared(space, candidate, baseline, { scorer: 's', sort: '-difference' });
+      expect(ordered.scorers).toEqual(first.scorers);
+    });
+
     it('also where keys hold line breaks', async () => {
       const results = (score: number) =>
         ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));

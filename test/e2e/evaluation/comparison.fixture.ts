@@ -48,7 +48,7 @@ export async function compared(
 
 /** What a comparison says by one scorer. */
 export function byScorer({ scorers }: ComparisonDto, name: string): ScorerComparisonDto {
-  const found = scorers.find((one) => one.scorer === name);
+  const found = scorers?.find((one) => one.scorer === name);
   if (!found) throw new Error(`not compared by ${name}`);
   return found;
 }

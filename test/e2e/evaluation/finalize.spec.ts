@@ -77,6 +77,7 @@ describe('finalizing an experiment', () => {
         scorers: {},
         metrics: null,
         is_truncated: false,
+        is_scorers_truncated: false,
       });
     });
 
@@ -87,7 +88,7 @@ describe('finalizing an experiment', () => {
       expect(body).toEqual({
         ...before,
         experiment_status: 'completed',
-        summary: { scores: {}, scorers: {}, metrics: null, is_truncated: false },
+        summary: { scores: {}, scorers: {}, metrics: null, is_truncated: false, is_scorers_truncated: false },
         finalized_at: expect.stringMatching(TIME) as string,
         updated_at: body.finalized_at,
       });
@@ -101,6 +102,7 @@ describe('finalizing an experiment', () => {
       expect((await space.finalize(full)).summary).toMatchObject({
         scores: { s: { mean: 1, count: 10_000 } },
         is_truncated: false,
+        is_scorers_truncated: false,
       });
       const { experiment_id: more } = await space.experiment();
       await fill(
@@ -125,7 +127,13 @@ describe('finalizing an experiment', () => {
       ] as const) {
         const { experiment_id: id } = await space.experiment();
         const { summary } = await space.finalize(id, fields);
-        expect(summary).toEqual({ scores: {}, scorers: {}, metrics, is_truncated: false });
+        expect(summary).toEqual({
+          scores: {},
+          scorers: {},
+          metrics,
+          is_truncated: false,
+          is_scorers_truncated: false,
+        });
         expect(Object.keys(summary!.metrics!)).toEqual(Object.keys(metrics));
       }
       const { experiment_id: id } = await space.experiment();

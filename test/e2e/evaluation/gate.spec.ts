@@ -2,7 +2,6 @@ import { createTestApp, type TestApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/gate/gate.dto';
 import { byScorer, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
-import { parseXml, type XmlElement } from './xml.fixture';
 
 type Rule = Record<string, unknown>;
 
@@ -220,112 +219,5 @@ describe('the gate of an experiment', () => {
       const runtime = await space.organization.as('runtime');
       expect(outcome(await runtime.post(`${EXPERIMENTS}/${candidate}/gate`, { rules }))).toEqual([403, 'access_denied']);
     }); // prettier-ignore
-  });
-
-  describe('is answered', () => {
-    /** Names that break what they are put into without care. */
-    const HOSTILE = [
-      '</testcase>',
-      '"><failure/>',
-      "'",
-      '&amp;',
-      ']]>',
-      'a|b',
-      '\\|',
-      'line\nbreak\r\n\ttab',
-      '`code` ``more``',
-      '<script>alert(1)</script>',
-      '[link](https://example.com) @everyone',
-      '😀 é \u202e',
-      '\u0001\u0008\u001b[31m\u007f\ufffe',
-      '   ',
-      '__proto__',
-    ];
-    let candidate: string;
-    let rules: Rule[];
-
-    beforeAll(async () => {
-      const results = HOSTILE.map((name, i) => ({ case_id: `${i}`, scores: { [name]: 0.25 } }));
-      candidate = await experimentOf(space, results, { experiment_name: 'run `1` | <b>\n& "two"' });
-      rules = HOSTILE.map((scorer, i) => ({ scorer, min_mean: i % 2 === 0 ? 0.5 : 0.25 }));
-    });
-
-    const all = (element: XmlElement, name: string): XmlElement[] => [
-      ...(element.name === name ? [element] : []),
-      ...element.children.flatMap((child) => all(child, name)),
-    ];
-
-    it.each(['application/xml', 'text/xml', 'application/junit+xml'])('as JUnit in %s', async (accept) => {
-      const answer = await send(candidate, { rules }, { accept });
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${accept}; charset=utf-8`]);
-      expect(answer.headers.get('vary')).toContain('Accept');
-      const root = parseXml(answer.body as unknown as string);
-      expect([root.name, root.attributes.tests, root.attributes.failures]).toEqual(['testsuites', '15', '8']);
-      const cases = all(root, 'testcase');
-      // what XML cannot hold in any way is replaced; all else comes through as it was
-      const kept = HOSTILE.map((name) => name.replace(/[\u0001\u0008\u001b\ufffe]/g, '\uFFFD'));
-      expect(cases.map((one) => one.attributes.name)).toEqual(
-        kept.map((name, i) => `${name} min_mean ${i % 2 === 0 ? 0.5 : 0.25}`),
-      );
-      expect(new Set(cases.map((one) => one.attributes.classname))).toEqual(new Set(['run `1` | <b>\n& "two"']));
-      expect(cases.map((one) => all(one, 'failure').length)).toEqual(kept.map((_, i) => (i % 2 === 0 ? 1 : 0)));
-      expect(all(cases[0]!, 'failure')[0]).toMatchObject({
-        attributes: { type: 'min_mean' },
-        text: 'Mean 0.25 of 1 score; at least 0.5 is asked for.',
-      });
-    }); // prettier-ignore
-
-    it('as Markdown, in a table that no name breaks', async () => {
-      const answer = await send(candidate, { rules }, { accept: 'text/markdown' });
-      expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
-      const text = answer.body as unknown as string;
-      expect(text.startsWith('### Gate failed: `` run `1` \\| <b> & "two" ``\n')).toBe(true);
-      const rows = text.split('\n').filter((line) => line.startsWith('| ✅') || line.startsWith('| ❌'));
-      expect(rows).toHaveLength(HOSTILE.length);
-      // five cells each: a pipe within one is escaped
-      for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(7);
-      const cells = rows.map((row) => row.split(/(?<!\\)\| /)[2]!.trim());
-      // each name is one code span, whose fence occurs nowhere within
-      for (const cell of cells) {
-        const fence = /^`+/.exec(cell)![0];
-        expect(cell.endsWith(` ${fence}`)).toBe(true);
-        const within = cell.slice(fence.length, -fence.length);
-        expect(within.match(/`+/g)?.includes(fence) ?? false).toBe(false);
-      }
-      expect(cells[0]).toBe('` </testcase> `');
-      expect(cells[5]).toBe('` a\\|b `');
-      expect(cells[7]).toBe('` line break tab `');
-      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
-      expect(text).toContain('7 of 15 checks passed.');
-      expect(text).toContain('The experiment is running: the outcome may change.');
-    });
-
-    it.each([
-      ['', 'application/json'],
-      ['*/*', 'application/json'],
-      ['application/*', 'application/json'],
-      ['text/*', 'text/xml'],
-      ['image/png', 'application/json'],
-      ['not a media type', 'application/json'],
-      ['text/markdown;q=0.5, application/xml;q=0.6', 'application/xml'],
-      ['application/json;q=0.1, text/markdown', 'text/markdown'],
-      ['text/markdown;q=0, */*;q=0.1', 'application/json'],
-      ['application/xml;q=0', 'application/json'],
-      ['TEXT/MARKDOWN', 'text/markdown'],
-    ])('to Accept: %s as %s', async (accept, media) => {
-      const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
-    });
-
-    it('the same again under an Idempotency-Key, in its own media type', async () => {
-      const headers = { 'idempotency-key': 'gate 1'.replace(' ', '-'), accept: 'application/xml' };
-      const first = await send(candidate, { rules }, headers);
-      const again = await send(candidate, { rules }, headers);
-      expect(again.headers.get('idempotency-replayed')).toBe('true');
-      expect([again.body, again.headers.get('content-type')]).toEqual([
-        first.body,
-        'application/xml; charset=utf-8',
-      ]);
-    });
   });
 });

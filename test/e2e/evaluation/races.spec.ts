@@ -75,22 +75,20 @@ describe('results, with two API processes on one database,', () => {
   });
 
   it('are all within the summary of a hundred experiments that are finalized while they are written', async () => {
-    const frozenEarly: boolean[] = [];
     const race = async (index: number): Promise<void> => {
       const { experiment_id: id } = await space.experiment();
       const scored = (case_id: string) => ({ case_id, scores: { s: 1 } });
-      /** Writes until it is refused. @returns the cases that were acknowledged. */
+      /** Writes until it is refused, so that each experiment is frozen while it is written. @returns what was acknowledged. */
       const writer = async (client: ApiClient, name: string): Promise<string[]> => {
         const acknowledged: string[] = [];
-        for (let call = 0; call < 6; call++) {
+        for (let call = 0; ; call++) {
           const items = Array.from({ length: 5 }, (_, n) => scored(`${name} ${call} ${n}`));
           const answer = await bulk(client, id, items);
-          expect([207, 409]).toContain(answer.status);
-          if (answer.status === 409) break;
+          if (answer.status === 409) return acknowledged;
+          expect(answer.status).toBe(207);
           const made = statuses(answer);
           acknowledged.push(...items.filter((_, n) => made[n] === 201).map((item) => item.case_id));
         }
-        return acknowledged;
       };
       const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
         // at another point of the writing each time
@@ -109,14 +107,10 @@ describe('results, with two API processes on one database,', () => {
       expect(stored.sort()).toEqual([...acknowledged].sort());
       expect(body.summary!.scores!.s?.count ?? 0).toBe(acknowledged.length);
       expect(body).toEqual(finals.find((one) => one.status === 200)!.body);
-      frozenEarly.push(acknowledged.length < 120);
     };
     for (let done = 0; done < 100; done += 10) {
       await Promise.all(Array.from({ length: 10 }, (_, n) => race(done + n)));
     }
-    expect(frozenEarly).toHaveLength(100);
-    // it was a race: many were frozen while they were written
-    expect(frozenEarly.filter(Boolean).length).toBeGreaterThan(50);
   }, 180_000);
 
   it('are within the one summary of an experiment that a hundred requests finalize at once', async () => {

@@ -175,7 +175,13 @@ describe('evaluation, as it is specified:', () => {
     it('"Cost and token counts are not part of the summary; they are read through the experiment trace stats query"', async () => {
       const { experiment_id } = await space.experiment();
       const { summary } = await space.finalize(experiment_id);
-      expect(Object.keys(summary!).sort()).toEqual(['is_truncated', 'metrics', 'scorers', 'scores']);
+      expect(Object.keys(summary!).sort()).toEqual([
+        'is_scorers_truncated',
+        'is_truncated',
+        'metrics',
+        'scorers',
+        'scores',
+      ]);
       const { body } = await space.viewer.post(`${EXPERIMENTS}/${experiment_id}/traces/stats/query`);
       const told = ['cost_usd.sum', 'input_tokens.sum', 'output_tokens.sum'];
       expect(Object.keys(body.rows[0].values)).toEqual(expect.arrayContaining(told));

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { CASE_SORTS, CaseOrder } from './case-order';
+import { outcomeOf, OUTCOMES } from './paired-cases';
+
+describe('the order of cases', () => {
+  const difference = fc.oneof(
+    fc.integer({ min: -2, max: 2 }),
+    fc.double({ noNaN: false, noDefaultInfinity: true }).map((one) => (one === 0 ? 0 : one)),
+  );
+
+  it('is by difference, then by key, those without one last: all of them, and those of each outcome', () => {
+    fc.assert(
+      fc.property(fc.array(difference, { maxLength: 40 }), (differences) => {
+        const order = new CaseOrder(Float64Array.from(differences));
+        const rank = (index: number, sign: number): number =>
+          Number.isNaN(differences[index]!) ? Infinity : sign * differences[index]!;
+        for (const sort of CASE_SORTS) {
+          const sign = sort === 'difference' ? 1 : -1;
+          const sorted = [...differences.keys()].sort((a, b) =>
+            rank(a, sign) < rank(b, sign) ? -1 : rank(a, sign) > rank(b, sign) ? 1 : a - b,
+          );
+          expect([...order.places(sort, undefined)]).toEqual(sorted);
+          for (const outcome of OUTCOMES) {
+            const own = sorted.filter((index) => outcomeOf(differences[index]!) === outcome);
+            expect([...order.places(sort, outcome)]).toEqual(own);
+          }
+        }
+      }),
+    );
+  });
+});

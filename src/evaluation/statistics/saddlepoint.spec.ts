@@ -1,0 +1,169 @@
+import { bootstrapInterval } from './bootstrap';
+import { meanOf } from './mean';
+import { signFlipTest } from './permutation';
+import { ofTotals } from './resampled';
+import { meanDistribution, signFlipTail } from './saddlepoint';
+import { seedOf } from './xoshiro';
+
+const SEED = seedOf('a test');
+const PROBABILITIES = [0.0005, 0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995, 0.9995];
+
+/** Integers, the nth of them so many times. */
+const repeated = (times: readonly number[], first = 0): Float64Array =>
+  Float64Array.from(times.flatMap((count, n) => new Array<number>(count).fill(first + n)));
+
+/** The distribution of the sum of two independent integers, by their probabilities from 0 on. */
+function convolved(a: Float64Array, b: Float64Array): Float64Array {
+  const sum = new Float64Array(a.length + b.length - 1);
+  for (let i = 0; i < a.length; i++) {
+    const own = a[i]!;
+    if (own === 0) continue;
+    for (let j = 0; j < b.length; j++) sum[i + j]! += own * b[j]!;
+  }
+  return sum;
+}
+
+/** P(sum < s) and half of P(sum = s) for each s: what a curve through the steps goes by. */
+function halfway(probabilities: Float64Array): Float64Array {
+  let below = 0;
+  return probabilities.map((probability) => {
+    below += probability;
+    return below - probability / 2;
+  });
+}
+
+/** Spread evenly from 0 to 1: fractions of the multiples of the golden ratio. */
+const spread = (count: number, step = 0.6180339887498949): Float64Array =>
+  Float64Array.from({ length: count }, (_, i) => ((i + 1) * step) % 1);
+
+describe('the bootstrap distribution of a mean, worked out', () => {
+  /** The exact distribution of the sum of a bootstrap sample of integers. */
+  function exactSums(values: Float64Array): Float64Array {
+    let power = new Float64Array(Math.max(...values) + 1);
+    for (const value of values) power[value]! += 1 / values.length;
+    let sums = Float64Array.of(1);
+    for (let left = values.length; left > 0; left >>= 1) {
+      if (left & 1) sums = Float64Array.from(convolved(sums, power));
+      if (left > 1) power = Float64Array.from(convolved(power, power));
+    }
+    return sums;
+  }
+
+  it.each<[string, number[]]>([
+    ['as many of each', new Array<number>(17).fill(40)],
+    ['skewed', Array.from({ length: 17 }, (_, n) => Math.round(200 * 0.85 ** n))],
+    ['with most against one end', [...new Array<number>(16).fill(40), 400]],
+  ])('is that of all samples, of values %s', (_, times) => {
+    const values = repeated(times);
+    const distribution = meanDistribution(values)!;
+    const exact = halfway(exactSums(values));
+    for (const p of PROBABILITIES) {
+      const sum = distribution.quantile(p) * values.length;
+      const below = Math.floor(sum);
+      const found = exact[below]! + (sum - below) * (exact[below + 1]! - exact[below]!);
+      expect(Math.abs(found - p)).toBeLessThan(0.0005);
+      // in the tails, where it counts, also for their size
+      expect(Math.abs(found - p) / Math.min(p, 1 - p)).toBeLessThan(0.02);
+    }
+    const mean = values.reduce((sum, value) => sum + value, 0);
+    expect(distribution.shareBelow).toBeCloseTo(exact[mean]!, 3);
+  });
+
+  it('has the acceleration and the interval that draws come near', async () => {
+    const values = spread(1_500).map((one) => one ** 3);
+    const drawn = ofTotals([values], ([sum], units) => sum! / units);
+    expect(drawn.distribution!()).toBeNull();
+    const standardError = Math.sqrt(values.reduce((sum, one) => sum + (one - drawn.estimate) ** 2, 0)) / 1_500;
+    const found = (await bootstrapInterval(meanOf(values), SEED))!;
+    const others = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => bootstrapInterval(drawn, seedOf(`${n}`))),
+    );
+    for (const end of ['lower', 'upper'] as const) {
+      const mean = others.reduce((sum, one) => sum + one![end], 0) / others.length;
+      expect(Math.abs(found[end] - mean) / standardError).toBeLessThan(0.05);
+    }
+  }, 60_000); // prettier-ignore
+
+  it('is mirrored with the values, and does not depend on their scale', () => {
+    const values = spread(800).map((one) => one ** 2);
+    const distribution = meanDistribution(values)!;
+    const mirrored = meanDistribution(values.map((one) => -one))!;
+    const scaled = meanDistribution(values.map((one) => 1e300 * one))!;
+    for (const p of PROBABILITIES) {
+      expect(mirrored.quantile(1 - p)).toBeCloseTo(-distribution.quantile(p), 12);
+      expect(scaled.quantile(p) / 1e300).toBeCloseTo(distribution.quantile(p), 12);
+    }
+    expect([mirrored.acceleration, scaled.acceleration]).toEqual([
+      -distribution.acceleration,
+      expect.closeTo(distribution.acceleration, 12),
+    ]);
+  });
+
+  it('is left to draws where values are few, alike, or a few of them are all that varies', () => {
+    expect(meanDistribution(spread(255))).toBeNull();
+    expect(meanDistribution(repeated([500, 500]))).toBeNull();
+    expect(meanDistribution(new Float64Array(1_000))).toBeNull();
+    const outlier = spread(5_000);
+    outlier[7] = 1_000;
+    expect(meanDistribution(outlier)).toBeNull();
+  });
+});
+
+describe('the sign-flip test, worked out', () => {
+  /** Of sums of integers with random signs: the probability of each, from the least, by steps of 1. */
+  function exactSums(sizes: Float64Array): Float64Array {
+    let sums = Float64Array.of(1);
+    for (const size of sizes) {
+      const flip = new Float64Array(2 * size + 1);
+      flip[0] = flip[2 * size] = 0.5;
+      sums = Float64Array.from(convolved(flip, sums));
+    }
+    return sums;
+  }
+
+  it.each<[string, number[]]>([
+    ['as many of each size', new Array<number>(20).fill(24)],
+    ['mostly small ones', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
+  ])('is that of all assignments of signs, of %s', (_, times) => {
+    const sizes = repeated(times, 1);
+    const exact = exactSums(sizes);
+    const most = (exact.length - 1) / 2;
+    const deviation = Math.sqrt(sizes.reduce((sum, size) => sum + size * size, 0));
+    for (const z of [0, 0.001, 0.3, 1, 1.64, 1.96, 2.58, 3.3]) {
+      const sum = 2 * Math.round((z * deviation - (most % 2)) / 2) + (most % 2);
+      const tail = exact.subarray(most + sum + 1).reduce((p, one) => p + one, 0) + exact[most + sum]! / 2;
+      const found = signFlipTail(sizes, sum, { together: 256, least: 1e-6 })!;
+      expect(Math.abs(found - tail)).toBeLessThan(0.0002);
+      expect(Math.abs(found - tail) / tail).toBeLessThan(0.02);
+    }
+  });
+
+  it('comes near what is drawn, the other way round as well', async () => {
+    const differences = spread(2_000).map((one) => one - 0.49);
+    const p = await signFlipTest(differences, SEED);
+    // the normal distribution function at 0.01 sqrt(2,000 * 12)
+    expect(p).toBeCloseTo(0.1213, 2);
+    expect(await signFlipTest(differences.map((one) => -one), SEED)).toBe(p); // prettier-ignore
+    expect(await signFlipTest(differences.map((one) => 1e-305 * one), SEED)).toBeCloseTo(p, 6); // prettier-ignore
+  });
+
+  it('is never less than draws could make it, and 1 where nothing differs on the whole', async () => {
+    expect(await signFlipTest(spread(3_000), SEED)).toBe(1 / 10_000);
+    const differences = spread(1_000);
+    const balanced = Float64Array.from([...differences, ...differences.map((one) => -one)]);
+    expect(await signFlipTest(balanced, SEED)).toBeCloseTo(1, 9);
+  });
+
+  it('is left to draws where differences are few, alike, or a few of them decide', () => {
+    const tail = (differences: Float64Array) => signFlipTail(differences, 1, { together: 256, least: 1e-6 });
+    expect(tail(spread(255))).toBeNull();
+    expect(tail(repeated([0, 500, 500]))).toBeNull();
+    const outlier = spread(5_000);
+    outlier[7] = 1_000;
+    expect(tail(outlier)).toBeNull();
+    // steps of 1 that small differences do not smooth
+    const stepped = Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500).map((one) => one / 1e6)]);
+    expect(tail(stepped)).toBeNull();
+    expect(tail(Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500)]))).not.toBeNull();
+  }); // prettier-ignore
+});

@@ -1,0 +1,94 @@
+import { createTestApp, type TestApp } from '#testing';
+import { byScorer, compared, experimentOf, fill } from './comparison.fixture';
+import { EvaluationWorkspace } from './evaluation.harness';
+
+describe('comparing large experiments', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('compares the first 10,000 results, and tells that there are more', async () => {
+    const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
+      await space.experiment(),
+      await space.experiment(),
+    ];
+    // the last three are 0 throughout: with them the mean were less
+    const scores = `CASE WHEN n > 10000 THEN '{"s": 0}' ELSE '{"s": 1}' END::jsonb`;
+    await fill(space, app.database, candidate, 10_003, scores);
+    await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', (n % 4) / 4.0)`);
+    const body = await compared(space, candidate, baseline, { limit: '1' });
+    expect(body).toMatchObject({
+      is_truncated: true,
+      candidate: { is_truncated: true, result_count: 10_000 },
+      baseline: { is_truncated: false, result_count: 10_000 },
+      totals: { cases: 10_000, cases_shared: 10_000 },
+    });
+    expect(byScorer(body, 's')).toMatchObject({
+      candidate: { mean: 1, count: 10_000 },
+      baseline: { mean: 0.375, count: 10_000 },
+      difference: 0.625,
+      improved: 10_000,
+      p_value: 0.0001,
+      verdict: 'improved',
+    });
+    const summary = (await space.finalize(candidate)).summary!;
+    expect([summary.is_truncated, summary.scores!.s]).toEqual([true, { mean: 1, count: 10_000 }]);
+  });
+
+  it('compares at most 100 scorers, those that both have before the others', async () => {
+    const scores = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix} ${i}`, 1]));
+    const candidate = await experimentOf(space, [
+      { case_id: 'a', scores: scores('own', 100) },
+      { case_id: 'b', scores: scores('shared', 3) },
+    ]);
+    const baseline = await experimentOf(space, [{ case_id: 'b', scores: scores('shared', 3) }]);
+    const body = await compared(space, candidate, baseline);
+    expect([body.scorers!.length, body.scorer_count]).toEqual([100, 103]);
+    expect(body.scorers!.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
+  });
+
+  it('reads the scores of a scorer that both have, however many others either has more of', async () => {
+    const own = (side: string, from: number) =>
+      Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${side} ${from + i}`, 1]));
+    // 300 scorers of each side's own, each of two cases, and one of a single case that both have
+    const results = (side: string, shared: number) => [
+      ...[0, 100, 200, 0, 100, 200].map((from, i) => ({ case_id: `${i}`, scores: own(side, from) })),
+      { case_id: 'both', scores: { shared } },
+    ];
+    const candidate = await experimentOf(space, results('candidate', 0.75));
+    const baseline = await experimentOf(space, results('baseline', 0.25));
+    const body = await compared(space, candidate, baseline, { scorer: 'shared', limit: '1' });
+    expect(body.scorer_count).toBe(601);
+    expect(byScorer(body, 'shared')).toMatchObject({ difference: 0.5, cases: 1, improved: 1 });
+    expect(body.cases.items[0]).toMatchObject({ key: 'both', difference: 0.5 });
+    // each of the others is compared by its own scores too
+    const others = body.scorers!.filter((one) => one.scorer !== 'shared');
+    expect(others.map((one) => one.candidate.count + one.baseline.count)).toEqual(Array(99).fill(2));
+  });
+
+  it('works out many unlike cases, as many as are compared', async () => {
+    const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
+      await space.experiment(),
+      await space.experiment(),
+    ];
+    // fractions of golden multiples are spread evenly: their difference is, too, but for what is added
+    const spread = (step: number) => `(n * ${step}::float8 - floor(n * ${step}::float8))`;
+    await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', ${spread(0.6180339887)})`);
+    const scores = `jsonb_build_object('s', ${spread(0.4142135623)} + 0.02)`;
+    await fill(space, app.database, candidate, 10_000, scores);
+    const found = byScorer(await compared(space, candidate, baseline, { limit: '0' }), 's');
+    expect(found.difference).toBeCloseTo(0.02, 3);
+    // the difference of two uniform scores has the variance 1/6, so their mean the standard error 0.0041
+    expect(found.confidence_interval!.lower).toBeCloseTo(0.02 - 1.96 * Math.sqrt(1 / 60_000), 3);
+    expect(found.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
+    expect([found.p_value, found.verdict]).toEqual([0.0001, 'improved']);
+  });
+});

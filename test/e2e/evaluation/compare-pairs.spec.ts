@@ -1,0 +1,99 @@
+import { createTestApp, type TestApp } from '#testing';
+import { byScorer, compared, experimentOf, scored } from './comparison.fixture';
+import { EvaluationWorkspace } from './evaluation.harness';
+
+describe('the cases that two experiments share', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('takes repeated trials of a case for one case, not for as many as they are', async () => {
+    const trials = (means: number[]) =>
+      means.flatMap((mean, group) =>
+        Array.from({ length: 20 }, (_, i) => ({
+          case_id: `${group} ${i}`,
+          trial_group: `group ${group}`,
+          trial_index: i,
+          scores: { s: mean + (i % 2 === 0 ? 0.05 : -0.05) },
+        })),
+      );
+    const baseline = await experimentOf(space, trials([0.5, 0.5, 0.5]));
+    const candidate = await experimentOf(space, trials([0.8, 0.8, 0.4]));
+    const body = await compared(space, candidate, baseline, { limit: '2' });
+    const found = byScorer(body, 's');
+    expect(body.totals).toMatchObject({ cases: 3, cases_shared: 3 });
+    expect(found.candidate.count).toBe(60);
+    expect(found.candidate.mean).toBeCloseTo(2 / 3, 12);
+    expect([found.cases, found.improved, found.regressed]).toEqual([3, 2, 1]);
+    expect(found.difference).toBeCloseTo(0.5 / 3, 12);
+    // signs of 0.3, 0.3 and 0.1: four of eight sums are as far from 0 as 0.5. Sixty results would be beyond doubt.
+    expect(found.p_value).toBe(0.5);
+    expect(found.verdict).toBe('inconclusive');
+    // the interval of three cases reaches from the one that fell to those that rose
+    expect(found.confidence_interval!.lower).toBeCloseTo(-0.1, 9);
+    expect(found.confidence_interval!.upper).toBeCloseTo(0.3, 9);
+    const [worst] = body.cases.items;
+    expect([worst!.key, worst!.candidate_count, worst!.candidate.length]).toEqual(['group 2', 20, 20]);
+    expect(worst!.candidate.map((one) => one.trial_index)).toEqual([...Array(20).keys()]);
+  });
+
+  it('leaves scores that are null out of a case, whose other trials count', async () => {
+    const candidate = await experimentOf(space, [
+      { case_id: '1', trial_group: 'g', scores: { s: 1 } },
+      { case_id: '2', trial_group: 'g', scores: { s: null } },
+      { case_id: '3', trial_group: 'g', error: 'crashed' },
+      { case_id: 'h', scores: { s: null } },
+    ]);
+    const baseline = await experimentOf(space, [
+      { case_id: 'g', scores: { s: 0.25 } },
+      { case_id: 'h', scores: { s: 1 } },
+    ]);
+    const found = byScorer(await compared(space, candidate, baseline), 's');
+    // a failure without a score is missing; as 0 it would have made the case 0.33 and a regression of h
+    expect(found).toMatchObject({ difference: 0.75, cases: 1, improved: 1, regressed: 0, missing: 1 });
+    expect(found.candidate).toEqual({ mean: 1, count: 1 });
+  });
+
+  it('pairs by trial_group, else by dataset_record_id, else by case_id', async () => {
+    const { dataset_id } = await space.dataset();
+    const [r1, r2] = [await space.record(dataset_id), await space.record(dataset_id)];
+    const record = (one: { dataset_record_id: string }) => ({ dataset_record_id: one.dataset_record_id });
+    const baseline = await experimentOf(
+      space,
+      [
+        { case_id: 'a', trial_group: 'g', ...record(r1), scores: { s: 0.1 } },
+        { case_id: 'b', ...record(r2), scores: { s: 0.2 } },
+        { case_id: 'c', ...record(r1), scores: { s: 0.3 } },
+      ],
+      { dataset_id },
+    );
+    const candidate = await experimentOf(
+      space,
+      [
+        { case_id: 'x', trial_group: 'g', ...record(r2), scores: { s: 0.2 } },
+        { case_id: 'y', ...record(r2), scores: { s: 0.4 } },
+        { case_id: 'c', ...record(r1), scores: { s: 0.7 } },
+      ],
+      { dataset_id },
+    );
+    const { items } = (await compared(space, candidate, baseline)).cases;
+    expect(items.map((one) => [one.key, one.baseline[0]?.case_id, one.candidate[0]?.case_id])).toEqual([
+      ['g', 'a', 'x'],
+      [r2.dataset_record_id, 'b', 'y'],
+      [r1.dataset_record_id, 'c', 'c'],
+    ]);
+    const plain = await compared(
+      space,
+      await experimentOf(space, scored('s', [1])),
+      await experimentOf(space, scored('s', [0])),
+    );
+    expect(plain.cases.items.map((one) => one.key)).toEqual(['case 0']);
+  });
+});
