@@ -130,10 +130,10 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
       return (await answer.arrayBuffer()).byteLength;
     };
     const { resident } = await growth(async () => {
-      const lengths = await Promise.all(Array.from({ length: 24 }, read));
+      const lengths = await Promise.all(Array.from({ length: 48 }, read));
       expect(Math.min(...lengths)).toBeGreaterThan(16 * MIB);
     });
-    // all of them at once take 450 MiB, and more the more there are
-    expect(resident).toBeLessThan(256);
+    // those whose turn it is take some 200 MiB; all of them at once, 700 MiB
+    expect(resident).toBeLessThan(400);
   }, 180_000);
 });
