@@ -96,3 +96,25 @@ async function annotatorOf(app: TestApp, { organization }: EvaluationWorkspace):
   const token = await organization.tokenOf(id, { roles: ['evaluator'] });
   return { id, api: app.api(token).in(organization.workspaceId) };
 }
+
+/** What a statement locked or wrote, in a transaction that a test leaves open. */
+export interface Held {
+  commit(): Promise<void>;
+  undo(): Promise<void>;
+}
+
+export async function hold(app: TestApp, statement: string, values: unknown[]): Promise<Held> {
+  const runner = app.database.dataSource.createQueryRunner();
+  await runner.startTransaction();
+  await runner.query(statement, values);
+  return {
+    commit: () => runner.commitTransaction().then(() => runner.release()),
+    undo: () => runner.rollbackTransaction().then(() => runner.release()),
+  };
+}
+
+/** Until so many statements wait for a lock. */
+export async function untilWaiting(app: TestApp, count: number): Promise<void> {
+  const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  while ((await app.database.query(sql)).length < count) await new Promise((then) => setTimeout(then, 10));
+}
