@@ -26,6 +26,8 @@ export interface Measure {
 export interface Confusion {
   basis: 'label' | 'score';
   categories: (string | number)[];
+  /** What each category counts in numbers: itself, or the score of the choice. Null where one of them has none. */
+  values: number[] | null;
   counts: number[][];
   units: number;
 }
@@ -40,8 +42,15 @@ export interface Measures {
   meanAbsoluteError: Measure | null;
 }
 
-/** @param names what the seeds are made of: the ids of both scorers. */
-export async function measuresOf(pairs: readonly OpinionPair[], names: readonly string[]): Promise<Measures> {
+/**
+ * @param names what the seeds are made of: the ids of both scorers.
+ * @param scoreOf the score of a choice: where each label has one, weighted kappa has distances to weigh by.
+ */
+export async function measuresOf(
+  pairs: readonly OpinionPair[],
+  names: readonly string[],
+  scoreOf: (label: string) => number | undefined,
+): Promise<Measures> {
   const measure = async (purpose: string, of: Resampled): Promise<Measure> => ({
     units: of.units,
     value: Number.isFinite(of.estimate) ? of.estimate : null,
@@ -58,11 +67,12 @@ export async function measuresOf(pairs: readonly OpinionPair[], names: readonly 
           intervalAlpha: await measure('interval alpha', intervalAlphaOf(numbers)),
           meanAbsoluteError: await measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
         };
-  return { ...(await measuresOfCategories(pairs, measure)), ...ofNumbers };
+  return { ...(await measuresOfCategories(pairs, scoreOf, measure)), ...ofNumbers };
 }
 
 async function measuresOfCategories(
   pairs: readonly OpinionPair[],
+  scoreOf: (label: string) => number | undefined,
   measure: (purpose: string, of: Resampled) => Promise<Measure>,
 ): Promise<
   Pick<Measures, 'confusion' | 'observedAgreement' | 'cohensKappa' | 'weightedKappa' | 'nominalAlpha'>
@@ -80,13 +90,13 @@ async function measuresOfCategories(
   const cells: Cell[] = counts.flatMap((own, row) =>
     own.flatMap((count, columnOf) => (count > 0 ? [{ row, column: columnOf, count }] : [])),
   );
-  const values = categories.filter((category) => typeof category === 'number');
+  const found = categories.flatMap((one) => (typeof one === 'number' ? one : (scoreOf(one) ?? [])));
+  const values = found.length === categories.length ? found : null;
   return {
-    confusion: { basis, categories, counts, units: said.length },
+    confusion: { basis, categories, values, counts, units: said.length },
     observedAgreement: await measure('observed agreement', observedAgreementOf(cells)),
     cohensKappa: await measure('kappa', cohensKappaOf(cells, categories.length)),
-    weightedKappa:
-      basis === 'score' ? await measure('weighted kappa', quadraticKappaOf(cells, values)) : null,
+    weightedKappa: values && (await measure('weighted kappa', quadraticKappaOf(cells, values))),
     nominalAlpha: await measure('nominal alpha', nominalAlphaOf(said)),
   };
 }
