@@ -31,8 +31,7 @@ describe('human scores in results', () => {
 
   const detailOf = (result: Result, scorer: Scorer) =>
     (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];
-  const newResult = async (fields: Record<string, unknown> = {}) =>
-    on.space.result((await on.space.experiment()).experiment_id, fields);
+  const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
   const patch = (scorer: Scorer, definition: object) =>

@@ -1,5 +1,5 @@
 import { newId } from '#platform/ids';
-import type { Answer, ApiClient, TestApp } from '#testing';
+import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
 import type { HumanScoreDto } from '../../../src/evaluation/scores/human-score.dto';
 import type { ScorerDto } from '../../../src/evaluation/scorers/scorer.dto';
 import { EvaluationWorkspace, type Page, type Result, type Wire } from './evaluation.harness';
@@ -76,6 +76,21 @@ export class HumanScoresFixture {
     const answer = await this.post({ scorer_id: scorer.scorer_id, ...fields }, by);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body;
+  }
+
+  /** A result in an experiment of its own. */
+  async newResult(fields: Fields = {}): Promise<Result> {
+    return this.space.result((await this.space.experiment()).experiment_id, fields);
+  }
+
+  /** Has a trace arrive. */
+  async exportTrace(sessionId?: string): Promise<string> {
+    const traceId = newTraceId();
+    const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
+    const body = jsonExport([newSpan({ traceId, attributes })]);
+    const answer = await this.space.evaluator.post('/telemetry/v1/traces', body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return traceId;
   }
 
   async result({ experiment_id, result_id }: { experiment_id: string; result_id: string }): Promise<Result> {
