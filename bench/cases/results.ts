@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
 import type { ResultEntity } from '../../src/evaluation/results/result.entity';
 import { ResultRepository } from '../../src/evaluation/results/result.repository';
+import { namePartsOf } from '../../src/evaluation/scores/name-parts';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -11,7 +13,7 @@ const PER_CALL = 100;
 const BULK_CALLS = 60;
 const SINGLE_CALLS = 600;
 
-/** About 1 KB of JSON: a question, an answer, two scores, a trace. */
+/** About 1 KB of JSON: a question, an answer, two scores, a trace and a session, which nobody has scored. */
 function fields(caseId: string) {
   return {
     case_id: caseId,
@@ -21,6 +23,8 @@ function fields(caseId: string) {
     tags: ['bench'],
     output: { text: 'The sum is found step by step. '.repeat(13), tokens: 120 },
     scores: { correct: 1, similarity: 0.5 },
+    trace_id: randomBytes(16).toString('hex'),
+    session_id: `session of ${caseId}`,
     duration_ms: 12.5,
   };
 }
@@ -42,8 +46,6 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
     dataset_record_id: null,
     dataset_record_version: null,
     score_details: json({}),
-    trace_id: null,
-    session_id: null,
     trial_group: null,
     trial_index: null,
     created_at: at,
@@ -57,15 +59,10 @@ async function writeDirectly(bench: Bench, experimentId: string, caseIds: string
   const experiments = new ExperimentRepository(bench.direct.database);
   const results = new ResultRepository(bench.direct.database);
   const at = new Date();
+  const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
   await bench.direct.transaction(async (tx) => {
-    await experiments.lockForResults(tx, bench.scope, experimentId);
-    await results.insertMany(
-      tx,
-      bench.scope,
-      experimentId,
-      caseIds.map((caseId) => row(bench, experimentId, caseId, at)),
-      at,
-    );
+    await experiments.lockForResults(tx, bench.scope, experimentId, namePartsOf(rows));
+    await results.insertMany(tx, bench.scope, experimentId, rows, at);
   });
 }
 

@@ -42,6 +42,7 @@ import { HumanLandingRepository } from './scores/human-landing.repository';
 import { HumanScoreRepository } from './scores/human-score.repository';
 import { HumanScoreService } from './scores/human-score.service';
 import { ScoreTargets } from './scores/score-targets';
+import { UploadLandingRepository } from './scores/upload-landing.repository';
 import { CodeEngine } from './scorers/code-engine';
 import { ScorerDefinitions } from './scorers/definitions/scorer-definitions';
 import { ScorerEntity } from './scorers/scorer.entity';
@@ -143,6 +144,7 @@ const REPOSITORIES = [
   SubjectRepository,
   HumanScoreRepository,
   HumanLandingRepository,
+  UploadLandingRepository,
 ];
 
 /** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */

@@ -163,6 +163,40 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
         },
       },
     },
+    judge: {
+      summary: 'A question to a language model',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'answers the question',
+        scorer_kind: 'llm_judge',
+        definition: {
+          backend: 'llm',
+          prompt: 'Does this answer the question?\n\nQuestion: {{input}}\n\nAnswer: {{output}}',
+          output: { type: 'boolean' },
+          reasoning: true,
+        },
+      },
+    },
+    people: {
+      summary: 'A question to people',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'tone',
+        scorer_kind: 'human',
+        definition: {
+          rubric: 'How does the answer speak to the customer?',
+          output: {
+            type: 'choice',
+            choices: [
+              { value: 'kind', score: 1 },
+              { value: 'curt', score: 0.5, description: 'Short, and not unkind.' },
+              { value: 'rude', score: 0 },
+            ],
+          },
+          min_annotations: 2,
+        },
+      },
+    },
   },
   humanScore_create: {
     result: {

@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { type AccessRule, accessRuleOf } from './access.decorator';
-import type { Role } from './roles';
+import { type AccessRule, accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
+import { reduceRoles, type Role } from './roles';
 
 /** Holds each route to the access rule it declares; a route without one is refused to everybody. */
 @Injectable()
@@ -14,7 +14,7 @@ export class RoleGuard implements CanActivate {
     const rule = accessRuleOf(this.reflector, context);
     const request = context.switchToHttp().getRequest<ServiceRequest>();
     if (rule && allows(rule, request)) return true;
-    throw problem.accessDenied(refusalOf(rule));
+    throw problem.accessDenied(refusalOf(rule, request.scope));
   }
 }
 
@@ -43,10 +43,15 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
 const heldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
   workspaces === null || workspaces.size > 0;
 
-function refusalOf(rule: AccessRule | undefined): string {
+/** What is needed, and where that was judged: a caller may hold the role in another workspace than the header names. */
+function refusalOf(rule: AccessRule | undefined, scope: ServiceRequest['scope']): string {
   if (rule?.kind === 'platform') return 'Only platform principals may do this.';
   const needed: readonly Role[] = rule && 'anyOf' in rule ? rule.anyOf : [];
   if (needed.length === 0) return 'Nobody may do this.';
-  const reach = rule?.kind === 'roles_everywhere' ? ', in all of the organization' : '';
-  return `This needs the role ${needed.join(' or ')}${reach}.`;
+  const roles = `This needs the role ${needed.join(' or ')}`;
+  if (rule?.kind === 'roles_everywhere') return `${roles}, in all of the organization.`;
+  const workspaceId = scope && ('workspaceId' in scope ? scope.workspaceId : scope.narrowedTo);
+  if (typeof workspaceId !== 'string') return `${roles}.`;
+  const held = reduceRoles(scope!.rolesIn(workspaceId)).join(' and ');
+  return `${roles} in the workspace that ${WORKSPACE_HEADER} names; there you hold ${held || 'none'}.`;
 }

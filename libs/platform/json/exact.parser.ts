@@ -34,6 +34,21 @@ export function parseExactly(text: string, rules: ExactRules): unknown {
   return new ExactParser(text, rules.source === 'body').parse();
 }
 
+/**
+ * Why a text is no JSON (RFC 8259): what stands where, and what is expected there, as part of a sentence that says of the
+ * text that it is none. Null where it is JSON, or nested too deeply to tell.
+ */
+export function jsonFault(text: string): string | null {
+  try {
+    parseExactly(text, { source: 'stored' });
+    return null;
+  } catch (error) {
+    if (error instanceof JsonInputError) return error.syntaxFault ?? null;
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
 class ExactParser {
   private at = 0;
   private readonly path: (string | number)[] = [];
@@ -46,11 +61,12 @@ class ExactParser {
   parse(): unknown {
     this.skipWhitespace();
     if (this.at === this.text.length) {
-      throw new JsonInputError('', 'The body is empty. A JSON value is expected.');
+      const fault = 'it is empty, where a value is expected';
+      throw new JsonInputError('', 'The body is empty. A JSON value is expected.', fault);
     }
     const value = this.value();
     this.skipWhitespace();
-    if (this.at < this.text.length) throw this.syntaxError('the end of the body');
+    if (this.at < this.text.length) throw this.syntaxError('the end', ' of the body');
     return value;
   }
 
@@ -205,14 +221,17 @@ class ExactParser {
     return new JsonInputError(pointer, detail);
   }
 
-  private syntaxError(expected: string): JsonInputError {
+  /** @param ofBody what is expected, continued, where the text is a body. */
+  private syntaxError(expected: string, ofBody = ''): JsonInputError {
     const before = this.text.slice(0, this.at);
     const lineStart = before.lastIndexOf('\n') + 1;
     const line = before.split('\n').length;
+    const place = `line ${line}, column ${this.at - lineStart + 1}`;
+    const found = `${this.found()} at ${place}, where ${expected}`;
     return new JsonInputError(
       '',
-      `The body is not JSON: ${this.found()} at line ${line}, column ${this.at - lineStart + 1}, ` +
-        `where ${expected} is expected.`,
+      `The body is not JSON: ${found}${ofBody} is expected.`,
+      `${found} is expected`,
     );
   }
 

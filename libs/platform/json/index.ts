@@ -1,4 +1,5 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
+export { jsonFault } from './exact.parser';
 export { isJsonObject } from './is-json-object';
 export { JsonInputError } from './json-input.error';
 export { MAX_DEPTH } from './json-limits';

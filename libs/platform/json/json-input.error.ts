@@ -10,10 +10,12 @@ export class JsonInputError extends Error {
    *   fault; of an enclosing value, when the full pointer would be longer than 512 characters; '' for the
    *   whole body and where no value can be named.
    * @param detail What was wrong and what would be right, in English.
+   * @param syntaxFault Of text that is no JSON: what stands where, and what is expected there.
    */
   constructor(
     readonly pointer: string,
     readonly detail: string,
+    readonly syntaxFault?: string,
   ) {
     super(detail);
   }

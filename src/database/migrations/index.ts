@@ -17,6 +17,7 @@ import { EvaluationSearch1795132800910 } from './1795132800910-evaluation-search
 import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-human-scores';
 import { EvaluationAgreement1795132800930 } from './1795132800930-evaluation-agreement';
 import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-trace-models';
+import { EvaluationScoredNames1795132800970 } from './1795132800970-evaluation-scored-names';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -39,4 +40,5 @@ export const MIGRATIONS = [
   EvaluationHumanScores1795132800920,
   EvaluationAgreement1795132800930,
   TelemetryTraceModels1795132800940,
+  EvaluationScoredNames1795132800970,
 ];

@@ -28,6 +28,8 @@ export interface Measure {
 export interface Confusion {
   basis: 'label' | 'score';
   categories: (string | number)[];
+  /** What each category counts in numbers: itself, or the score of the choice. Null where one of them has none. */
+  values: number[] | null;
   counts: number[][];
   units: number;
 }
@@ -45,10 +47,14 @@ export interface Measures {
 /** Makes a statistic when it is its turn, and measures it. */
 type Measurer = (purpose: string, make: () => Resampled) => Promise<Measure>;
 
+/** The score of a choice, where it has one: with them, weighted kappa has distances to weigh by. */
+export type ScoreOfChoice = (label: string) => number | undefined;
+
 /** @param names what the seeds are made of: the ids of both scorers. */
 export async function measuresOf(
   pairs: readonly OpinionPair[],
   names: readonly string[],
+  scoreOf: ScoreOfChoice,
   pace: Pace,
 ): Promise<Measures> {
   const measure: Measurer = async (purpose, make) => {
@@ -73,11 +79,12 @@ export async function measuresOf(
             meanAbsoluteErrorOf(column(0), column(1)),
           ),
         };
-  return { ...(await measuresOfCategories(pairs, measure, pace)), ...ofNumbers };
+  return { ...(await measuresOfCategories(pairs, scoreOf, measure, pace)), ...ofNumbers };
 }
 
 async function measuresOfCategories(
   pairs: readonly OpinionPair[],
+  scoreOf: ScoreOfChoice,
   measure: Measurer,
   pace: Pace,
 ): Promise<
@@ -98,13 +105,13 @@ async function measuresOfCategories(
   const cells: Cell[] = counts.flatMap((own, row) =>
     own.flatMap((count, columnOf) => (count > 0 ? [{ row, column: columnOf, count }] : [])),
   );
-  const values = categories.filter((category) => typeof category === 'number');
+  const found = categories.flatMap((one) => (typeof one === 'number' ? one : (scoreOf(one) ?? [])));
+  const values = found.length === categories.length ? found : null;
   return {
-    confusion: { basis, categories, counts, units: said.length },
+    confusion: { basis, categories, values, counts, units: said.length },
     observedAgreement: await measure('observed agreement', () => observedAgreementOf(said)),
     cohensKappa: await measure('kappa', () => cohensKappaOf(cells, categories.length)),
-    weightedKappa:
-      basis === 'score' ? await measure('weighted kappa', () => quadraticKappaOf(cells, values)) : null,
+    weightedKappa: values && (await measure('weighted kappa', () => quadraticKappaOf(cells, values))),
     nominalAlpha: await measure('nominal alpha', () => nominalAlphaOf(said)),
   };
 }

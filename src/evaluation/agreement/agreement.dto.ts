@@ -18,6 +18,15 @@ export class AgreementQueryDto {
   @ToInteger()
   scorer_version?: number;
 
+  /** Only scores by this version of the reference; by any unless given. */
+  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  @ToInteger()
+  reference_scorer_version?: number;
+
   /** Only what the results of this experiment are of: their traces, sessions, or themselves. */
   @IsOptional()
   @IsString()
@@ -52,6 +61,12 @@ export class ConfusionDto {
   basis!: 'label' | 'score';
   @ApiProperty({ type: 'array', items: CATEGORY } as object)
   categories!: (string | number)[];
+  /**
+   * What each category counts, which weighted kappa has its distances from: a score itself, a label what the choice of
+   * this value scores. Null where a label is no choice of either scorer, or they score it differently.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })
+  category_scores!: number[] | null;
   /** A row for each category that the scorer said, in it a column for each that the reference said. */
   @ApiProperty({ type: 'array', items: { type: 'array', items: { type: 'integer', minimum: 0 } } } as object)
   counts!: number[][];
@@ -63,6 +78,12 @@ export class ConfusionDto {
 export class AgreementDto {
   scorer!: AgreeingScorerDto;
   reference!: AgreeingScorerDto;
+  /** The version that was asked for: only its scores count. Null: those of any. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  scorer_version!: number | null;
+  /** The same of the reference. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  reference_scorer_version!: number | null;
   experiment_id!: string | null;
   /** What both scored: traces, else sessions, else results; each once. */
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -75,7 +96,7 @@ export class AgreementDto {
   observed_agreement!: MeasureDto | null;
   /** Cohen 1960: agreement beyond chance, from -1 to 1. */
   cohens_kappa!: MeasureDto | null;
-  /** Cohen 1968, with quadratic weights: where categories are numbers. */
+  /** Cohen 1968: disagreements count by the squares of the distances of `category_scores`. Null without these. */
   weighted_kappa!: MeasureDto | null;
   /** Krippendorff's alpha of categories. */
   krippendorffs_alpha_nominal!: MeasureDto | null;

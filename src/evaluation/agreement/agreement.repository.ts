@@ -25,6 +25,14 @@ export interface UnitScore extends Unit {
   label: string | null;
   /** The person; null of a score that is no person's, or of several together. */
   annotator: string | null;
+  /** The scorer's; null where a result does not say. */
+  version: number | null;
+}
+
+/** A choice of some version of a scorer. */
+export interface ScoredChoice {
+  value: string;
+  score: number;
 }
 
 /** Whose scores are read. @property version null for all of them. */
@@ -37,7 +45,8 @@ export interface ScoredBy {
 const HOSTED = (
   from: string,
 ): string => `SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind,
-    s.target_id AS unit_id, s.score_id AS id, s.score, s.choice AS label, NULL AS annotator
+    s.target_id AS unit_id, s.score_id AS id, s.score, s.choice AS label, NULL AS annotator,
+    s.scorer_version AS version
   FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
     AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
 
@@ -45,7 +54,7 @@ const HOSTED = (
 const HUMAN = (from: string): string => `SELECT
     CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
     coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.score_id AS id, s.score, s.choice AS label,
-    s.created_by AS annotator
+    s.created_by AS annotator, s.scorer_version AS version
   FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
     AND s.superseded_by_score_id IS NULL AND s.output_sha256 = (
       SELECT newest.output_sha256 FROM human_scores newest WHERE newest.workspace_id = $1 AND newest.scorer_id = $2
@@ -55,7 +64,8 @@ const HUMAN = (from: string): string => `SELECT
 const WRITTEN = (results: string): string => `SELECT
     CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
     coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.result_id AS id,
-    (s.scores ->> detail.key)::float8 AS score, detail.value ->> 'label' AS label, NULL AS annotator
+    (s.scores ->> detail.key)::float8 AS score, detail.value ->> 'label' AS label, NULL AS annotator,
+    (detail.value ->> 'scorer_version')::integer AS version
   FROM (${results}) s CROSS JOIN LATERAL json_each(s.score_details) AS detail
   WHERE detail.value ->> 'scorer_id' = $2
     AND ($3::integer IS NULL OR (detail.value ->> 'scorer_version')::integer = $3)
@@ -106,6 +116,17 @@ const UNITS_OF_EXPERIMENT = {
 const HAS_MORE_DETAILED = `SELECT 1 FROM results s WHERE s.workspace_id = $1 AND ${IS_DETAILED}
   ORDER BY s.result_id DESC OFFSET ${RESULTS_SCANNED} LIMIT 1`;
 
+/** Of judges and people: a definition of code has no `output` that the service knows the form of. */
+const CHOICES = {
+  name: 'agreement.choices',
+  text: `SELECT DISTINCT choice ->> 'value' AS value, (choice ->> 'score')::float8 AS score
+    FROM unnest($2::text[], $3::integer[]) AS given(scorer_id, scorer_version)
+    JOIN scorer_versions v USING (scorer_id, scorer_version)
+    CROSS JOIN LATERAL json_array_elements(CASE v.definition #>> '{output,type}' WHEN 'choice'
+      THEN v.definition #> '{output,choices}' END) AS choice
+    WHERE v.workspace_id = $1 AND v.scorer_kind <> 'code'`,
+};
+
 /** Reads what was scored, and how: by runs of the service, by people, and by clients in the results they wrote. */
 @Injectable()
 export class AgreementRepository {
@@ -155,6 +176,18 @@ export class AgreementRepository {
     experimentId: string | null,
   ): Promise<UnitScore[]> {
     return this.database.query(WRITTEN_OF_UNITS, [...keyOf(scope, by), ...arraysOf(units), experimentId]);
+  }
+
+  /** The choices that these versions of scorers give to choose from, each with every score that one of them gives it. */
+  choicesOf(
+    scope: Scope,
+    versions: readonly { scorerId: string; version: number }[],
+  ): Promise<ScoredChoice[]> {
+    return this.database.query(CHOICES, [
+      scope.workspaceId,
+      versions.map(({ scorerId }) => scorerId),
+      versions.map(({ version }) => version),
+    ]);
   }
 }
 

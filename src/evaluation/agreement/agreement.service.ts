@@ -5,9 +5,15 @@ import { ComputingTurns } from '../comparison/computing-turns';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import type { ScorerEntity } from '../scorers/scorer.entity';
 import { ScorerRepository } from '../scorers/scorer.repository';
-import type { AgreeingScorerDto, AgreementDto, AgreementQueryDto, MeasureDto } from './agreement.dto';
+import type {
+  AgreeingScorerDto,
+  AgreementDto,
+  AgreementQueryDto,
+  ConfusionDto,
+  MeasureDto,
+} from './agreement.dto';
 import { Pace } from '../statistics/pace';
-import { type Measure, measuresOf, type OpinionPair } from './agreement-measures';
+import { type Confusion, type Measure, measuresOf, type OpinionPair } from './agreement-measures';
 import {
   AgreementRepository,
   type ScoredBy,
@@ -15,7 +21,7 @@ import {
   UNITS_MAX,
   type UnitScore,
 } from './agreement.repository';
-import { opinionsOf, timeOf, unitKey } from './opinions';
+import { type Opinion, opinionsOf, timeOf, unitKey } from './opinions';
 
 /** A scorer whose scores are read, and where those are that are not in results. */
 interface Side extends ScoredBy {
@@ -57,17 +63,24 @@ export class AgreementService {
       throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
     }
     return this.turns.take(scope, 'agreement', signal, async () => {
-      const sides = [sideOf(scorer, query.scorer_version ?? null), sideOf(reference, null)] as const;
+      const sides = [
+        sideOf(scorer, query.scorer_version ?? null),
+        sideOf(reference, query.reference_scorer_version ?? null),
+      ] as const;
       const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
+      const scores = await this.choiceScores(scope, [scorer, reference], pairs);
       signal.throwIfAborted();
-      const found = await measuresOf(pairs, [scorerId, referenceId], new Pace(signal));
+      const scoreOf = (label: string): number | undefined => scores.get(label);
+      const found = await measuresOf(pairs, [scorerId, referenceId], scoreOf, new Pace(signal));
       return {
         scorer: toScorer(scorer),
         reference: toScorer(reference),
+        scorer_version: sides[0].version,
+        reference_scorer_version: sides[1].version,
         experiment_id: experimentId,
         units: pairs.length,
         is_truncated: isTruncated,
-        confusion: found.confusion,
+        confusion: found.confusion && toConfusion(found.confusion),
         observed_agreement: toMeasure(found.observedAgreement),
         cohens_kappa: toMeasure(found.cohensKappa),
         weighted_kappa: toMeasure(found.weightedKappa),
@@ -102,6 +115,32 @@ export class AgreementService {
       return scorer && reference ? [{ scorer, reference }] : [];
     });
     return { pairs, isTruncated };
+  }
+
+  /** What the choices count, by the versions that scored; not those that they score differently. */
+  private async choiceScores(
+    scope: Scope,
+    [scorer, reference]: readonly [ScorerEntity, ScorerEntity],
+    pairs: readonly OpinionPair[],
+  ): Promise<Map<string, number>> {
+    const versions = [
+      ...versionsOf(
+        scorer,
+        pairs.map((pair) => pair.scorer),
+      ),
+      ...versionsOf(
+        reference,
+        pairs.map((pair) => pair.reference),
+      ),
+    ];
+    const scores = new Map<string, number>();
+    const differing = new Set<string>();
+    for (const { value, score } of await this.scores.choicesOf(scope, versions)) {
+      if (scores.has(value)) differing.add(value);
+      scores.set(value, score);
+    }
+    for (const value of differing) scores.delete(value);
+    return scores;
   }
 
   /**
@@ -147,6 +186,23 @@ function limited(units: readonly Unit[]): { units: Unit[]; isTruncated: boolean 
   const distinct = [...new Map(units.map((unit) => [unitKey(unit), unit])).values()];
   return { units: distinct.slice(0, UNITS_MAX), isTruncated: units.length > UNITS_MAX };
 }
+
+/** The versions by which opinions were said; the present one where that is not told. */
+function versionsOf(
+  { scorer_id, scorer_version }: ScorerEntity,
+  opinions: readonly Opinion[],
+): { scorerId: string; version: number }[] {
+  const versions = new Set(opinions.flatMap((opinion) => opinion.versions));
+  return [...new Set([...versions].map((version) => version ?? scorer_version))].map((version) => ({
+    scorerId: scorer_id,
+    version,
+  }));
+}
+
+const toConfusion = ({ values, ...confusion }: Confusion): ConfusionDto => ({
+  ...confusion,
+  category_scores: values,
+});
 
 const toScorer = ({ scorer_id, name, scorer_kind }: ScorerEntity): AgreeingScorerDto => ({
   scorer_id,

@@ -7,6 +7,8 @@ export interface Opinion {
   /** What most of them say, the newest of those said equally often. */
   commonScore: number | null;
   label: string | null;
+  /** Those that it was said by, each once; null where a result does not tell. */
+  versions: (number | null)[];
 }
 
 /** A session may be called like a trace. */
@@ -45,6 +47,7 @@ function opinionOf(scores: UnitScore[]): Opinion {
     score: numbers.length > 0 ? numbers.reduce((sum, one) => sum + one / numbers.length, 0) : null,
     commonScore: mostCommon(numbers),
     label: mostCommon(labels),
+    versions: [...new Set(said.map(({ version }) => version))],
   };
 }
 

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { holdNames } from '../scores/upload-landing.repository';
 import { addCreated } from '../shared/search.dto';
 import { configFilter } from './config-pairs';
 import { ExperimentEntity, type ExperimentStatus } from './experiment.entity';
@@ -18,11 +19,16 @@ const GET = {
   text: `SELECT ${COLUMNS}, snapshot_records FROM experiments WHERE experiment_id = $1 AND workspace_id = $2`,
 };
 
-/** What a write to an experiment's results must know of it. */
-const LOCK_SHARED = {
-  name: 'experiment.lock-shared',
-  text: `SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
-    FROM experiments WHERE experiment_id = $1 AND workspace_id = $2 FOR SHARE`,
+/**
+ * What a write to an experiment's results must know of it. What the results name is held once the experiment is: while
+ * it is waited for, nobody is to wait for this.
+ */
+const LOCK_FOR_RESULTS = {
+  name: 'experiment.lock-for-results',
+  text: `WITH experiment AS MATERIALIZED (
+      SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
+      FROM experiments WHERE experiment_id = $1 AND workspace_id = $2 FOR SHARE)
+    SELECT experiment.*, ${holdNames('$2', '$3::integer[]')} AS names FROM experiment`,
 };
 
 export type ExperimentState = Pick<
@@ -63,11 +69,17 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
   }
 
   /**
-   * Locks an experiment against being finalized until the transaction ends. Any number of writers hold this at once;
-   * finalizing takes the exclusive lock, so no result slips in behind its summary.
+   * Locks an experiment against being finalized until the transaction ends, and what the results name (`namePartsOf`)
+   * against being scored by people. Any number of writers hold these at once; finalizing takes the exclusive lock,
+   * so no result slips in behind its summary.
    */
-  async lockForResults(tx: Tx, scope: Scope, id: string): Promise<ExperimentState | null> {
-    const [row] = await tx.query<ExperimentState>(LOCK_SHARED, [id, scope.workspaceId]);
+  async lockForResults(
+    tx: Tx,
+    scope: Scope,
+    id: string,
+    nameParts: readonly number[],
+  ): Promise<ExperimentState | null> {
+    const [row] = await tx.query<ExperimentState>(LOCK_FOR_RESULTS, [id, scope.workspaceId, nameParts]);
     return row ?? null;
   }
 

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
+import { isScored } from '../scores/upload-landing.repository';
 import type { ResultListQueryDto } from './result.dto';
 import type { ResultEntity } from './result.entity';
 
@@ -29,7 +30,7 @@ export const INSERT_RESULTS = {
       session_id text, duration_ms double precision, trial_group text, trial_index integer)
     ORDER BY case_id COLLATE "C"
     ON CONFLICT (experiment_id, case_id) DO NOTHING
-    RETURNING result_id`,
+    RETURNING result_id, ${isScored('results')} AS is_scored`,
 };
 
 const GET = {
@@ -37,29 +38,35 @@ const GET = {
   text: `SELECT ${COLUMNS} FROM results WHERE experiment_id = $1 AND result_id = $2 AND workspace_id = $3`,
 };
 
+/** A result that was written. */
+export interface InsertedResult {
+  result_id: string;
+  /** People have scored the trace or the session that it names. */
+  is_scored: boolean;
+}
+
 @Injectable()
 export class ResultRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Appends results of one experiment, which the caller's transaction has locked. @returns the ids of those written:
-   * a row whose `case_id` the experiment has already is left out.
+   * Appends results of one experiment, which the caller's transaction has locked with what they name. @returns those
+   * written: a row whose `case_id` the experiment has already is left out.
    */
-  async insertMany(
+  insertMany(
     tx: Tx,
     scope: Scope,
     experimentId: string,
     rows: ResultEntity[],
     at: Date,
-  ): Promise<Set<string>> {
-    const inserted = await tx.query<{ result_id: string }>(INSERT_RESULTS, [
+  ): Promise<InsertedResult[]> {
+    return tx.query<InsertedResult>(INSERT_RESULTS, [
       toJsonText(rows),
       experimentId,
       scope.workspaceId,
       at,
       scope.principalId,
     ]);
-    return new Set(inserted.map((row) => row.result_id));
   }
 
   async find(scope: Scope, experimentId: string, resultId: string): Promise<ResultEntity | null> {

@@ -7,6 +7,8 @@ import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { checkWritable } from '../experiments/experiment-rules';
 import { ExperimentRepository, type ExperimentState } from '../experiments/experiment.repository';
+import { namePartsOf } from '../scores/name-parts';
+import { UploadLandingRepository } from '../scores/upload-landing.repository';
 import { checkItem, failedItem, repeatedItem, withinItems } from '../shared/bulk';
 import { checkWorkspaceOfCreate } from '../shared/workspace-body';
 import { type CaseReferences, CaseRules, checkCase } from './case-rules';
@@ -33,6 +35,7 @@ export class ResultService {
     private readonly experiments: ExperimentRepository,
     private readonly cases: CaseRules,
     private readonly results: ResultRepository,
+    private readonly landings: UploadLandingRepository,
   ) {}
 
   /** Errors: 404 without the experiment, 409 when it is frozen or has the case, and those of `checkCase`. */
@@ -79,22 +82,48 @@ export class ResultService {
     items: (ResultFieldsDto | Problem)[],
   ): Promise<(ResultEntity | Problem)[]> {
     return this.database.transaction(async (tx) => {
-      const experiment = await this.lock(tx, scope, experimentId);
       const valid = items.filter((item): item is ResultFieldsDto => !(item instanceof Problem));
+      const experiment = await this.lock(tx, scope, experimentId, namePartsOf(valid));
       const references = await this.cases.prefetch(tx, scope, experiment, valid);
       const at = new Date();
       const planned = this.plan(scope, experimentId, items, references, at);
       const rows = planned.filter((one): one is ResultEntity => !(one instanceof Problem));
       if (rows.length === 0) return planned;
-      const inserted = await this.results.insertMany(tx, scope, experimentId, rows, at);
+      const written = await this.append(tx, scope, experimentId, rows, at);
       return planned.map((one) =>
-        one instanceof Problem || inserted.has(one.result_id) ? one : duplicate(),
+        one instanceof Problem ? one : (written.get(one.result_id) ?? duplicate()),
       );
     });
   }
 
-  private async lock(tx: Tx, scope: Scope, experimentId: string): Promise<ExperimentState> {
-    const experiment = await this.experiments.lockForResults(tx, scope, experimentId);
+  /** @returns those written, by their ids, with what people said before of the traces and sessions that they name. */
+  private async append(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    rows: ResultEntity[],
+    at: Date,
+  ): Promise<Map<string, ResultEntity>> {
+    const planned = new Map(rows.map((row) => [row.result_id, row]));
+    const inserted = await this.results.insertMany(tx, scope, experimentId, rows, at);
+    const written = new Map(inserted.map(({ result_id }) => [result_id, planned.get(result_id)!]));
+    const scored = inserted.flatMap(({ result_id, is_scored }) =>
+      is_scored ? [planned.get(result_id)!] : [],
+    );
+    if (scored.length === 0) return written;
+    for (const landed of await this.landings.land(tx, scope, experimentId, scored)) {
+      written.set(landed.result_id, { ...planned.get(landed.result_id)!, ...landed });
+    }
+    return written;
+  }
+
+  private async lock(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    nameParts: readonly number[],
+  ): Promise<ExperimentState> {
+    const experiment = await this.experiments.lockForResults(tx, scope, experimentId, nameParts);
     if (!experiment) throw problem.notFound('experiment', experimentId);
     checkWritable(experiment);
     return experiment;

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { ApiExtraModels, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { IsObject, IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -10,8 +10,19 @@ import {
   ValuesCheckedLater,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { DEFINITION, DEFINITIONS } from './definitions/definition.dto';
 import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './scorer.entity';
 
+/** A JSON object, whose form is checked by the kind of the scorer (`ScorerDefinitions`). */
+const IsDefinition =
+  ({ description = '', ...options }: ApiPropertyOptions = {}): PropertyDecorator =>
+  (target, property) => {
+    IsObject({ message: 'must be an object' })(target, property);
+    const documented = { ...DEFINITION, description: `${description}${DEFINITION.description}` };
+    ApiProperty({ ...options, ...documented } as ApiPropertyOptions)(target, property);
+  };
+
+@ApiExtraModels(...DEFINITIONS)
 export class CreateScorerDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
@@ -35,11 +46,7 @@ export class CreateScorerDto {
   @IsOneOf(GRAINS, { required: false, default: 'trace' })
   grain?: Grain;
 
-  @IsJsonObject({
-    description:
-      'How it scores, by its kind. `code`: JavaScript (`language`, `source`, `timeout_ms`, `memory_mb`) or `checks` with `aggregate`. ' +
-      '`llm_judge`: `backend`, `model`, `prompt`, `output`, `reasoning`, `samples`, `temperature`. `human`: `rubric`, `output`, `min_annotations`.',
-  })
+  @IsDefinition()
   definition!: object;
 
   @IsOptional()
@@ -78,7 +85,7 @@ export class PatchScorerDto {
   grain?: Grain;
 
   @NotNull()
-  @IsJsonObject({ required: false, description: 'Replaced whole.' })
+  @IsDefinition({ required: false, description: 'Replaced whole. ' })
   definition?: object;
 
   @IsOptional()
@@ -125,6 +132,7 @@ export class ScorerVersionDto {
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
+  /** As it was sent, in one of the forms that `CreateScorerDto` takes. */
   @AnyJsonObject()
   definition!: object;
   tags!: string[];

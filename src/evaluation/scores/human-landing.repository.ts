@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
+import { namePartOf } from './name-parts';
 
 /** Results that a score of a trace or a session reaches: the newest that name it. */
 export const REACHED_RESULTS_MAX = 1_000;
@@ -32,15 +33,42 @@ const NAMING = {
  * Not prepared: the same statement reaches one result or a thousand, and a plan that was made while tables were small
  * took 25 times as long once they were not.
  */
-const LOCK_RUNNING = `SELECT experiment_id FROM experiments
-    WHERE workspace_id = $1 AND experiment_id = ANY ($2::text[]) AND experiment_status = 'running'
+const lockRunning = (ids: string): string => `SELECT experiment_id FROM experiments
+    WHERE workspace_id = $1 AND experiment_id = ANY (${ids}) AND experiment_status = 'running'
       AND archived_at IS NULL
     ORDER BY experiment_id FOR SHARE`;
+const LOCK_RUNNING = lockRunning('$2::text[]');
+const LOCK_NAMING = {
+  trace: lockRunning(`ARRAY(SELECT experiment_id FROM (${NAMING.trace}) naming)`),
+  session: lockRunning(`ARRAY(SELECT experiment_id FROM (${NAMING.session}) naming)`),
+};
+
+/** An advisory lock: the one of what results name that falls into this part. @param workspace its parameter. */
+export const nameLockOf = (workspace: string, part: string): string =>
+  `hashtext('named in ' || ${workspace}), ${part}`;
+const LOCK_NAME = {
+  name: 'human-score.lock-name',
+  text: `SELECT pg_advisory_xact_lock(${nameLockOf('$1', '$2::integer')})`,
+};
 
 const LOCK_RESULTS = `SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
     FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
     JOIN results r USING (experiment_id, result_id)
     WHERE r.workspace_id = $1 ORDER BY r.result_id FOR UPDATE OF r`;
+
+/** What opinions are together. */
+export const FOLDED = `count(*) AS annotation_count, max(scorer_version) AS scorer_version,
+             avg(score::text::numeric) AS mean,
+             CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
+             (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
+             (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`;
+
+/** What a result has of it: in `scores`, and in `score_details`. */
+export const LANDED_MEAN = 'CASE WHEN abs(folded.mean) < 2.5e-324 THEN 0 ELSE folded.mean::float8 END';
+export const landedDetail = (scorerId: string): string => `json_strip_nulls(json_build_object(
+            'metadata', json_build_object('annotation_count', folded.annotation_count, 'score_ids', folded.score_ids),
+            'comment', folded.comment, 'label', folded.label,
+            'scorer_id', ${scorerId}, 'scorer_version', folded.scorer_version))`;
 
 /**
  * What people say of a result: of each the newest of their present scores of it, of its trace and of its session. Only
@@ -64,23 +92,15 @@ const LAND = `WITH opinion AS (
         AND s.target_id = target.id AND s.superseded_by_score_id IS NULL AND s.output_sha256 = $6
       ORDER BY reached.result_id, s.created_by, s.score_id DESC
     ), folded AS (
-      SELECT experiment_id, result_id, count(*) AS annotation_count, max(scorer_version) AS scorer_version,
-             avg(score::text::numeric) AS mean,
-             CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
-             (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
-             (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids
-      FROM opinion GROUP BY experiment_id, result_id HAVING count(*) >= $7
+      SELECT experiment_id, result_id, ${FOLDED} FROM opinion
+      GROUP BY experiment_id, result_id HAVING count(*) >= $7
     )
     UPDATE results SET updated_at = $8,
-      scores = results.scores || jsonb_build_object($5::text,
-        CASE WHEN abs(folded.mean) < 2.5e-324 THEN 0 ELSE folded.mean::float8 END),
+      scores = results.scores || jsonb_build_object($5::text, ${LANDED_MEAN}),
       score_details = (
         SELECT json_object_agg(key, value) FROM (
           SELECT key, value FROM json_each(results.score_details) WHERE key <> $5
-          UNION ALL SELECT $5, json_strip_nulls(json_build_object(
-            'metadata', json_build_object('annotation_count', folded.annotation_count, 'score_ids', folded.score_ids),
-            'comment', folded.comment, 'label', folded.label,
-            'scorer_id', $4::text, 'scorer_version', folded.scorer_version))) merged)
+          UNION ALL SELECT $5, ${landedDetail('$4::text')}) merged)
     FROM folded
     WHERE results.workspace_id = $1 AND results.experiment_id = folded.experiment_id
       AND results.result_id = folded.result_id
@@ -115,8 +135,15 @@ export class HumanLandingRepository {
     return row ?? null;
   }
 
-  /** The results that a trace's or a session's score is about: the newest that name it. */
-  naming(tx: Tx, scope: Scope, kind: 'trace' | 'session', id: string): Promise<ResultKey[]> {
+  /**
+   * The results that a trace's or a session's score is about: the newest that name it. Until the transaction ends no
+   * further one is uploaded: an upload holds what it names shared, so that either the results are here, or the upload
+   * sees the score (`UploadLandingRepository`). As others wait for this lock, their experiments are locked before it:
+   * one that is being finalized is waited for without it.
+   */
+  async naming(tx: Tx, scope: Scope, kind: 'trace' | 'session', id: string): Promise<ResultKey[]> {
+    await tx.query(LOCK_NAMING[kind], [scope.workspaceId, id]);
+    await tx.query(LOCK_NAME, [scope.workspaceId, namePartOf(id)]);
     return tx.query<ResultKey>(NAMING[kind], [scope.workspaceId, id]);
   }
 

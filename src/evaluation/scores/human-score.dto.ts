@@ -108,8 +108,8 @@ export class HumanScoreListQueryDto extends ChangingListQueryDto {
   result_id?: string;
 
   /**
-   * Scores of this experiment's results, and of the traces and sessions that they named when the score was made (those
-   * of the newest 1,000 results that name one).
+   * Scores of this experiment's results, and of the traces and sessions that they name: with the newest 1,000 that named
+   * one when the score was made, and with each that was added since.
    */
   @IsOptional()
   @IsString()

@@ -28,7 +28,12 @@ export class JudgeBackends {
   /** 503 unless the backend is configured. */
   require(name: JudgeBackendName): JudgeBackend {
     const backend = this.backends.get(name);
-    if (!backend) throw problem.unavailable(`No judge backend of the kind ${name} is configured.`);
+    if (!backend) throw problem.unavailable(missing(name));
     return backend;
   }
 }
+
+/** A preview is the request to a backend, so that it cannot be had without one either. */
+const missing = (name: JudgeBackendName): string =>
+  `The scorer asks a judge backend of the kind ${name}, and this service has none: judges can be kept and versioned here, but not run, tested or previewed. ` +
+  'Nothing was stored. Run a scorer of the kind code; or ask the judge yourself, and send what it says in the scores of results, each with this scorer_id.';

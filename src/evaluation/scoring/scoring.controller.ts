@@ -14,7 +14,11 @@ const BODY_MAX = 8 * 1024 * 1024;
 export class ScoringController {
   constructor(private readonly scoring: ScoringService) {}
 
-  /** Score traces or sessions, or preview or test that */
+  /**
+   * Score traces or sessions, or preview or test that
+   *
+   * @remarks A scorer of the kind `llm_judge` needs a judge backend in every mode: 503 without one, before anything is stored.
+   */
   @Post()
   @HttpCode(202)
   @RequireRole('evaluator')

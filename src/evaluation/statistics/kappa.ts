@@ -28,8 +28,11 @@ export const cohensKappaOf = (cells: readonly Cell[], categories: number): Resam
   });
 
 /**
- * Weighted kappa (J. Cohen, "Weighted kappa", Psychological Bulletin 70, 1968) with quadratic weights: a disagreement
- * counts by the square of the distance of what was said. @param values of the categories.
+ * Weighted kappa (J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial
+ * credit", Psychological Bulletin 70, 1968) with quadratic weights: 1 - sum(w o) / sum(w e) over all pairs of categories,
+ * where o is how often the pair was said, e how often it would be by both raters' frequencies, and w the square of the
+ * distance of the values. Steps need not be even. It is the intraclass correlation of the values, but for 1 / units (J. L.
+ * Fleiss and J. Cohen, Educational and Psychological Measurement 33, 1973). @param values of the categories.
  */
 export function quadraticKappaOf(cells: readonly Cell[], values: readonly number[]): Resampled {
   const categories = values.length;

@@ -1,25 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
-import type { AgreementDto } from '../../../src/evaluation/agreement/agreement.dto';
+import { AgreementFixture, both, by, newTraceId } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
-import {
-  type EvaluationWorkspace,
-  outcome,
-  type Page,
-  places,
-  type Result,
-  UNKNOWN_IDS,
-} from './evaluation.harness';
-import { BOOLEAN, HumanScoresFixture, type Scorer, STARS, TONE } from './human-scores.fixture';
+import type { EvaluationWorkspace, Result } from './evaluation.harness';
+import { BOOLEAN, type HumanScoresFixture, type Scorer, STARS, TONE } from './human-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
-const newTraceId = (): string => randomBytes(16).toString('hex');
 
 describe('the agreement of two scorers', () => {
   let app: TestApp;
   let worker: TestWorker;
+  let held: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
@@ -28,49 +20,17 @@ describe('the agreement of two scorers', () => {
     worker = await createTestWorker(app);
   });
   beforeEach(async () => {
-    on = await HumanScoresFixture.open(app);
-    space = on.space;
+    held = await AgreementFixture.open(app);
+    ({ on, space } = held);
   });
   afterAll(async () => {
     await worker.close();
     await app.close();
   });
 
-  const code = async (
-    source = 'function score({ output }) { return output === "yes"; }',
-  ): Promise<Scorer> => {
-    const body = {
-      name: `code ${Math.random()}`,
-      scorer_kind: 'code',
-      definition: { language: 'javascript', source },
-    };
-    return (await space.post<Scorer>('/eval/v1/scorers', body)).body;
-  };
-  const ask = (scorer: Scorer, query: Record<string, string>) =>
-    space.viewer.get<AgreementDto>(
-      `/eval/v1/scorers/${scorer.scorer_id}/agreement?${new URLSearchParams(query).toString()}`,
-    );
-  const agreement = async (scorer: Scorer, reference: Scorer, query: Record<string, string> = {}) => {
-    const answer = await ask(scorer, { reference_scorer_id: reference.scorer_id, ...query });
-    expect(answer.status).toBe(200);
-    return answer.body;
-  };
-  /** Scores that a client wrote into a result itself. */
-  const by = (scorer: Scorer, score: unknown, more: Fields = {}) => ({
-    score,
-    scorer_id: scorer.scorer_id,
-    scorer_version: 1,
-    ...more,
-  });
-  /** Results that both scored, as the client says. */
-  const both = (a: Scorer, b: Scorer, pairs: [unknown, unknown][]): Fields[] =>
-    pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: by(a, x), b: by(b, y) } }));
-  const resultsOf = async (experimentId: string): Promise<Result[]> =>
-    (
-      await space.viewer.get<Page<Result>>(
-        `/eval/v1/experiments/${experimentId}/results?limit=500&sort=created_at`,
-      )
-    ).body.items;
+  const code: AgreementFixture['code'] = (source) => held.code(source);
+  const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
+  const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
 
   it('of a run of the service and of people is worked out trace by trace', async () => {
     // the service says yes, and people too, of 20; only the service of 5, only people of 10; neither of 15
@@ -132,7 +92,7 @@ describe('the agreement of two scorers', () => {
   });
 
   it('by labels has a table of them', async () => {
-    const [a, b] = [await code(), await on.scorer(TONE)];
+    const [a, b] = [await code(), await on.scorer(BOOLEAN)];
     const counts = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
     const labels = ['curt', 'kind', 'rude'];
     const pairs = counts.flatMap((row, i) => row.flatMap((count, j) => times(count, [labels[i], labels[j]])));
@@ -145,7 +105,13 @@ describe('the agreement of two scorers', () => {
       })),
     );
     const body = await agreement(a, b);
-    expect(body.confusion).toEqual({ basis: 'label', categories: labels, counts, units: 38 });
+    expect(body.confusion).toEqual({
+      basis: 'label',
+      categories: labels,
+      category_scores: null,
+      counts,
+      units: 38,
+    });
     expect(body.cohens_kappa!.value).toBeCloseTo(274 / 483, 12);
     expect(body.observed_agreement!.value).toBeCloseTo(27 / 38, 12);
     expect([body.weighted_kappa, body.krippendorffs_alpha_interval, body.mean_absolute_error]).toEqual([
@@ -195,46 +161,6 @@ describe('the agreement of two scorers', () => {
     expect(body.confusion).toMatchObject({ categories: [2, 3, 4], counts: [[0, 1, 0], [0, 0, 0], [0, 0, 1]] });
   }); // prettier-ignore
 
-  it('takes of several scores of a unit the newest, and of people those on the present scale', async () => {
-    const [judge, person] = [await code(), await on.scorer(STARS)];
-    const trace_id = newTraceId();
-    const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 0) } }]);
-    await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 3) } }]);
-    await on.score(person, { trace_id, value: 5 });
-    expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 2 });
-    expect((await agreement(judge, person, { experiment_id: first })).mean_absolute_error!.value).toBe(5);
-    // on another scale the earlier score would be far off
-    const changed = await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
-      definition: { rubric: 'Is it good?', output: { type: 'numeric', min: 0, max: 100 } },
-    });
-    expect(changed.status).toBe(200);
-    const other = await experimentOf(space, [{ case_id: '2', scores: { j: by(judge, 60) } }]);
-    await on.score(person, { result_id: (await resultsOf(other))[0]!.result_id, value: 90 });
-    const body = await agreement(judge, person);
-    expect(body.mean_absolute_error).toMatchObject({ value: 30, units: 1 });
-  });
-
-  it('can be asked of one version of the scorer', async () => {
-    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
-    await experimentOf(space, [
-      { case_id: '1', scores: { j: by(judge, 0), p: by(person, 1) } },
-      { case_id: '2', scores: { j: by(judge, 1, { scorer_version: 2 }), p: by(person, 1) } },
-    ]);
-    expect((await agreement(judge, person)).units).toBe(2);
-    const second = await agreement(judge, person, { scorer_version: '2' });
-    expect([second.units, second.observed_agreement!.value]).toEqual([1, 1]);
-  });
-
-  it('pairs sessions with sessions and results with results, and a session never with a trace of its name', async () => {
-    const [a, b] = [await code(), await code()];
-    const name = newTraceId();
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: by(a, 1) } }]);
-    await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: by(b, 1) } }]);
-    expect((await agreement(a, b)).units).toBe(0);
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: by(b, 0.5) } }]);
-    expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
-  });
-
   it('has no kappa where nothing varies, and nothing where nothing is shared', async () => {
     const [a, b, c] = [await code(), await on.scorer(BOOLEAN), await on.scorer(BOOLEAN)];
     await experimentOf(space, both(a, b, times(5, [1, 1])));
@@ -255,85 +181,70 @@ describe('the agreement of two scorers', () => {
     });
   });
 
-  it('looks at the newest 10,000 units, and tells that there are more', async () => {
-    const [a, b] = [await code(), await code()];
-    const { experiment_id: id } = await space.experiment();
-    const fill = (from: number, to: number) =>
-      app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                              updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-                jsonb_build_object('a', n % 2, 'b', CASE WHEN n <= 1 THEN 1 - n % 2 ELSE n % 2 END),
-                json_build_object('a', json_build_object('scorer_id', $3::text), 'b', json_build_object('scorer_id', $4::text)),
-                now(), now(), 'test'
-         FROM generate_series($5::int, $6::int) n`,
-        [id, space.id, a.scorer_id, b.scorer_id, from, to],
-      );
-    await fill(1, 10_000);
-    const all = await agreement(a, b);
-    expect([all.units, all.is_truncated, all.observed_agreement!.value]).toEqual([10_000, false, 0.9999]);
-    await fill(10_001, 10_001);
-    for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
-      const most = await agreement(a, b, query);
-      // the oldest, of which they disagree, is not among them
-      expect([most.units, most.is_truncated, most.observed_agreement!.value]).toEqual([10_000, true, 1]);
-    }
-  });
-
-  it('finds the few units that a small reference shares with a scorer of many scores', async () => {
-    const [many, few] = [await code(), await on.scorer(BOOLEAN)];
-    const { experiment_id: id } = await space.experiment();
-    await app.database.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                            updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"many": 1}',
-              json_build_object('many', json_build_object('scorer_id', $3::text)), now(), now(), 'test'
-       FROM generate_series(1, 10500) n`,
-      [id, space.id, many.scorer_id],
+  describe('by choices that score', () => {
+    const LABELS = ['curt', 'kind', 'rude'];
+    const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
+    const SAID = COUNTS.flatMap((row, i) =>
+      row.flatMap((count, j) => times(count, [LABELS[i]!, LABELS[j]!] as const)),
     );
-    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, value: true });
-    const body = await agreement(many, few);
-    expect([body.units, body.is_truncated]).toEqual([1, false]);
-    expect((await agreement(few, many)).units).toBe(1);
-  });
+    /** Results in which both chose. */
+    const chosen = (a: Scorer, b: Scorer, ofA: Fields = {}): Fields[] =>
+      SAID.map(([x, y], i) => ({
+        case_id: `${i}`,
+        scores: { a: by(a, 0.5, { label: x, ...ofA }), b: by(b, 0.5, { label: y }) },
+      }));
+    const scored = (scores: number[]) => ({
+      type: 'choice',
+      choices: LABELS.map((value, i) => ({ value, score: scores[i] })),
+    });
+    const kappaOf = async (a: Scorer, b: Scorer, query = {}) => {
+      const { confusion, weighted_kappa, cohens_kappa } = await held.agreement(a, b, query);
+      expect(confusion).toMatchObject({ basis: 'label', categories: LABELS, counts: COUNTS });
+      expect(cohens_kappa!.value).toBeCloseTo(274 / 483, 12);
+      return { scores: confusion!.category_scores, kappa: weighted_kappa };
+    };
 
-  describe('refuses', () => {
-    it('scorers and experiments that are unknown, or are in another workspace', async () => {
-      const [a, b] = [await code(), await on.scorer(BOOLEAN)];
-      for (const id of UNKNOWN_IDS) {
-        const path = `/eval/v1/scorers/${encodeURIComponent(id)}/agreement?reference_scorer_id=${b.scorer_id}`;
-        expect(outcome(await space.viewer.get(path))).toEqual([404, 'not_found']);
-        const named = await ask(a, { reference_scorer_id: id });
-        expect(outcome(named)).toEqual([404, 'not_found']);
-        expect((named.body as unknown as { detail: string }).detail).toContain('reference_scorer_id');
-        const query = { reference_scorer_id: b.scorer_id, experiment_id: id };
-        expect(outcome(await ask(a, query))).toEqual([404, 'not_found']);
-      }
-      const foreign = await HumanScoresFixture.open(app);
-      const theirs = await foreign.scorer(BOOLEAN);
-      expect(outcome(await ask(a, { reference_scorer_id: theirs.scorer_id }))).toEqual([404, 'not_found']);
-      expect(outcome(await ask(theirs, { reference_scorer_id: a.scorer_id }))).toEqual([404, 'not_found']);
-      const path = `/eval/v1/scorers/${a.scorer_id}/agreement?reference_scorer_id=${b.scorer_id}`;
-      expect(outcome(await (await space.sibling()).get(path))).toEqual([404, 'not_found']);
+    it('weighs disagreements by the squares of the distances of the scores', async () => {
+      const [judge, person] = [await held.judge(TONE), await on.scorer(TONE)];
+      await experimentOf(space, chosen(judge, person));
+      const { scores, kappa } = await kappaOf(judge, person);
+      expect(scores).toEqual([0.25, 1, -1]);
+      // by the moments of what was said (Fleiss and Cohen 1973), which know of no table
+      const value = { curt: 0.25, kind: 1, rude: -1 } as Record<string, number>;
+      const [x, y] = [0, 1].map((side) => SAID.map((pair) => value[pair[side]!]!)) as [number[], number[]];
+      const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
+      const variance = (values: number[]) => mean(values.map((one) => (one - mean(values)) ** 2));
+      const apart = mean(x.map((one, i) => (one - y[i]!) ** 2));
+      const expected = variance(x) + variance(y) + (mean(x) - mean(y)) ** 2;
+      expect(kappa!.value).toBeCloseTo(1 - apart / expected, 12);
+      expect(kappa!.units).toBe(38);
+      expect(kappa!.confidence_interval!.lower).toBeLessThan(kappa!.value!);
     });
 
-    it('a query without a reference, with itself as one, or with what it does not take', async () => {
-      const [a, b] = [await code(), await on.scorer(BOOLEAN)];
-      const reference = { reference_scorer_id: b.scorer_id };
-      const refusals: [Record<string, string>, string][] = [
-        [{}, 'reference_scorer_id'],
-        [{ reference_scorer_id: a.scorer_id }, 'reference_scorer_id'],
-        [{ ...reference, scorer_version: '0' }, 'scorer_version'],
-        [{ ...reference, scorer_version: 'x' }, 'scorer_version'],
-        [{ ...reference, since: '2026-01-01' }, 'since'],
-      ];
-      for (const [query, parameter] of refusals) {
-        const answer = await ask(a, query);
-        expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
-      }
-      const runtime = await space.organization.as('runtime');
-      const path = `/eval/v1/scorers/${a.scorer_id}/agreement?reference_scorer_id=${b.scorer_id}`;
-      expect(outcome(await runtime.get(path))).toEqual([403, 'access_denied']);
+    it('takes the scores from whichever of the two has choices, by the versions that chose', async () => {
+      const [a, person] = [await code(), await on.scorer(scored([1, 2, 3]))];
+      await experimentOf(space, chosen(a, person));
+      expect((await kappaOf(a, person)).scores).toEqual([1, 2, 3]);
+      const definition = { rubric: 'Is it good?', output: scored([3, 2, 1]) };
+      await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, { definition });
+      expect((await kappaOf(a, person)).scores).toEqual([1, 2, 3]);
+    });
+
+    it.each<[string, () => Promise<Scorer>, () => Promise<Scorer>]>([
+      ['they score a choice differently', () => held.judge(scored([1, 2, 3])), () => held.judge(scored([1, 2, 4]))],
+      ['a label is none of the choices', () => code(), () => held.judge({ type: 'choice', choices: scored([1, 2]).choices.slice(0, 2) })],
+      ['neither has choices', () => code(), () => on.scorer(BOOLEAN)],
+    ])('has none where %s', async (_, first, second) => {
+      const [one, other] = [await first(), await second()];
+      await experimentOf(space, chosen(one, other));
+      expect(await kappaOf(one, other)).toEqual({ scores: null, kappa: null });
+    }); // prettier-ignore
+
+    it('has a kappa without a value where all choices score the same', async () => {
+      const [judge, person] = [await held.judge(scored([1, 1, 1])), await held.judge(scored([1, 1, 1]))];
+      await experimentOf(space, chosen(judge, person));
+      const none = { units: 38, value: null, confidence_interval: null };
+      expect(await kappaOf(judge, person)).toEqual({ scores: [1, 1, 1], kappa: none });
     });
   });
 });

@@ -3,10 +3,8 @@ import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
   BOOLEAN,
-  type HumanScore,
   HumanScoresFixture,
   type Scorer,
-  SCORES,
   STARS,
   SURVEY,
   TONE,
@@ -33,8 +31,7 @@ describe('human scores in results', () => {
 
   const detailOf = (result: Result, scorer: Scorer) =>
     (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];
-  const newResult = async (fields: Record<string, unknown> = {}) =>
-    on.space.result((await on.space.experiment()).experiment_id, fields);
+  const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
   const patch = (scorer: Scorer, definition: object) =>
@@ -250,112 +247,5 @@ describe('human scores in results', () => {
     const answers = { tone: 'kind', right: false, stars: 5 };
     await on.score(scorer, { result_id: result.result_id, answers });
     expect((await on.result(result)).scores[scorer.name]).toBe(2);
-  });
-
-  it('of many people at once are all counted, whichever of them came last', async () => {
-    const scorer = await on.scorer(STARS);
-    const trace_id = newTraceId();
-    const results = [await newResult({ trace_id }), await newResult({ trace_id })];
-    const people = await Promise.all(Array.from({ length: 20 }, () => on.annotator()));
-    await Promise.all(
-      people.map((person, index) =>
-        on.score(
-          scorer,
-          {
-            value: (index % 5) + 1,
-            ...(index % 2 === 0 ? { trace_id } : { result_id: results[0]!.result_id }),
-          },
-          person,
-        ),
-      ),
-    );
-    const [both, one] = [await on.result(results[0]!), await on.result(results[1]!)];
-    expect(detailOf(both, scorer)!.metadata).toMatchObject({ annotation_count: 20 });
-    expect(both.scores[scorer.name]).toBe(3);
-    expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
-  });
-
-  it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
-    const scorer = await on.scorer(STARS);
-    const rounds = await Promise.all(
-      Array.from({ length: 100 }, async () => newResult({ trace_id: newTraceId() })),
-    );
-    const statuses = await Promise.all(
-      rounds.map(async (result, index) => {
-        const target = index % 2 === 0 ? { trace_id: result.trace_id } : { result_id: result.result_id };
-        const score = (value: number, by: Annotator) =>
-          on.post({ scorer_id: scorer.scorer_id, ...target, value }, by);
-        const first = score(1, ann);
-        if (index % 10 === 0) await first;
-        const finalize = async () => {
-          for (let wait = 0; wait < index % 7; wait++) await read(result.experiment_id);
-          return on.space.finalize(result.experiment_id);
-        };
-        const answers = await Promise.all([first, score(3, bob), finalize().then(() => ({ status: 200 }))]);
-        return answers.map((answer) => answer.status);
-      }),
-    );
-    for (const outcome of statuses) expect(outcome).toEqual([201, 201, 200]);
-    const means = new Set<number | undefined>();
-    for (const result of rounds) {
-      const landed = (await on.result(result)).scores[scorer.name] ?? undefined;
-      const { summary } = await read(result.experiment_id);
-      const expected = landed === undefined ? {} : { [scorer.name]: { mean: landed, count: 1 } };
-      expect(summary!.scores).toEqual(expected);
-      means.add(landed);
-    }
-    expect(means.has(1) || means.has(2)).toBe(true);
-    const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
-    expect(kept.body.items).toHaveLength(200);
-  });
-
-  describe('and a finalization at the same moment', () => {
-    /** Holds a row until the test lets go of it. */
-    const hold = async (statement: string, values: unknown[]): Promise<{ release: () => Promise<void> }> => {
-      const runner = app.database.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner.query(statement, values);
-      return {
-        release: async () => {
-          await runner.commitTransaction();
-          await runner.release();
-        },
-      };
-    };
-    const untilWaiting = async (count: number): Promise<void> => {
-      const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      while ((await app.database.query(sql)).length < count)
-        await new Promise((then) => setTimeout(then, 10));
-    };
-
-    it('which waits for a score that was quicker, and has it', async () => {
-      const scorer = await on.scorer();
-      const result = await newResult({ trace_id: newTraceId() });
-      const held = await hold('SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
-        result.experiment_id,
-      ]);
-      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
-      await untilWaiting(1);
-      const finalized = on.space.finalize(result.experiment_id);
-      await untilWaiting(2);
-      await held.release();
-      await scored;
-      expect((await finalized).summary!.scores).toEqual({ [scorer.name]: { mean: 1, count: 1 } });
-      expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
-    });
-
-    it('which is waited for by a score that is later, and takes nothing of it', async () => {
-      const scorer = await on.scorer();
-      const result = await newResult({ trace_id: newTraceId() });
-      const held = await hold(
-        `UPDATE experiments SET experiment_status = 'completed', summary = '{}' WHERE experiment_id = $1`,
-        [result.experiment_id],
-      );
-      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
-      await untilWaiting(1);
-      await held.release();
-      await scored;
-      expect(await on.result(result)).toEqual(result);
-    });
   });
 });

@@ -1,5 +1,5 @@
 import { newId } from '#platform/ids';
-import type { Answer, ApiClient, TestApp } from '#testing';
+import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
 import type { HumanScoreDto } from '../../../src/evaluation/scores/human-score.dto';
 import type { ScorerDto } from '../../../src/evaluation/scorers/scorer.dto';
 import { EvaluationWorkspace, type Page, type Result, type Wire } from './evaluation.harness';
@@ -78,6 +78,21 @@ export class HumanScoresFixture {
     return answer.body;
   }
 
+  /** A result in an experiment of its own. */
+  async newResult(fields: Fields = {}): Promise<Result> {
+    return this.space.result((await this.space.experiment()).experiment_id, fields);
+  }
+
+  /** Has a trace arrive. */
+  async exportTrace(sessionId?: string): Promise<string> {
+    const traceId = newTraceId();
+    const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
+    const body = jsonExport([newSpan({ traceId, attributes })]);
+    const answer = await this.space.evaluator.post('/telemetry/v1/traces', body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return traceId;
+  }
+
   async result({ experiment_id, result_id }: { experiment_id: string; result_id: string }): Promise<Result> {
     const path = `/eval/v1/experiments/${experiment_id}/results/${result_id}`;
     return (await this.space.viewer.get<Result>(path)).body;
@@ -95,4 +110,26 @@ async function annotatorOf(app: TestApp, { organization }: EvaluationWorkspace):
   const id = newId('usr');
   const token = await organization.tokenOf(id, { roles: ['evaluator'] });
   return { id, api: app.api(token).in(organization.workspaceId) };
+}
+
+/** What a statement locked or wrote, in a transaction that a test leaves open. */
+export interface Held {
+  commit(): Promise<void>;
+  undo(): Promise<void>;
+}
+
+export async function hold(app: TestApp, statement: string, values: unknown[]): Promise<Held> {
+  const runner = app.database.dataSource.createQueryRunner();
+  await runner.startTransaction();
+  await runner.query(statement, values);
+  return {
+    commit: () => runner.commitTransaction().then(() => runner.release()),
+    undo: () => runner.rollbackTransaction().then(() => runner.release()),
+  };
+}
+
+/** Until so many statements wait for a lock. */
+export async function untilWaiting(app: TestApp, count: number): Promise<void> {
+  const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  while ((await app.database.query(sql)).length < count) await new Promise((then) => setTimeout(then, 10));
 }

@@ -1,5 +1,5 @@
-import { createTestApp, newSpan, newTraceId, jsonExport, type TestApp } from '#testing';
-import { outcome, places, TIME, UNKNOWN_IDS } from './evaluation.harness';
+import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { outcome, TIME, UNKNOWN_IDS } from './evaluation.harness';
 import {
   BOOLEAN,
   type HumanScore,
@@ -22,20 +22,7 @@ describe('a human score', () => {
   });
   afterAll(() => app.close());
 
-  const newResult = async (fields: Record<string, unknown> = {}) =>
-    on.space.result((await on.space.experiment()).experiment_id, fields);
-
-  /** Has a trace arrive. */
-  const exportTrace = async (sessionId?: string): Promise<string> => {
-    const traceId = newTraceId();
-    const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
-    const answer = await on.space.evaluator.post(
-      '/telemetry/v1/traces',
-      jsonExport([newSpan({ traceId, attributes })]),
-    );
-    expect(answer.status).toBe(200);
-    return traceId;
-  };
+  const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
 
   describe('is kept', () => {
     it.each<[string, object, Record<string, unknown>, number, Record<string, unknown>]>([
@@ -96,7 +83,7 @@ describe('a human score', () => {
 
     it('of a result with the trace and the session that the result names, of others with nothing but these', async () => {
       const scorer = await on.scorer();
-      const trace_id = await exportTrace('talk');
+      const trace_id = await on.exportTrace('talk');
       const result = await newResult({ trace_id, session_id: 'talk' });
       const named = { trace_id, session_id: 'talk' };
       const ids = { experiment_id: result.experiment_id, result_id: result.result_id };
@@ -187,7 +174,7 @@ describe('a human score', () => {
     it('leaves alone those of other people, other scorers and other targets', async () => {
       const [scorer, other] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
-      const trace_id = await exportTrace();
+      const trace_id = await on.exportTrace();
       const { result_id } = await newResult({ trace_id });
       const all = [
         await on.score(scorer, { result_id, value: true }),
@@ -211,156 +198,11 @@ describe('a human score', () => {
     });
   });
 
-  describe('is refused', () => {
-    const asked = async (fields: Record<string, unknown>, output: object = BOOLEAN) => {
-      const scorer = await on.scorer(output);
-      const { result_id } = await newResult();
-      const answer = await on.post({ scorer_id: scorer.scorer_id, result_id, ...fields });
-      return [...outcome(answer), ...places(answer)];
-    };
-
-    it('without the role of an evaluator (403: scoring without the required role)', async () => {
-      const scorer = await on.scorer();
-      const { result_id } = await newResult();
-      const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
-      for (const caller of [on.space.viewer, on.space.editor, await on.space.organization.as('runtime')]) {
-        expect(outcome(await caller.post(SCORES, body))).toEqual([403, 'access_denied']);
-      }
-      const runtime = await on.space.organization.as('runtime');
-      expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
-    });
-
-    it.each<[string, Record<string, unknown>, string[]]>([
-      ['no target', { result_id: null, value: true }, ['']],
-      ['two targets', { trace_id: newTraceId(), value: true }, ['/result_id']],
-      [
-        'an experiment for a target',
-        { result_id: null, experiment_id: 'exp_x', value: true },
-        ['', '/experiment_id'],
-      ],
-      ['a trace id that is none', { result_id: null, trace_id: 'x', value: true }, ['/trace_id']],
-      [
-        'a session of 256 characters',
-        { result_id: null, session_id: 's'.repeat(256), value: true },
-        ['/session_id'],
-      ],
-      ['another workspace', { workspace_id: 'wsp_x', value: true }, ['/workspace_id']],
-      ['no scorer', { scorer_id: undefined, value: true }, ['/scorer_id']],
-      ['version 0', { scorer_version: 0, value: true }, ['/scorer_version']],
-      ['a comment that is no text', { value: true, comment: 1 }, ['/comment']],
-      ['metadata over 16 KiB', { value: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
-    ])('for %s (400)', async (_, fields, pointers) => {
-      expect(await asked(fields)).toEqual([400, 'invalid_request', ...pointers]);
-    });
-
-    it.each<[string, object, Record<string, unknown>, string[]]>([
-      ['nothing where a boolean is', BOOLEAN, {}, ['/value']],
-      ['null where a boolean is', BOOLEAN, { value: null }, ['/value']],
-      ['a number where a boolean is', BOOLEAN, { value: 1 }, ['/value']],
-      ['a choice where a boolean is', BOOLEAN, { value: true, choice: 'kind' }, ['/choice']],
-      ['a text where a number is', STARS, { value: '3' }, ['/value']],
-      ['a number below the bounds', STARS, { value: 0.99 }, ['/value']],
-      ['a number above the bounds', STARS, { value: 5.01 }, ['/value']],
-      ['a boolean where a number is', STARS, { value: true }, ['/value']],
-      ['nothing where a choice is', TONE, {}, ['/choice']],
-      ['a value where a choice is', TONE, { value: 'kind' }, ['/value', '/choice']],
-      ['a number where a choice is', TONE, { choice: 1 }, ['/choice']],
-      ['nothing where questions are', SURVEY, {}, ['/answers']],
-      ['a list where questions are', SURVEY, { answers: ['kind'] }, ['/answers']],
-      ['questions left out', SURVEY, { answers: { right: true } }, ['/answers/tone', '/answers/stars']],
-      [
-        'a question that is none',
-        SURVEY,
-        { answers: { tone: 'kind', right: true, stars: 1, 'a/b~': 1 } },
-        ['/answers/a~1b~0'],
-      ],
-      [
-        'answers out of bounds',
-        SURVEY,
-        { answers: { tone: 'kind', right: 1, stars: 9 } },
-        ['/answers/right', '/answers/stars'],
-      ],
-    ])('for %s (400)', async (_, output, answered, pointers) => {
-      expect(await asked(answered, output)).toEqual([400, 'invalid_request', ...pointers]);
-    });
-
-    it.each<[string, object, Record<string, unknown>, string]>([
-      ['choice', TONE, { choice: 'Kind' }, '/choice'],
-      ['choice of a question', SURVEY, { answers: { tone: '', right: true, stars: 1 } }, '/answers/tone'],
-    ])('for an unknown %s (422: unknown enumerated value)', async (_, output, answered, pointer) => {
-      expect(await asked(answered, output)).toEqual([422, 'validation_failed', pointer]);
-    });
-
-    it('for a scorer that the service runs (400), and the service runs none of people (400)', async () => {
-      const definition = { checks: [{ type: 'equals' }] };
-      const code = await on.scorer(BOOLEAN, { scorer_kind: 'code', definition });
-      const { result_id } = await newResult();
-      const answer = await on.post({ scorer_id: code.scorer_id, result_id, value: true });
-      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/scorer_id']);
-      const human = await on.scorer();
-      const trace_id = await exportTrace();
-      for (const mode of ['score', 'test', 'preview']) {
-        const path = `/eval/v1/scorers/${human.scorer_id}/score`;
-        expect(outcome(await on.ann.api.post(path, { trace_ids: [trace_id], mode }))).toEqual([
-          400,
-          'invalid_request',
-        ]);
-      }
-    });
-
-    it('for a scorer that is archived (409), only once all else is found', async () => {
-      const scorer = await on.scorer(TONE);
-      const { result_id } = await newResult();
-      await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
-      const of = async (fields: object) =>
-        outcome(await on.post({ scorer_id: scorer.scorer_id, result_id, choice: 'kind', ...fields }));
-      expect(await of({})).toEqual([409, 'conflict']);
-      expect(await of({ choice: 'unknown' })).toEqual([409, 'conflict']);
-      expect(await of({ choice: null })).toEqual([400, 'invalid_request']);
-      expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
-    });
-
-    it('for what is not there, or is not theirs (404, naming it)', async () => {
-      const stranger = await HumanScoresFixture.open(app);
-      const foreign = await stranger.scorer();
-      const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {
-        trace_id: newTraceId(),
-        session_id: 'theirs',
-      });
-      const scorer = await on.scorer();
-      const result = await newResult();
-      const other = await on.space.experiment();
-      const { result_id } = result;
-      const cases: [string, Record<string, unknown>][] = [
-        ...UNKNOWN_IDS.filter((id) => id.length <= 255).map((id): [string, Record<string, unknown>] => [
-          '/scorer_id',
-          { scorer_id: id, result_id },
-        ]),
-        ['/scorer_id', { scorer_id: foreign.scorer_id, result_id }],
-        ['/scorer_version', { scorer_version: 2, result_id }],
-        ['/trace_id', { trace_id: newTraceId() }],
-        ['/trace_id', { trace_id: foreignResult.trace_id }],
-        ['/session_id', { session_id: 'nobody' }],
-        ['/session_id', { session_id: 'theirs' }],
-        ['/result_id', { result_id: foreignResult.result_id }],
-        ['/result_id', { result_id: foreignResult.result_id, experiment_id: result.experiment_id }],
-        ['/result_id', { result_id, experiment_id: other.experiment_id }],
-        ['/experiment_id', { result_id, experiment_id: 'exp_x' }],
-        ['/experiment_id', { result_id, experiment_id: foreignResult.experiment_id }],
-      ];
-      for (const [pointer, fields] of cases) {
-        const answer = await on.post({ scorer_id: scorer.scorer_id, value: true, ...fields });
-        expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
-      }
-      expect(await on.listed('include_superseded=true')).toEqual([]);
-    });
-  });
-
   describe('is listed', () => {
     it('by scorer, trace, session, result, experiment and person, and by several of them', async () => {
       const [one, two] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
-      const trace_id = await exportTrace('talk');
+      const trace_id = await on.exportTrace('talk');
       const experiment = await on.space.experiment();
       const { experiment_id } = experiment;
       const { result_id } = await on.space.result(experiment_id, { trace_id, session_id: 'talk' });

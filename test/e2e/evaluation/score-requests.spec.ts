@@ -216,6 +216,13 @@ describe('a request to score', () => {
         const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
         expect(answer.status).toBe(503);
         expect(answer.body.code).toBe('service_unavailable');
+        // what is missing, and what to do without it
+        expect(answer.body.detail).toMatch(
+          /judge backend of the kind llm.* has none.*not run, tested or previewed/,
+        );
+        expect(answer.body.detail).toMatch(
+          /Run a scorer of the kind code.*scores of results, each with this scorer_id/,
+        );
         expect(await runsOf()).toEqual([]);
       },
     );

@@ -26,6 +26,15 @@ const LISTED = [
   ...['faithfulness', 'answer_relevance', 'toxicity', 'personal_data', 'tool_call_accuracy', 'tool_order'],
   ...['latency_budget', 'cost_budget', 'task_completion', 'user_frustration', 'thumbs'],
 ];
+/** What some scorers of code say of an example, and of a failing one. */
+const RIGHT: Record<string, RegExp> = { json_validity: /^1 of 2 checks passed: text\.$/ };
+const WRONG: Record<string, RegExp> = {
+  exact_match: /"42\." is not "42"/,
+  json_validity: /there is "`" at line 1, column 1, where a value is expected/,
+  levenshtein: /similarity is 0\.571/,
+  numeric_closeness: /75 differs from 100 by 25%/,
+  latency_budget: /5001 ms/,
+};
 const VARIABLES = ['input', 'output', 'expected', 'metadata', 'trace', 'session'];
 
 type Starter = Omit<ScorerStarterDto, 'definition'> & { definition: Record<string, unknown> };
@@ -151,11 +160,10 @@ describe('scorer starters', () => {
           mode: 'test',
         });
         expect(scored.body.results).toEqual([expect.objectContaining({ trace_id })]);
-        expect([id, scored.body.results[0].error, scored.body.results[0].score]).toEqual([
-          id,
-          undefined,
-          result.score,
-        ]);
+        const { error, score, reasoning } = scored.body.results[0] as Record<string, unknown>;
+        expect([id, error, score]).toEqual([id, undefined, result.score]);
+        expect([id, reasoning]).toEqual([id, expect.stringMatching(/\S.*\.$/)]);
+        expect(reasoning).toMatch((result.score === 1 ? RIGHT : WRONG)[id] ?? /./);
       }
       expect(starter.example.result.score).toBe(1);
       expect(starter.failing_example.result.score).toBeLessThan(1);

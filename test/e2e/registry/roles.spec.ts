@@ -1,6 +1,7 @@
 import { newId } from '#platform/ids';
 import { type Role, ROLES } from '#platform/auth';
 import {
+  type Answer,
   type ApiClient,
   createTestApp,
   newOrganization,
@@ -173,6 +174,29 @@ describe('who may do what with accounts', () => {
       // role after workspace: an editor is needed, and the workspace is not there
       expect((await api.in('wsp_unknown').post('/eval/v1/datasets', {})).status).toBe(409);
       expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
+    });
+
+    it('is named where a role is lacking, or the workspace is out of reach, and nothing of a foreign one is told', async () => {
+      const [one, two] = [await org.newWorkspace(), await org.newWorkspace()];
+      const owner = await org.member('owner');
+      await owner.post(USERS, { user_id: 'mixed' });
+      await owner.put(`${WORKSPACES}/${one}/members/mixed`, { roles: ['viewer', 'runtime'] });
+      await owner.put(`${WORKSPACES}/${two}/members/mixed`, { roles: ['evaluator'] });
+      const api = app.api(await org.tokenOf('mixed'));
+      const stranger = await newOrganization(app);
+      const detailOf = async (call: Promise<Answer<unknown>>) =>
+        ((await call).body as { detail: string }).detail;
+      const make = (workspaceId: string) => detailOf(api.in(workspaceId).post('/eval/v1/datasets', {}));
+      expect(await make(one)).toBe(
+        'This needs the role editor in the workspace that X-Service-Workspace-Id names; there you hold viewer and runtime.',
+      );
+      expect(await make(org.workspaceId)).toBe(
+        'You cannot reach the workspace that X-Service-Workspace-Id names.',
+      );
+      // the same, whether it is another organization's or nobody's, needed or not
+      expect(await make(stranger.workspaceId)).toBe(await make('wsp_unknown'));
+      const narrowed = (workspaceId: string) => detailOf(api.in(workspaceId).get(WORKSPACES));
+      expect(await narrowed(stranger.workspaceId)).toBe(await narrowed('wsp_unknown'));
     });
 
     it('narrows what a request reaches where it is not needed', async () => {

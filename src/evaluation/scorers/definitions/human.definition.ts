@@ -3,8 +3,8 @@ import { DefinitionReader } from './definition.reader';
 import type { Output } from './output.answer';
 import { readOutput } from './output.definition';
 
-const RUBRIC_MAX = 100_000;
-const ANNOTATIONS_MAX = 100;
+export const RUBRIC_MAX = 100_000;
+export const ANNOTATIONS_MAX = 100;
 
 /** A valid definition of a `human` scorer, as far as the service reads it. */
 export interface HumanDefinition {

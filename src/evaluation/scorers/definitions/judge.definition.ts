@@ -5,10 +5,10 @@ import { OUTPUT_TYPES, readOutput } from './output.definition';
 export const JUDGE_BACKENDS = ['llm', 'classifier'] as const;
 export type JudgeBackend = (typeof JUDGE_BACKENDS)[number];
 
-const PROMPT_MAX = 100_000;
-const MODEL_MAX = 255;
-const SAMPLES_MAX = 20;
-const TEMPERATURE_MAX = 2;
+export const PROMPT_MAX = 100_000;
+export const MODEL_MAX = 255;
+export const SAMPLES_MAX = 20;
+export const TEMPERATURE_MAX = 2;
 
 /** What is wrong with the definition of an `llm_judge` scorer. A classifier chooses, so its output is a choice. */
 export function faultsOfJudge(definition: unknown, pointer: string): FieldError[] {

@@ -4,10 +4,10 @@ import type { DefinitionReader } from './definition.reader';
 export const OUTPUT_TYPES = ['choice', 'boolean', 'numeric', 'questions'] as const;
 export type OutputType = (typeof OUTPUT_TYPES)[number];
 
-const CHOICES_MAX = 100;
-const QUESTIONS_MAX = 50;
-const VALUE_MAX = 255;
-const TEXT_MAX = 10_000;
+export const CHOICES_MAX = 100;
+export const QUESTIONS_MAX = 50;
+export const VALUE_MAX = 255;
+export const TEXT_MAX = 10_000;
 
 /**
  * Reads the `output` of a definition. `choice`: a list of values, each with its score. `numeric`: from `min` to `max`.

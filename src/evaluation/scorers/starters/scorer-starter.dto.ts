@@ -59,6 +59,7 @@ export class ScorerStarterDto {
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
+  /** In one of the forms that `CreateScorerDto` takes. */
   @AnyJsonObject()
   definition!: object;
   tags!: string[];

@@ -37,6 +37,18 @@ describe('runChecks', () => {
     });
   });
 
+  it('says of any which checks passed, where some did, and why none did, where none did', () => {
+    const checks: Check[] = [fail, { ...pass, name: 'same' }];
+    expect(runChecks({ checks, aggregate: 'any' }, subject)).toMatchObject({
+      score: 1,
+      reasoning: '1 of 2 checks passed: same.',
+    });
+    expect(runChecks({ checks: [fail], aggregate: 'any' }, subject)).toMatchObject({
+      score: 0,
+      reasoning: '1 of 1 checks failed. contains: "yes" does not contain "no".',
+    });
+  });
+
   it('cuts its reasoning', () => {
     const checks = Array.from({ length: 100 }, (): Check => ({ type: 'equals', value: 'x'.repeat(1_000) }));
     const outcome = runChecks({ checks, aggregate: 'all' }, { ...subject, output: 'y'.repeat(100_000) });

@@ -58,7 +58,7 @@ export class ChecksRunner {
         definition.aggregate,
         verdicts.map(({ verdict }) => verdict),
       ),
-      reasoning: explain(verdicts),
+      reasoning: explain(definition.aggregate, verdicts),
       answers: Object.fromEntries(
         verdicts.map(({ name, verdict }) => [name, verdict.value ?? verdict.passed]),
       ),
@@ -149,10 +149,16 @@ function aggregated(aggregate: Aggregate, verdicts: Verdict[]): number {
   }
 }
 
-function explain(verdicts: { name: string; verdict: Verdict }[]): string {
+function explain(aggregate: Aggregate, verdicts: { name: string; verdict: Verdict }[]): string {
   const failed = verdicts.filter(({ verdict }) => !verdict.passed);
   if (failed.length === 0) {
     return verdicts.length === 1 ? 'The check passed.' : `All ${verdicts.length} checks passed.`;
+  }
+  const passed = verdicts.filter(({ verdict }) => verdict.passed).map(({ name }) => name);
+  // why others failed does not say why the score is 1
+  if (aggregate === 'any' && passed.length > 0) {
+    const text = `${passed.length} of ${verdicts.length} checks passed: ${passed.join(', ')}.`;
+    return cutText(text, MAX_REASONING_LENGTH);
   }
   const reasons = failed.map(({ name, verdict }) => `${name}: ${verdict.reason}`);
   const text = `${failed.length} of ${verdicts.length} checks failed. ${reasons.join('. ')}.`;

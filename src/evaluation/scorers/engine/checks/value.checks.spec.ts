@@ -122,6 +122,24 @@ describe('checks of values', () => {
       expect(passes({ type: 'json_schema', schema: {}, parse_json: true }, { output: { a: 1 } })).toBe(false);
     });
 
+    it.each([
+      ['```json\n{}', 'there is "`" at line 1, column 1, where a value is expected'],
+      ['{"a": 1,\n "b": nope}', 'there is "n" at line 2, column 7, where a value is expected'],
+      ['{"a": 1,}', 'there is "}" at line 1, column 9, where a member name is expected'],
+      ['[1, 2', 'it ends at line 1, column 6, where "," or "]" is expected'],
+      ['{} or so', 'there is "o" at line 1, column 4, where the end is expected'],
+      [' ', 'it is empty, where a value is expected'],
+    ])('says where the text %j is no JSON, and why', (output, fault) => {
+      const reasoning = `1 of 1 checks failed. json_schema: ${JSON.stringify(output)} is not JSON: ${fault}.`;
+      const check: Check = { type: 'json_schema', schema: {}, parse_json: true };
+      expect(outcome(check, { output })).toMatchObject({ score: 0, reasoning });
+    });
+
+    it('fails for a text that is no JSON also where it is nested too deeply to say why', () => {
+      const check: Check = { type: 'json_schema', schema: {}, parse_json: true };
+      expect(outcome(check, { output: '['.repeat(1_000_000) })).toMatchObject({ score: 0 });
+    });
+
     it('says where the value breaks the schema', () => {
       expect(outcome({ type: 'json_schema', schema }, { output: { answer: 'x' } })).toMatchObject({
         reasoning: expect.stringContaining('/answer must be integer'),

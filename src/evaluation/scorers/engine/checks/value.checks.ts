@@ -1,4 +1,4 @@
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, jsonFault } from '#platform/json';
 import { distance } from 'fastest-levenshtein';
 import type { CompiledSchema } from '#platform/json-schema';
 import type { LinearRegExp } from '#platform/linear-regexp';
@@ -67,7 +67,8 @@ export function checkJsonSchema(check: JsonSchemaCheck, value: unknown, schema: 
     try {
       instance = JSON.parse(value);
     } catch {
-      return { passed: false, reason: `${brief(value)} is not JSON` };
+      const fault = jsonFault(value);
+      return { passed: false, reason: `${brief(value)} is not JSON${fault === null ? '' : `: ${fault}`}` };
     }
   }
   const violations = schema.validate(instance);

@@ -7,11 +7,11 @@ import { SUBJECT_MEMBERS } from '../limits';
 import type { DefinitionProblem } from './code.definition';
 import { MemberReader } from './member.reader';
 
-const MAX_NAME_LENGTH = 100;
-const MAX_PATH_LENGTH = 500;
-const MAX_TOOLS = 100;
-const MAX_TOOL_NAME_LENGTH = 255;
-const MAX_COUNT = 1_000_000;
+export const MAX_NAME_LENGTH = 100;
+export const MAX_PATH_LENGTH = 500;
+export const MAX_TOOLS = 100;
+export const MAX_TOOL_NAME_LENGTH = 255;
+export const MAX_COUNT = 1_000_000;
 
 /** What each type of check needs beside its `type`, and what its members must be. */
 const VALIDATORS: Record<CheckType, (members: MemberReader) => void> = {

@@ -1,0 +1,180 @@
+import { createTestApp, type TestApp } from '#testing';
+import { AgreementFixture, by, newTraceId } from './agreement.fixture';
+import { experimentOf } from './comparison.fixture';
+import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
+import { BOOLEAN, HumanScoresFixture, STARS, TONE } from './human-scores.fixture';
+
+/** Which scores agreement is worked out from. */
+describe('the scores that agreement is of', () => {
+  let app: TestApp;
+  let held: AgreementFixture;
+  let on: HumanScoresFixture;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    held = await AgreementFixture.open(app);
+    ({ on, space } = held);
+  });
+  afterAll(() => app.close());
+
+  const code: AgreementFixture['code'] = (source) => held.code(source);
+  const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
+  const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
+  const ask: AgreementFixture['ask'] = (...given) => held.ask(...given);
+
+  it('takes of several scores of a unit the newest, and of people those on the present scale', async () => {
+    const [judge, person] = [await code(), await on.scorer(STARS)];
+    const trace_id = newTraceId();
+    const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 0) } }]);
+    await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 3) } }]);
+    await on.score(person, { trace_id, value: 5 });
+    expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 2 });
+    expect((await agreement(judge, person, { experiment_id: first })).mean_absolute_error!.value).toBe(5);
+    // on another scale the earlier score would be far off
+    const changed = await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
+      definition: { rubric: 'Is it good?', output: { type: 'numeric', min: 0, max: 100 } },
+    });
+    expect(changed.status).toBe(200);
+    const other = await experimentOf(space, [{ case_id: '2', scores: { j: by(judge, 60) } }]);
+    await on.score(person, { result_id: (await resultsOf(other))[0]!.result_id, value: 90 });
+    const body = await agreement(judge, person);
+    expect(body.mean_absolute_error).toMatchObject({ value: 30, units: 1 });
+  });
+
+  it('can be asked of one version of the scorer', async () => {
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    await experimentOf(space, [
+      { case_id: '1', scores: { j: by(judge, 0), p: by(person, 1) } },
+      { case_id: '2', scores: { j: by(judge, 1, { scorer_version: 2 }), p: by(person, 1) } },
+    ]);
+    expect((await agreement(judge, person)).units).toBe(2);
+    const second = await agreement(judge, person, { scorer_version: '2' });
+    expect([second.units, second.observed_agreement!.value]).toEqual([1, 1]);
+    expect([second.scorer_version, second.reference_scorer_version]).toEqual([2, null]);
+  });
+
+  it('can be asked of one version of the reference', async () => {
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    const id = await experimentOf(space, [
+      { case_id: '1', scores: { j: by(judge, 1), p: by(person, 1) } },
+      { case_id: '2', scores: { j: by(judge, 1), p: by(person, 0, { scorer_version: 3 }) } },
+      { case_id: '3', scores: { j: by(judge, 1) } },
+      { case_id: '4', scores: { j: by(judge, 1) } },
+    ]);
+    const [, , third, fourth] = await resultsOf(id);
+    await on.score(person, { result_id: third!.result_id, value: true });
+    await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
+      definition: { rubric: 'Is it good?', output: TONE },
+    });
+    await on.score(person, { result_id: fourth!.result_id, choice: 'rude' });
+    const of = async (version?: number) => {
+      const asked: Record<string, string> =
+        version === undefined ? {} : { reference_scorer_version: `${version}` };
+      const body = await agreement(judge, person, asked);
+      const { scorer_version, reference_scorer_version } = body;
+      return [scorer_version, reference_scorer_version, body.units, body.mean_absolute_error?.value];
+    };
+    // of people's own scores those on the present scale, unless an older version is asked for
+    expect(await of()).toEqual([null, null, 3, (0 + 1 + 2) / 3]);
+    expect(await of(1)).toEqual([null, 1, 2, 0]);
+    expect(await of(2)).toEqual([null, 2, 1, 2]);
+    expect(await of(3)).toEqual([null, 3, 1, 1]);
+    expect(await of(4)).toEqual([null, 4, 0, undefined]);
+  });
+
+  it('pairs sessions with sessions and results with results, and a session never with a trace of its name', async () => {
+    const [a, b] = [await code(), await code()];
+    const name = newTraceId();
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: by(a, 1) } }]);
+    await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: by(b, 1) } }]);
+    expect((await agreement(a, b)).units).toBe(0);
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: by(b, 0.5) } }]);
+    expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
+  });
+
+  it('looks at the newest 10,000 units, and tells that there are more', async () => {
+    const [a, b] = [await code(), await code()];
+    const { experiment_id: id } = await space.experiment();
+    const fill = (from: number, to: number) =>
+      app.database.query(
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
+                              updated_at, created_by)
+         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
+                jsonb_build_object('a', n % 2, 'b', CASE WHEN n <= 1 THEN 1 - n % 2 ELSE n % 2 END),
+                json_build_object('a', json_build_object('scorer_id', $3::text), 'b', json_build_object('scorer_id', $4::text)),
+                now(), now(), 'test'
+         FROM generate_series($5::int, $6::int) n`,
+        [id, space.id, a.scorer_id, b.scorer_id, from, to],
+      );
+    await fill(1, 10_000);
+    const all = await agreement(a, b);
+    expect([all.units, all.is_truncated, all.observed_agreement!.value]).toEqual([10_000, false, 0.9999]);
+    await fill(10_001, 10_001);
+    for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
+      const most = await agreement(a, b, query);
+      // the oldest, of which they disagree, is not among them
+      expect([most.units, most.is_truncated, most.observed_agreement!.value]).toEqual([10_000, true, 1]);
+    }
+  });
+
+  it('finds the few units that a small reference shares with a scorer of many scores', async () => {
+    const [many, few] = [await code(), await on.scorer(BOOLEAN)];
+    const { experiment_id: id } = await space.experiment();
+    await app.database.query(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
+                            updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"many": 1}',
+              json_build_object('many', json_build_object('scorer_id', $3::text)), now(), now(), 'test'
+       FROM generate_series(1, 10500) n`,
+      [id, space.id, many.scorer_id],
+    );
+    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, value: true });
+    const body = await agreement(many, few);
+    expect([body.units, body.is_truncated]).toEqual([1, false]);
+    expect((await agreement(few, many)).units).toBe(1);
+  });
+
+  describe('refuses', () => {
+    it('scorers and experiments that are unknown, or are in another workspace', async () => {
+      const [a, b] = [await code(), await on.scorer(BOOLEAN)];
+      for (const id of UNKNOWN_IDS) {
+        const path = `/eval/v1/scorers/${encodeURIComponent(id)}/agreement?reference_scorer_id=${b.scorer_id}`;
+        expect(outcome(await space.viewer.get(path))).toEqual([404, 'not_found']);
+        const named = await ask(a, { reference_scorer_id: id });
+        expect(outcome(named)).toEqual([404, 'not_found']);
+        expect((named.body as unknown as { detail: string }).detail).toContain('reference_scorer_id');
+        const query = { reference_scorer_id: b.scorer_id, experiment_id: id };
+        expect(outcome(await ask(a, query))).toEqual([404, 'not_found']);
+      }
+      const foreign = await HumanScoresFixture.open(app);
+      const theirs = await foreign.scorer(BOOLEAN);
+      expect(outcome(await ask(a, { reference_scorer_id: theirs.scorer_id }))).toEqual([404, 'not_found']);
+      expect(outcome(await ask(theirs, { reference_scorer_id: a.scorer_id }))).toEqual([404, 'not_found']);
+      const path = `/eval/v1/scorers/${a.scorer_id}/agreement?reference_scorer_id=${b.scorer_id}`;
+      expect(outcome(await (await space.sibling()).get(path))).toEqual([404, 'not_found']);
+    });
+
+    it('a query without a reference, with itself as one, or with what it does not take', async () => {
+      const [a, b] = [await code(), await on.scorer(BOOLEAN)];
+      const reference = { reference_scorer_id: b.scorer_id };
+      const refusals: [Record<string, string>, string][] = [
+        [{}, 'reference_scorer_id'],
+        [{ reference_scorer_id: a.scorer_id }, 'reference_scorer_id'],
+        [{ ...reference, scorer_version: '0' }, 'scorer_version'],
+        [{ ...reference, scorer_version: 'x' }, 'scorer_version'],
+        [{ ...reference, reference_scorer_version: '1.5' }, 'reference_scorer_version'],
+        [{ ...reference, since: '2026-01-01' }, 'since'],
+      ];
+      for (const [query, parameter] of refusals) {
+        const answer = await ask(a, query);
+        expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
+      }
+      const runtime = await space.organization.as('runtime');
+      const path = `/eval/v1/scorers/${a.scorer_id}/agreement?reference_scorer_id=${b.scorer_id}`;
+      expect(outcome(await runtime.get(path))).toEqual([403, 'access_denied']);
+    });
+  });
+});

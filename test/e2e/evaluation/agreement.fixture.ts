@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import type { Answer, TestApp } from '#testing';
+import type { AgreementDto } from '../../../src/evaluation/agreement/agreement.dto';
+import type { EvaluationWorkspace, Page, Result } from './evaluation.harness';
+import { HumanScoresFixture, type Scorer } from './human-scores.fixture';
+
+type Fields = Record<string, unknown>;
+
+export const newTraceId = (): string => randomBytes(16).toString('hex');
+
+/** Scores that a client wrote into a result itself. */
+export const by = (scorer: Scorer, score: unknown, more: Fields = {}): Fields => ({
+  score,
+  scorer_id: scorer.scorer_id,
+  scorer_version: 1,
+  ...more,
+});
+
+/** Results that both scored, as the client says. */
+export const both = (a: Scorer, b: Scorer, pairs: readonly (readonly [unknown, unknown])[]): Fields[] =>
+  pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: by(a, x), b: by(b, y) } }));
+
+/** A workspace in which scorers are held against each other. */
+export class AgreementFixture {
+  private names = 0;
+
+  private constructor(readonly on: HumanScoresFixture) {}
+
+  static async open(app: TestApp): Promise<AgreementFixture> {
+    return new AgreementFixture(await HumanScoresFixture.open(app));
+  }
+
+  get space(): EvaluationWorkspace {
+    return this.on.space;
+  }
+
+  /** A scorer of code. */
+  async code(source = 'function score({ output }) { return output === "yes"; }'): Promise<Scorer> {
+    return this.made('code', { language: 'javascript', source });
+  }
+
+  /** A judge, which is not run. */
+  judge(output: object): Promise<Scorer> {
+    return this.made('llm_judge', { prompt: 'Is {{output}} good?', output });
+  }
+
+  private async made(scorer_kind: string, definition: object): Promise<Scorer> {
+    const body = { name: `${scorer_kind} ${++this.names}`, scorer_kind, definition };
+    const answer = await this.space.post<Scorer>('/eval/v1/scorers', body);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  ask(scorer: Scorer, query: Record<string, string>): Promise<Answer<AgreementDto>> {
+    const parameters = new URLSearchParams(query).toString();
+    return this.space.viewer.get<AgreementDto>(
+      `/eval/v1/scorers/${scorer.scorer_id}/agreement?${parameters}`,
+    );
+  }
+
+  async agreement(
+    scorer: Scorer,
+    reference: Scorer,
+    query: Record<string, string> = {},
+  ): Promise<AgreementDto> {
+    const answer = await this.ask(scorer, { reference_scorer_id: reference.scorer_id, ...query });
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  /** The oldest first. */
+  async resultsOf(experimentId: string): Promise<Result[]> {
+    const path = `/eval/v1/experiments/${experimentId}/results?limit=500&sort=created_at`;
+    return (await this.space.viewer.get<Page<Result>>(path)).body.items;
+  }
+}

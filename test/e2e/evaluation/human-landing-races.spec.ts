@@ -1,0 +1,243 @@
+import { createTestApp, newTraceId, type TestApp } from '#testing';
+import type { Experiment, Result } from './evaluation.harness';
+import {
+  type Annotator,
+  type Held,
+  hold,
+  type HumanScore,
+  HumanScoresFixture,
+  type Scorer,
+  SCORES,
+  STARS,
+  untilWaiting,
+} from './human-scores.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+/** What would be lost between people who score, uploads and finalizations at the same moment. */
+describe('human scores in results, all at once,', () => {
+  let app: TestApp;
+  let on: HumanScoresFixture;
+  let ann: Annotator;
+  let bob: Annotator;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  });
+  beforeEach(async () => {
+    on = await HumanScoresFixture.open(app);
+    ann = on.ann;
+    bob = await on.annotator();
+  });
+  afterAll(() => app.close());
+
+  const detailOf = (result: Result, scorer: Scorer) =>
+    (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];
+  const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
+  const read = async (experimentId: string): Promise<Experiment> =>
+    (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
+
+  it('of many people at once are all counted, whichever of them came last', async () => {
+    const scorer = await on.scorer(STARS);
+    const trace_id = newTraceId();
+    const results = [await newResult({ trace_id }), await newResult({ trace_id })];
+    const people = await Promise.all(Array.from({ length: 20 }, () => on.annotator()));
+    await Promise.all(
+      people.map((person, index) =>
+        on.score(
+          scorer,
+          {
+            value: (index % 5) + 1,
+            ...(index % 2 === 0 ? { trace_id } : { result_id: results[0]!.result_id }),
+          },
+          person,
+        ),
+      ),
+    );
+    const [both, one] = [await on.result(results[0]!), await on.result(results[1]!)];
+    expect(detailOf(both, scorer)!.metadata).toMatchObject({ annotation_count: 20 });
+    expect(both.scores[scorer.name]).toBe(3);
+    expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
+  });
+
+  it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
+    const scorer = await on.scorer(STARS);
+    const rounds = await Promise.all(
+      Array.from({ length: 100 }, async () => newResult({ trace_id: newTraceId() })),
+    );
+    const statuses = await Promise.all(
+      rounds.map(async (result, index) => {
+        const target = index % 2 === 0 ? { trace_id: result.trace_id } : { result_id: result.result_id };
+        const score = (value: number, by: Annotator) =>
+          on.post({ scorer_id: scorer.scorer_id, ...target, value }, by);
+        const first = score(1, ann);
+        if (index % 10 === 0) await first;
+        const finalize = async () => {
+          for (let wait = 0; wait < index % 7; wait++) await read(result.experiment_id);
+          return on.space.finalize(result.experiment_id);
+        };
+        const answers = await Promise.all([first, score(3, bob), finalize().then(() => ({ status: 200 }))]);
+        return answers.map((answer) => answer.status);
+      }),
+    );
+    for (const outcome of statuses) expect(outcome).toEqual([201, 201, 200]);
+    const means = new Set<number | undefined>();
+    for (const result of rounds) {
+      const landed = (await on.result(result)).scores[scorer.name] ?? undefined;
+      const { summary } = await read(result.experiment_id);
+      const expected = landed === undefined ? {} : { [scorer.name]: { mean: landed, count: 1 } };
+      expect(summary!.scores).toEqual(expected);
+      means.add(landed);
+    }
+    expect(means.has(1) || means.has(2)).toBe(true);
+    const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
+    expect(kept.body.items).toHaveLength(200);
+  });
+
+  describe('and a finalization at the same moment', () => {
+    it('which waits for a score that was quicker, and has it', async () => {
+      const scorer = await on.scorer();
+      const result = await newResult({ trace_id: newTraceId() });
+      const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
+        result.experiment_id,
+      ]);
+      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      await untilWaiting(app, 1);
+      const finalized = on.space.finalize(result.experiment_id);
+      await untilWaiting(app, 2);
+      await held.commit();
+      await scored;
+      expect((await finalized).summary!.scores).toEqual({ [scorer.name]: { mean: 1, count: 1 } });
+      expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
+    });
+
+    it('which is waited for by a score that is later, and takes nothing of it', async () => {
+      const scorer = await on.scorer();
+      const result = await newResult({ trace_id: newTraceId() });
+      const held = await hold(
+        app,
+        `UPDATE experiments SET experiment_status = 'completed', summary = '{}' WHERE experiment_id = $1`,
+        [result.experiment_id],
+      );
+      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      await untilWaiting(app, 1);
+      await held.commit();
+      await scored;
+      expect(await on.result(result)).toEqual(result);
+    });
+  });
+
+  describe('and an upload that names what is scored', () => {
+    /** Holds up an upload that has a score of this session to land, after it has looked for scores. */
+    const holdLanding = (experimentId: string, earlier: HumanScore): Promise<Held> =>
+      hold(
+        app,
+        'INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id) VALUES ($1, $2, $3)',
+        [experimentId, earlier.score_id, on.space.id],
+      );
+
+    it('which the score waits for, and joins its result', async () => {
+      const scorer = await on.scorer(STARS);
+      const trace_id = newTraceId();
+      const session_id = 'talk';
+      await newResult({ trace_id, session_id });
+      const earlier = await on.score(scorer, { session_id, value: 1 });
+      const { experiment_id } = await on.space.experiment();
+      const held = await holdLanding(experiment_id, earlier);
+      const uploaded = on.space.result(experiment_id, { trace_id, session_id });
+      await untilWaiting(app, 1);
+      const scored = on.score(scorer, { trace_id, value: 3 }, bob);
+      await untilWaiting(app, 2);
+      await held.undo();
+      expect((await uploaded).scores).toEqual({ [scorer.name]: 1 });
+      const { score_id } = await scored;
+      const result = await on.result(await uploaded);
+      expect(result.scores).toEqual({ [scorer.name]: 2 });
+      expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id, earlier.score_id]);
+    });
+
+    it('which waits for a score that was quicker, and has it', async () => {
+      const scorer = await on.scorer(STARS);
+      const trace_id = newTraceId();
+      const known = await newResult({ trace_id });
+      const { experiment_id } = await on.space.experiment();
+      const held = await hold(app, 'SELECT 1 FROM results WHERE result_id = $1 FOR UPDATE', [
+        known.result_id,
+      ]);
+      const scored = on.score(scorer, { trace_id, value: 3 });
+      await untilWaiting(app, 1);
+      const uploaded = on.space.result(experiment_id, { trace_id });
+      await untilWaiting(app, 2);
+      await held.undo();
+      const { score_id } = await scored;
+      const result = await uploaded;
+      expect(result.scores).toEqual({ [scorer.name]: 3 });
+      expect(await on.result(result)).toEqual(result);
+      expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id]);
+    });
+
+    it('which waits neither for another upload nor for a score that waits for a finalization', async () => {
+      const scorer = await on.scorer(STARS);
+      const trace_id = newTraceId();
+      const session_id = 'talk';
+      const known = await newResult({ trace_id, session_id });
+      const earlier = await on.score(scorer, { session_id, value: 1 });
+      const [slow, quick] = [await on.space.experiment(), await on.space.experiment()];
+      const finalizing = await hold(app, 'SELECT 1 FROM experiments WHERE experiment_id = $1 FOR UPDATE', [
+        known.experiment_id,
+      ]);
+      const scored = on.score(scorer, { trace_id, value: 3 }, bob);
+      await untilWaiting(app, 1);
+      const held = await holdLanding(slow.experiment_id, earlier);
+      const first = on.space.result(slow.experiment_id, { trace_id, session_id });
+      await untilWaiting(app, 2);
+      const second = await on.space.result(quick.experiment_id, { trace_id, session_id });
+      await held.undo();
+      expect([(await first).scores, second.scores]).toEqual([{ [scorer.name]: 1 }, { [scorer.name]: 1 }]);
+      await finalizing.undo();
+      await scored;
+      for (const result of [known, await first, second]) {
+        expect((await on.result(result)).scores).toEqual({ [scorer.name]: 2 });
+      }
+    });
+
+    it('which holds up no score while it waits for a finalization itself', async () => {
+      const scorer = await on.scorer(STARS);
+      const trace_id = newTraceId();
+      await newResult({ trace_id });
+      const { experiment_id } = await on.space.experiment();
+      const finalizing = await hold(app, 'SELECT 1 FROM experiments WHERE experiment_id = $1 FOR UPDATE', [
+        experiment_id,
+      ]);
+      const uploaded = on.space.result(experiment_id, { trace_id });
+      await untilWaiting(app, 1);
+      await on.score(scorer, { trace_id, value: 3 });
+      await finalizing.undo();
+      expect((await uploaded).scores).toEqual({ [scorer.name]: 3 });
+    });
+
+    it('is lost by none of many, whichever of the two was quicker', async () => {
+      const scorer = await on.scorer(STARS);
+      const results = await Promise.all(
+        Array.from({ length: 60 }, async (_, index) => {
+          const named = index % 2 === 0 ? { trace_id: newTraceId() } : { session_id: `talk ${index}` };
+          await newResult(named);
+          const { experiment_id } = await on.space.experiment();
+          const score = async (): Promise<void> => {
+            for (let wait = 0; wait < index % 5; wait++) await read(experiment_id);
+            await on.score(scorer, { ...named, value: 4 });
+          };
+          const upload = async (): Promise<Result> => {
+            for (let wait = 0; wait < index % 7; wait++) await read(experiment_id);
+            return on.space.result(experiment_id, named);
+          };
+          return (await Promise.all([upload(), score()]))[0];
+        }),
+      );
+      for (const result of results) expect((await on.result(result)).scores).toEqual({ [scorer.name]: 4 });
+      const atOnce = results.filter((result) => scorer.name in result.scores).length;
+      expect(atOnce).toBeGreaterThan(0);
+      expect(atOnce).toBeLessThan(60);
+    });
+  });
+});

@@ -1,0 +1,147 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import type { Scope } from '#platform/auth';
+import { Problem } from '#platform/problem';
+import { createTestApp, type TestApp } from '#testing';
+import { OpenApiSource } from '../../../src/openapi';
+import { ScorerDefinitions } from '../../../src/evaluation/scorers/definitions/scorer-definitions';
+import type { ScorerKind } from '../../../src/evaluation/scorers/scorer.entity';
+
+const CHOICE = {
+  type: 'choice',
+  choices: [
+    { value: 'good', score: 1, description: 'All is there.' },
+    { value: 'bad', score: 0 },
+  ],
+};
+const NUMERIC = { type: 'numeric', min: 1, max: 5 };
+const QUESTIONS = {
+  type: 'questions',
+  questions: [
+    { key: 'a', question: 'How good?', output: NUMERIC },
+    { key: 'b', question: 'Which?', output: CHOICE },
+    { key: 'c', question: 'Right?', output: { type: 'boolean' } },
+  ],
+};
+const COMPARED = { path: 'output.text', expected_path: 'expected', case_sensitive: false };
+const CHECKS = [
+  { type: 'equals', name: 'same', negate: true, ...COMPARED },
+  { type: 'equals', value: { a: 1 } },
+  { type: 'contains', values: ['a', 1], match: 'any' },
+  { type: 'regex', path: 'output', pattern: '^a+$', flags: 'i' },
+  { type: 'json_schema', schema: { type: 'object' }, parse_json: true },
+  { type: 'levenshtein', threshold: 0.5, ...COMPARED },
+  { type: 'numeric_range', min: 0, max: 10 },
+  { type: 'tool_called', tools: ['search', 'mail'], min: 1, max: 3, arguments: { to: 'x' } },
+  { type: 'tool_called', tool: 'search' },
+  { type: 'tool_order', tools: ['search', 'mail'], mode: 'exact' },
+  { type: 'max_steps', max: 10, count: 'tool' },
+  { type: 'max_duration_ms', max: 1500.5 },
+  { type: 'max_cost_usd', max: 0.05 },
+];
+
+/** One of each form, with every member that it has. */
+const SAMPLES: [schema: string, kind: ScorerKind, definition: object][] = [
+  [
+    'ScriptDefinitionDto',
+    'code',
+    { language: 'javascript', source: 'function score() { return 1 }', timeout_ms: 500, memory_mb: 16 },
+  ],
+  ['ChecksDefinitionDto', 'code', { checks: CHECKS, aggregate: 'mean' }],
+  [
+    'LlmDefinitionDto',
+    'llm_judge',
+    {
+      ...{ backend: 'llm', model: 'm', prompt: 'Is {{output}} right?', output: QUESTIONS },
+      ...{ reasoning: true, samples: 3, temperature: 0.5 },
+    },
+  ],
+  ['LlmDefinitionDto', 'llm_judge', { prompt: 'p', output: CHOICE }],
+  [
+    'ClassifierDefinitionDto',
+    'llm_judge',
+    { backend: 'classifier', model: 'm', prompt: 'p', output: CHOICE, reasoning: false },
+  ],
+  ['HumanDefinitionDto', 'human', { rubric: 'Kind?', output: QUESTIONS, min_annotations: 2 }],
+  ['HumanDefinitionDto', 'human', { rubric: 'Kind?', output: NUMERIC }],
+];
+
+/** What may stand in the place of any value, next to what is the least and the most of some member. */
+const OTHERS: unknown[] = [
+  ...[undefined, null, true, false, '', 'x', 'llm', 'classifier', 'numeric', 'choice', 'boolean'],
+  ...['i', 'any', 'output', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(256), 'a'.repeat(501), 'a'.repeat(10_001)],
+  ...['a'.repeat(100_001), -1, 0, 0.5, 1, 2, 3, 20, 21, 100, 101, 256, 257, 10_000, 10_001, 1_000_001, 1e308],
+  ...[[], ['x'], [''], new Array(101).fill('x'), {}, { a: 1 }, CHOICE, NUMERIC],
+]; // prettier-ignore
+
+/** Rules between members, and of texts that are languages, which a schema cannot tell. */
+const BEYOND_SCHEMAS =
+  /greater than min|above max|more than once|name of another check|needs either|must begin with|cannot be used|ReferenceError|type must be one|schema has \d+ characters/;
+
+/** Every way to put something else in one place, or to leave it out. */
+function* changed(value: unknown): Generator {
+  yield* OTHERS;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      for (const other of changed(item)) {
+        if (other !== undefined) yield value.with(index, other);
+      }
+    }
+    yield [...(value as unknown[]), ...(value as unknown[])];
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [member, own] of Object.entries(value)) {
+      for (const other of changed(own)) yield { ...value, [member]: other };
+    }
+    yield { ...value, unheard_of: { a: 1 } };
+  }
+}
+
+describe('definitions of scorers', () => {
+  let app: TestApp;
+  let definitions: ScorerDefinitions;
+  let schemas: Record<string, ValidateFunction>;
+  const scope = { workspaceId: 'wsp_of_definitions' } as Scope;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    definitions = app.get(ScorerDefinitions);
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    ajv.addSchema({ $id: 'api', ...app.get(OpenApiSource).document() });
+    const names = new Set(SAMPLES.map(([schema]) => schema));
+    schemas = Object.fromEntries(
+      [...names].map((name) => [name, ajv.compile({ $ref: `api#/components/schemas/${name}` })]),
+    );
+  });
+  afterAll(() => app.close());
+
+  /** What the service finds wrong. */
+  const faultsOf = async (kind: ScorerKind, definition: object): Promise<string[]> => {
+    try {
+      await definitions.check(scope, kind, definition);
+      return [];
+    } catch (error) {
+      if (error instanceof Problem) return error.errors!.map((one) => one.detail);
+      throw error;
+    }
+  };
+
+  it.each(SAMPLES)('%s of the kind %s is the form that the service takes', async (schema, kind, sample) => {
+    const validate = schemas[schema]!;
+    let taken = 0;
+    let refused = 0;
+    for (const other of changed(sample)) {
+      if (typeof other !== 'object' || other === null || Array.isArray(other)) continue;
+      const definition = JSON.parse(JSON.stringify(other)) as { backend?: unknown };
+      // the other form of the same kind
+      if (kind === 'llm_judge' && (definition.backend === 'classifier') !== schema.startsWith('Classifier')) continue;
+      const faults = await faultsOf(kind, definition);
+      if (faults.length === 0) taken++;
+      else refused++;
+      if (validate(definition) === (faults.length === 0)) continue;
+      // what only the service finds is nothing that a schema could tell
+      const unexplained = validate(definition) ? faults.filter((one) => !BEYOND_SCHEMAS.test(one)) : ['only the schema'];
+      if (unexplained.length > 0) throw new Error(`${JSON.stringify(definition).slice(0, 2_000)}: ${unexplained.join('; ')}; ${JSON.stringify(validate.errors)}`);
+    }
+    expect(taken).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(100);
+  }, 120_000); // prettier-ignore
+});

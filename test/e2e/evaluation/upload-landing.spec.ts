@@ -1,0 +1,216 @@
+import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { type BulkAnswer, EvaluationWorkspace, type Result } from './evaluation.harness';
+import {
+  type Annotator,
+  BOOLEAN,
+  HumanScoresFixture,
+  type Scorer,
+  STARS,
+  TONE,
+} from './human-scores.fixture';
+
+/** What people said before there was a result: an upload that names the same trace or session has it. */
+describe('human scores of what is uploaded afterwards', () => {
+  let app: TestApp;
+  let on: HumanScoresFixture;
+  let ann: Annotator;
+  let bob: Annotator;
+  let eve: Annotator;
+  let trace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  });
+  beforeEach(async () => {
+    on = await HumanScoresFixture.open(app);
+    ann = on.ann;
+    [bob, eve] = [await on.annotator(), await on.annotator()];
+    trace_id = newTraceId();
+    await on.space.result((await on.space.experiment()).experiment_id, { trace_id, session_id: 'talk' });
+  });
+  afterAll(() => app.close());
+
+  const upload = async (fields: Record<string, unknown> = {}): Promise<Result> =>
+    on.space.result((await on.space.experiment()).experiment_id, { trace_id, ...fields });
+  const detailOf = (result: Result, scorer: Scorer) =>
+    (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];
+  const patch = (scorer: Scorer, fields: object) =>
+    on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, fields);
+
+  it('are in its answer, in the result, in the summary and in the list of the experiment’s scores', async () => {
+    const scorer = await on.scorer(TONE);
+    const first = await on.score(scorer, { trace_id, choice: 'kind', comment: 'warm' });
+    const second = await on.score(scorer, { session_id: 'talk', choice: 'kind' }, bob);
+    const result = await upload({ session_id: 'talk', scores: { own: { score: 0, label: 'mine' } } });
+    expect(result.scores).toEqual({ own: 0, [scorer.name]: 1 });
+    expect(result.score_details).toEqual({
+      own: { label: 'mine' },
+      [scorer.name]: {
+        metadata: { annotation_count: 2, score_ids: [second.score_id, first.score_id] },
+        comment: 'warm',
+        label: 'kind',
+        scorer_id: scorer.scorer_id,
+        scorer_version: 1,
+      },
+    });
+    expect(await on.result(result)).toEqual(result);
+    expect(result.updated_at).toBe(result.created_at);
+    expect(await on.listed(`experiment_id=${result.experiment_id}`)).toEqual([
+      second.score_id,
+      first.score_id,
+    ]);
+    const { summary } = await on.space.finalize(result.experiment_id);
+    expect(summary).toMatchObject({
+      scores: { own: { mean: 0, count: 1 }, [scorer.name]: { mean: 1, count: 1 } },
+      scorers: { [scorer.name]: { scorer_id: scorer.scorer_id, scorer_version: 1 } },
+    });
+  });
+
+  it('are in each result of a bulk upload that names what they are of, and in no other', async () => {
+    const [byTrace, bySession] = [await on.scorer(), await on.scorer()];
+    await on.score(byTrace, { trace_id, value: true });
+    await on.score(bySession, { session_id: 'talk', value: false });
+    const { experiment_id } = await on.space.experiment();
+    await on.space.result(experiment_id, { case_id: 'there already', trace_id: newTraceId() });
+    const answer = await on.space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
+      items: [
+        { case_id: 'both', trace_id, session_id: 'talk' },
+        { case_id: 'trace', trace_id, session_id: 'walk' },
+        { case_id: 'session', trace_id: newTraceId(), session_id: 'talk' },
+        { case_id: 'like a trace', session_id: trace_id },
+        { case_id: 'neither', trace_id: newTraceId() },
+        { case_id: 'nothing' },
+        { case_id: 'there already', trace_id },
+        { case_id: 'bad', trace_id: 'x' },
+      ],
+    });
+    const [t, s] = [byTrace.name, bySession.name];
+    expect(answer.body.items.map((item) => item.result?.scores ?? item.status_code)).toEqual([
+      { [t]: 1, [s]: 0 },
+      { [t]: 1 },
+      { [s]: 0 },
+      {},
+      {},
+      {},
+      409,
+      400,
+    ]);
+    for (const { result } of answer.body.items) if (result) expect(await on.result(result)).toEqual(result);
+  });
+
+  it('are the present one of each person, once min_annotations different people have scored', async () => {
+    const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
+    await on.score(scorer, { trace_id, value: 5 });
+    await on.score(scorer, { trace_id, value: 1 });
+    await on.score(scorer, { session_id: 'talk', value: 2 });
+    await on.score(scorer, { trace_id, value: 2 }, bob);
+    expect((await upload({ session_id: 'talk' })).scores).toEqual({});
+    await on.score(scorer, { session_id: 'talk', value: 5 }, eve);
+    expect((await upload({ session_id: 'talk' })).scores).toEqual({ [scorer.name]: 3 });
+    expect((await upload({ session_id: 'walk' })).scores).toEqual({});
+  });
+
+  it('leave alone what the upload says under their name, also where it looks like a score of people', async () => {
+    const scorer = await on.scorer();
+    const { score_id } = await on.score(scorer, { trace_id, value: true });
+    const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
+    const written: [unknown, number | null][] = [
+      [0.5, 0.5],
+      [null, null],
+      [{ score: 0.5, ...own, metadata: { annotation_count: 1, score_ids: [score_id] } }, 0.5],
+    ];
+    for (const [score, kept] of written) {
+      const result = await upload({ scores: { [scorer.name]: score } });
+      expect(result.scores).toEqual({ [scorer.name]: kept });
+      expect(await on.result(result)).toEqual(result);
+    }
+  });
+
+  it('are replaced by what people say afterwards, as any other of theirs', async () => {
+    const scorer = await on.scorer(STARS);
+    await on.score(scorer, { trace_id, value: 5 });
+    const result = await upload();
+    expect(result.scores).toEqual({ [scorer.name]: 5 });
+    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
+    await on.score(scorer, { trace_id, value: 2 }, bob);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1.5 });
+  });
+
+  it('of an archived scorer do not land, but those of the one that has its name since', async () => {
+    const scorer = await on.scorer();
+    await on.score(scorer, { trace_id, value: true });
+    await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
+    expect((await upload()).scores).toEqual({});
+    const another = await on.scorer(BOOLEAN, { name: scorer.name });
+    await on.score(another, { trace_id, value: false });
+    const result = await upload();
+    expect(result.scores).toEqual({ [scorer.name]: 0 });
+    expect(detailOf(result, another)!.scorer_id).toBe(another.scorer_id);
+  });
+
+  it('are of this workspace alone', async () => {
+    const scorer = await on.scorer();
+    const other = await on.space.organization.newWorkspace();
+    const elsewhere = ann.api.in(other);
+    await on.score(scorer, { trace_id, value: true });
+    const made = await elsewhere.post<{ experiment_id: string }>('/eval/v1/experiments', {
+      workspace_id: other,
+      name: 'elsewhere',
+    });
+    const stranger = await EvaluationWorkspace.open(app);
+    const path = `/eval/v1/experiments/${made.body.experiment_id}/results`;
+    const results = [
+      await elsewhere.post<Result>(path, { workspace_id: other, case_id: 'c', trace_id, session_id: 'talk' }),
+      { body: await stranger.result((await stranger.experiment()).experiment_id, { trace_id }) },
+    ];
+    expect(results.map(({ body }) => body.scores)).toEqual([{}, {}]);
+  });
+
+  it('are in a result of a pinned CSV version', async () => {
+    const scorer = await on.scorer();
+    await on.score(scorer, { trace_id, value: true });
+    const { dataset_id } = await on.space.dataset();
+    await on.space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id,question\na,what?\n' });
+    const { experiment_id } = await on.space.experiment({ dataset_id, dataset_version: 1 });
+    expect((await on.space.result(experiment_id, { case_id: 'a', trace_id })).scores).toEqual({
+      [scorer.name]: 1,
+    });
+  });
+
+  describe('are what they would be if the result had been there before them:', () => {
+    type Step = (scorer: Scorer) => Promise<unknown>;
+    const say =
+      (by: () => Annotator, value: unknown, fields: object = {}): Step =>
+      (scorer) =>
+        on.score(scorer, { trace_id, value, ...fields }, by());
+    const change =
+      (output: object, fields: object = {}): Step =>
+      (scorer) =>
+        patch(scorer, { definition: { rubric: 'Is it good?', output, ...fields } });
+    const [byAnn, byBob, byEve] = [() => ann, () => bob, () => eve];
+
+    it.each<[string, Step[]]>([
+      ['of one person', [say(byAnn, 4)]],
+      ['of versions with the same output', [say(byAnn, 4), change(STARS, { rubric: 'Really?' }), say(byBob, 1)]],
+      ['of versions with another output', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, false)]],
+      ['of an older version at last', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, 2, { scorer_version: 1 })]],
+      ['of an older version alone', [change(BOOLEAN), say(byBob, 2, { scorer_version: 1 })]],
+      ['of a version too few have scored', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byBob, true)]],
+      ['of an output that came back', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), change(STARS), say(byEve, 1)]],
+      ['of a person by two outputs', [say(byAnn, 4), change(BOOLEAN), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
+      ['of a person who said it otherwise', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
+      ['enough of them for the version of the last', [change(STARS, { min_annotations: 3 }), say(byBob, 2), say(byAnn, 4, { scorer_version: 1 })]],
+      ['of a scorer that is called otherwise since', [(scorer) => patch(scorer, { name: `${scorer.name} once` }), say(byAnn, 4)]],
+      ['decimals as they read', [say(byAnn, 1.1), say(byBob, 1.2), say(byEve, 1.3)]],
+    ])('%s', async (_, steps) => {
+      const scorer = await on.scorer(STARS);
+      const before = await upload();
+      for (const step of steps) await step(scorer);
+      const after = await upload();
+      const { scores, score_details } = await on.result(before);
+      expect(Object.keys(scores)).toHaveLength(1);
+      expect([after.scores, after.score_details]).toEqual([scores, score_details]);
+    });
+  }); // prettier-ignore
+});
