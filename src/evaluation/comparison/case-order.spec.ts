@@ -28,4 +28,25 @@ describe('the order of cases', () => {
       }),
     );
   });
+
+  it('is by key where differences are zeros of either sign', () => {
+    const order = new CaseOrder(Float64Array.of(0, -0, 1, 0, -1, -0));
+    expect([...order.places('difference', undefined)]).toEqual([4, 0, 1, 3, 5, 2]);
+    expect([...order.places('-difference', undefined)]).toEqual([2, 0, 1, 3, 5, 4]);
+  });
+
+  it('is found without a call for each comparison, in which others have no turn', () => {
+    const sort = jest.spyOn(Object.getPrototypeOf(Int32Array.prototype) as Int32Array, 'sort');
+    const order = new CaseOrder(
+      Float64Array.from({ length: 20_000 }, (_, i) => ((i * 7_919) % 20_011) - 9_000),
+    );
+    const comparing = sort.mock.calls.filter(([comparator]) => comparator !== undefined);
+    sort.mockRestore();
+    expect(comparing).toEqual([]);
+    const { differences } = order;
+    const places = order.places('difference', undefined);
+    expect(places.every((place, i) => i === 0 || differences[places[i - 1]!]! <= differences[place]!)).toBe(
+      true,
+    );
+  });
 });

@@ -4,7 +4,7 @@ import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { ScorerMean } from '../experiments/summary.repository';
 import type { Pace } from '../statistics/pace';
-import { type ComparedExperiment, ComparisonRepository } from './comparison.repository';
+import { type ComparedExperiment, ComparisonRepository, SCORERS_READ_MAX } from './comparison.repository';
 import { type Lane, SMALL_RESULTS_MAX } from './computing-turns';
 import { scorersToCompare } from './compared-scorers';
 import { ScoredResults } from './scored-results';
@@ -73,12 +73,20 @@ export class ComparisonReader {
     pace: Pace,
   ): Promise<ReadPair> {
     return this.comparisons.onOneState(async (tx) => {
-      const means = (of: ComparedExperiment): Promise<ScorerMean[]> =>
-        this.comparisons.means(tx, scope, of, given);
-      const own = await means(candidate);
-      pace.signal?.throwIfAborted();
-      const other = baseline ? await means(baseline) : [];
+      const means = (
+        of: ComparedExperiment | null,
+        scorers: readonly string[] | null,
+      ): Promise<ScorerMean[]> => {
+        pace.signal?.throwIfAborted();
+        return of ? this.comparisons.means(tx, scope, of, scorers) : Promise.resolve([]);
+      };
+      let own = await means(candidate, given);
+      let other = await means(baseline, given);
       const scorers = given ? [...given] : scorersToCompare(own, other);
+      if (!given) {
+        own = await withThose(own, scorers, (names) => means(candidate, names));
+        other = await withThose(other, scorers, (names) => means(baseline, names));
+      }
       return {
         candidate: await this.side(tx, scope, candidate, own, scorers, pace),
         baseline: baseline && (await this.side(tx, scope, baseline, other, scorers, pace)),
@@ -103,4 +111,16 @@ export class ComparisonReader {
     });
     return { experimentId, means, scored };
   }
+}
+
+/** With the means of these scorers too, where there may be more scorers than were looked at. */
+async function withThose(
+  means: ScorerMean[],
+  scorers: readonly string[],
+  read: (scorers: readonly string[]) => Promise<ScorerMean[]>,
+): Promise<ScorerMean[]> {
+  if (means.length < SCORERS_READ_MAX) return means;
+  const known = new Set(means.map((mean) => mean.scorer));
+  const others = scorers.filter((scorer) => !known.has(scorer));
+  return others.length === 0 ? means : [...means, ...(await read(others))];
 }

@@ -206,7 +206,7 @@ export class ComparisonDto {
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;
-  /** Of either experiment. */
+  /** Of how many those that are compared are chosen: scorers of either experiment, of each the 1,000 with the most scores. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scorer_count!: number;
   cases!: ComparedCasePageDto;

@@ -8,15 +8,19 @@ import {
   type ScorerMean,
   type ScorerMeanRow,
   SUMMARY_RESULTS_MAX,
+  SUMMARY_SCORERS_MAX,
   toScorerMean,
 } from '../experiments/summary.repository';
 
-/** Results whose scores are read at once; the first time, and at least and at most. */
-const BATCH = { first: 250, least: 100, most: 1_000 };
-/** Characters of scores that are to be read at once: parsed within a few milliseconds. */
-const BATCH_CHARACTERS = 400_000;
+/** Results that are looked at for the scores that are read at once: the first time, when their size is not known, and at most. */
+const BATCH = { first: 25, most: 1_000 };
+/**
+ * Scores are read at once until they have this many characters, which the last result of them may exceed: parsed within
+ * a few milliseconds.
+ */
+export const BATCH_CHARACTERS = 400_000;
 /** Scorers of an experiment that are looked at, by how many scores they gave. */
-const SCORERS_READ_MAX = 1_000;
+export const SCORERS_READ_MAX = 1_000;
 
 /** What a comparison says of an experiment itself. */
 export interface ComparedExperiment {
@@ -39,6 +43,8 @@ export interface ScoredBatch {
 /** Columns as JSON texts; of scores the members of one. Null where there are no results. */
 interface ScoredColumns {
   last: string | null;
+  /** Results that were looked at, of which those that do not fit any more are left out. */
+  found: number;
   ids: string;
   keys: string;
   bytes: string;
@@ -73,12 +79,17 @@ const FIND = {
  */
 const SCORES = {
   name: 'comparison.scores',
-  text: `SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
-      json_agg(bytes)::text AS bytes, string_agg(scores::text, ',') AS scores
+  text: `SELECT max(result_id) AS last, max(found) AS found, json_agg(result_id)::text AS ids,
+      json_agg(case_key)::text AS keys, json_agg(bytes)::text AS bytes, string_agg(scores, ',') AS scores
     FROM (
-      SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, scores, bytes FROM results
-      WHERE experiment_id = $1 AND workspace_id = $2 AND result_id > $3 ORDER BY result_id LIMIT $4
-    ) AS batch`,
+      SELECT *, count(*) OVER () AS found,
+        sum(length(scores)) OVER (ORDER BY result_id) - length(scores) AS characters_before
+      FROM (
+        SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, scores::text AS scores, bytes
+        FROM results
+        WHERE experiment_id = $1 AND workspace_id = $2 AND result_id > $3 ORDER BY result_id LIMIT $4
+      ) AS looked_at
+    ) AS batch WHERE characters_before < ${BATCH_CHARACTERS}`,
 };
 
 const MORE = {
@@ -93,14 +104,24 @@ const HAVE_MORE = {
     )`,
 };
 
-/** As the summary has them, of an experiment that has none yet. */
-const RUNNING_MEANS = {
-  name: 'comparison.running-means',
+/** As the summary has them, of an experiment that has none yet, or whose summary has not those of all scorers. */
+const COUNTED_MEANS = {
+  name: 'comparison.counted-means',
   text: meansOf('count DESC, scorer', SCORERS_READ_MAX, '($3::text[] IS NULL OR score.key = ANY($3))'),
 };
 
-const FROZEN_MEANS = {
-  name: 'comparison.frozen-means',
+/** Whether a summary has the means of all scorers; older ones do not say it. No row of an experiment that has none. */
+const HAS_ALL_MEANS = {
+  name: 'comparison.has-all-means',
+  text: `SELECT NOT coalesce(
+      (summary->>'is_scorers_truncated')::boolean,
+      (SELECT count(*) FROM json_object_keys(summary->'scores')) >= ${SUMMARY_SCORERS_MAX}
+    ) AS has_all
+    FROM experiments WHERE experiment_id = $1 AND workspace_id = $2 AND summary IS NOT NULL`,
+};
+
+const SUMMED_UP_MEANS = {
+  name: 'comparison.summed-up-means',
   text: `SELECT own.key AS scorer, own.value->>'mean' AS mean, (own.value->>'count')::bigint AS count
     FROM experiments CROSS JOIN LATERAL json_each(summary->'scores') AS own
     WHERE experiment_id = $1 AND workspace_id = $2 AND ($3::text[] IS NULL OR own.key = ANY($3))
@@ -144,13 +165,14 @@ export class ComparisonRepository {
     experiment: ComparedExperiment,
     scorers: readonly string[] | null,
   ): Promise<ScorerMean[]> {
-    const statement = experiment.experiment_status === 'running' ? RUNNING_MEANS : FROZEN_MEANS;
+    const values = [experiment.experiment_id, scope.workspaceId];
+    const [summary] =
+      experiment.experiment_status === 'running'
+        ? []
+        : await tx.query<{ has_all: boolean }>(HAS_ALL_MEANS, values);
+    const statement = summary?.has_all ? SUMMED_UP_MEANS : COUNTED_MEANS;
     const names = scorers && arrayParameter('text', scorers);
-    const rows = await tx.query<ScorerMeanRow>(statement, [
-      experiment.experiment_id,
-      scope.workspaceId,
-      names,
-    ]);
+    const rows = await tx.query<ScorerMeanRow>(statement, [...values, names]);
     return rows.map(toScorerMean);
   }
 
@@ -179,11 +201,12 @@ export class ComparisonRepository {
       const batch = toBatch(found!);
       const count = batch.resultIds.length;
       await take(batch);
-      if (count < limit) return false;
+      if (count === found!.found && count < limit) return false;
       after = found!.last;
       left -= count;
-      const fitting = Math.floor((count * BATCH_CHARACTERS) / found!.scores.length);
-      size = Math.max(BATCH.least, Math.min(BATCH.most, fitting));
+      // no more than are likely to fit: the others would be looked at in vain
+      const fitting = Math.ceil((count * BATCH_CHARACTERS) / found!.scores.length);
+      size = Math.min(BATCH.most, fitting);
     }
     return (await tx.query(MORE, [experimentId, scope.workspaceId, after])).length > 0;
   }

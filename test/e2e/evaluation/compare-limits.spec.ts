@@ -1,5 +1,11 @@
+import type { Scope } from '#platform/auth';
 import { createTestApp, type TestApp } from '#testing';
-import { byScorer, compared, experimentOf, fill } from './comparison.fixture';
+import {
+  BATCH_CHARACTERS,
+  ComparisonRepository,
+} from '../../../src/evaluation/comparison/comparison.repository';
+import type { GateResultDto } from '../../../src/evaluation/gate/gate.dto';
+import { byScorer, compared, experimentOf, EXPERIMENTS, fill } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
 describe('comparing large experiments', () => {
@@ -90,5 +96,85 @@ describe('comparing large experiments', () => {
     expect(found.confidence_interval!.lower).toBeCloseTo(0.02 - 1.96 * Math.sqrt(1 / 60_000), 3);
     expect(found.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
     expect([found.p_value, found.verdict]).toEqual([0.0001, 'improved']);
+  });
+
+  describe('of more scorers than a summary tells', () => {
+    const SCORERS = 1_100;
+    /** `s 0000`, …, a result for each hundred of them, and one of `zz` alone, which comes last by name and by count. */
+    const many = (prefix: string, zz: number) => [
+      ...Array.from({ length: 2 * (SCORERS / 100) }, (_, n) => ({
+        case_id: `${n}`,
+        scores: Object.fromEntries(
+          Array.from({ length: 100 }, (__, i) => [
+            `${prefix} ${String((n * 100 + i) % SCORERS).padStart(4, '0')}`,
+            1,
+          ]),
+        ),
+      })),
+      { case_id: 'last', scores: { zz } },
+    ];
+
+    it('answers of frozen experiments what it did of running ones', async () => {
+      const candidate = await experimentOf(space, many('a', 0.75));
+      const baseline = await experimentOf(space, many('b', 0.25));
+      const gate = async () => {
+        const rules = [{ scorer: 'zz', min_mean: 0.75, min_count: 1 }, { scorer: 'b 0000', min_count: 1 }];
+        const answer = await space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${candidate}/gate`, { rules });
+        expect(answer.status).toBe(200);
+        return answer.body.checks;
+      };
+      const running = [await compared(space, candidate, baseline), await gate()] as const;
+      expect(running[1].map((check) => [check.passed, check.actual])).toEqual([[true, 0.75], [true, 1], [false, 0]]);
+      expect((await space.finalize(candidate)).summary!.is_scorers_truncated).toBe(true);
+      await space.finalize(baseline);
+      expect(await gate()).toEqual(running[1]);
+      const frozen = await compared(space, candidate, baseline);
+      expect([frozen.scorers, frozen.scorer_count]).toEqual([running[0].scorers, running[0].scorer_count]);
+      // as older versions have written it
+      await app.database.query(
+        `UPDATE experiments SET summary = (summary::jsonb - 'is_scorers_truncated')::json WHERE experiment_id = $1`,
+        [candidate],
+      );
+      expect(await gate()).toEqual(running[1]);
+    }); // prettier-ignore
+
+    it('tells the means of both sides of a scorer that one side has few scores of', async () => {
+      const candidate = await experimentOf(space, many('a', 0.75));
+      // of the baseline it is the only one, and has more scores than any
+      const results = ['last', 'x', 'y'].map((case_id) => ({ case_id, scores: { zz: 0.25 } }));
+      const baseline = await experimentOf(space, results);
+      for (const [one, other] of [[candidate, baseline], [baseline, candidate]] as const) {
+        const body = await compared(space, one, other, { limit: '0' });
+        const sides = [{ mean: 0.75, count: 1 }, { mean: 0.25, count: 3 }];
+        const [own, theirs] = one === candidate ? sides : sides.reverse();
+        expect(byScorer(body, 'zz')).toMatchObject({ candidate: own, baseline: theirs, cases: 1 });
+        expect(body.scorer_count).toBe(1_001);
+      }
+    }); // prettier-ignore
+  });
+
+  it('reads no more scores at once than are parsed in a moment, however large they suddenly are', async () => {
+    const { experiment_id: id } = await space.experiment();
+    // 1,200 small results, and then 300 with a hundred names of 200 characters
+    const large = `(SELECT jsonb_object_agg(lpad(i::text, 200, 'x'), 1) FROM generate_series(1, 100) i)`;
+    await fill(space, app.database, id, 1_500, `CASE WHEN n > 1200 THEN ${large} ELSE '{"s": 1}'::jsonb END`);
+    const repository = app.get(ComparisonRepository);
+    const scope = { workspaceId: space.id } as Scope;
+    const ids: string[] = [];
+    const batches: number[] = [];
+    const isTruncated = await repository.onOneState((tx) =>
+      repository.eachScored(tx, scope, id, (batch) => {
+        ids.push(...batch.resultIds);
+        batches.push(JSON.stringify(batch.scores).length);
+        return Promise.resolve();
+      }),
+    );
+    expect(isTruncated).toBe(false);
+    expect(ids).toEqual([...new Set(ids)].sort());
+    expect(ids).toHaveLength(1_500);
+    const largest = 100 * 210;
+    expect(Math.max(...batches)).toBeLessThan(BATCH_CHARACTERS + largest);
+    // the size of the first ones is not known
+    expect(batches[0]).toBeLessThan(1_000);
   });
 });

@@ -3,6 +3,7 @@ import {
   type BulkAnswer,
   EvaluationWorkspace,
   type Experiment,
+  outcome,
   type Page,
   type Result,
   statuses,
@@ -11,6 +12,8 @@ import {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 const ROUNDS = 40;
+/** Calls of a writer, far more than go before an experiment is frozen: one that never is fails a test in place of hanging it. */
+const CALLS_MAX = 1_000;
 
 /** What would be lost between clients that do not know of one another, and API processes that share a database. */
 describe('results, with two API processes on one database,', () => {
@@ -81,14 +84,17 @@ describe('results, with two API processes on one database,', () => {
       /** Writes until it is refused, so that each experiment is frozen while it is written. @returns what was acknowledged. */
       const writer = async (client: ApiClient, name: string): Promise<string[]> => {
         const acknowledged: string[] = [];
-        for (let call = 0; ; call++) {
+        for (let call = 0; call < CALLS_MAX; call++) {
           const items = Array.from({ length: 5 }, (_, n) => scored(`${name} ${call} ${n}`));
           const answer = await bulk(client, id, items);
-          if (answer.status === 409) return acknowledged;
-          expect(answer.status).toBe(207);
+          if (answer.status !== 207) {
+            expect(outcome(answer)).toEqual([409, 'conflict']);
+            return acknowledged;
+          }
           const made = statuses(answer);
           acknowledged.push(...items.filter((_, n) => made[n] === 201).map((item) => item.case_id));
         }
+        throw new Error(`${id} was not frozen for ${name} within ${CALLS_MAX} calls`);
       };
       const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
         // at another point of the writing each time
@@ -115,14 +121,15 @@ describe('results, with two API processes on one database,', () => {
 
   it('are within the one summary of an experiment that a hundred requests finalize at once', async () => {
     const { experiment_id: id } = await space.experiment();
-    let isFrozen = false;
     let acknowledged = 0;
-    const writer = async (client: ApiClient, name: string): Promise<void> => {
-      for (let call = 0; !isFrozen; call++) {
+    /** @returns how it was refused */
+    const writer = async (client: ApiClient, name: string): Promise<unknown> => {
+      for (let call = 0; call < CALLS_MAX; call++) {
         const answer = await bulk(client, id, [{ case_id: `${name} ${call}`, scores: { s: 1 } }]);
-        if (answer.status === 409) return;
+        if (answer.status !== 207) return outcome(answer);
         acknowledged += statuses(answer).filter((status) => status === 201).length;
       }
+      return `not within ${CALLS_MAX} calls`;
     };
     const writers = [...clients, ...clients].map((client, n) => writer(client, `w${n}`));
     const finals = Array.from({ length: 100 }, (_, n) =>
@@ -132,8 +139,7 @@ describe('results, with two API processes on one database,', () => {
       }),
     );
     const answers = await Promise.all(finals);
-    isFrozen = true;
-    await Promise.all(writers);
+    expect(await Promise.all(writers)).toEqual(writers.map(() => [409, 'conflict']));
     expect(statusesOf(answers)).toEqual([200, ...Array<number>(99).fill(409)]);
     const won = answers.findIndex((one) => one.status === 200);
     const { body } = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${id}`);
