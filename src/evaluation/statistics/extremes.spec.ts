@@ -86,9 +86,17 @@ describe('many tests', () => {
 describe('what a measure of agreement of many numbers is made of', () => {
   it('is worked out in parts, between which others have their turns', async () => {
     let rests = 0;
-    const pace = Object.assign(new Pace(), { isDue: () => true, rest: () => Promise.resolve(void rests++) });
+    class Counting extends Pace {
+      override isDue(): boolean {
+        return true;
+      }
+      override rest(): Promise<void> {
+        rests++;
+        return Promise.resolve();
+      }
+    }
     const pairs = Array.from({ length: 500 }, (_, i) => [i % 3 ? i : i + 1, i]);
-    await intervalAlphaOf(pairs).prepare!(pace);
+    await intervalAlphaOf(pairs).prepare!(new Counting());
     // of four columns each is numbered, joined to those before it, and sampled
     expect(rests).toBeGreaterThanOrEqual(8);
   });
