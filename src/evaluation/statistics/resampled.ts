@@ -164,7 +164,9 @@ async function groupsOf(columns: readonly Float64Array[], pace: Pace): Promise<G
   const sampled: SampledColumn[] = [];
   for (const column of columns) {
     if (pace.isDue()) await pace.rest();
-    sampled.push(resampler.column(Float64Array.from(first, (unit) => column[unit]!)));
+    const ofGroup = new Float64Array(groups);
+    for (let group = 0; group < groups; group++) ofGroup[group] = column[first[group]!]!;
+    sampled.push(resampler.column(ofGroup));
   }
   return { resampler, columns: sampled, totals: new Float64Array(columns.length) };
 }

@@ -113,7 +113,10 @@ export class Resampler {
 
   /** A column, as `drawTotals` takes it. */
   column(ofGroup: Float64Array): SampledColumn {
-    return { ofGroup, single: Float64Array.from(this.single, (group) => ofGroup[group]!) };
+    // a loop is quicker than `Float64Array.from` with a function
+    const single = new Float64Array(this.single.length);
+    for (let i = 0; i < single.length; i++) single[i] = ofGroup[this.single[i]!]!;
+    return { ofGroup, single };
   }
 
   /** Calls with how many of a new sample's units fall into each block. */
