@@ -63,8 +63,9 @@ export class PreparedComparison {
   /** Works out what is said of each scorer. */
   async compare(pace: Pace): Promise<readonly ComparedScorer[]> {
     const compared: ComparedScorer[] = [];
+    const among = { pace, scorers: this.means.length };
     for (const means of this.means) {
-      compared.push({ ...means, ...(await pairedDifference(this.cases, means.scorer, this.pair, pace)) });
+      compared.push({ ...means, ...(await pairedDifference(this.cases, means.scorer, this.pair, among)) });
     }
     return (this.statistics = compared);
   }

@@ -31,9 +31,20 @@ describe('what takes long', () => {
       next = setImmediate(count);
     };
     let next = setImmediate(count);
-    await pairedDifference(cases, 's', ['a', 'b'], new Pace());
+    await pairedDifference(cases, 's', ['a', 'b'], { pace: new Pace(), scorers: 1 });
     clearImmediate(next);
     expect(turns).toBeGreaterThan(5);
+  });
+
+  it('has one interval, however many scorers are compared, and a p-value in larger steps where there are many', async () => {
+    const cases = await pairedOf(scores);
+    const among = (scorers: number) =>
+      pairedDifference(cases, 's', ['a', 'b'], { pace: new Pace(), scorers });
+    const [alone, many] = [await among(1), await among(100)];
+    expect(many.interval).toEqual(alone.interval);
+    expect(many.pValue! * 1_000).toBeCloseTo(Math.round(many.pValue! * 1_000), 9);
+    expect(many.pValue).not.toBe(alone.pValue);
+    expect(Math.abs(many.pValue! - alone.pValue!)).toBeLessThan(0.06);
   });
 
   it('ends as soon as nobody waits for it any more', async () => {
@@ -45,7 +56,7 @@ describe('what takes long', () => {
       next = setImmediate(count);
     };
     let next = setImmediate(count);
-    const working = pairedDifference(cases, 's', ['a', 'b'], new Pace(ending.signal));
+    const working = pairedDifference(cases, 's', ['a', 'b'], { pace: new Pace(ending.signal), scorers: 1 });
     await expect(working).rejects.toThrow('the client has gone');
     clearImmediate(next);
     expect(turns).toBeLessThan(5);

@@ -1,7 +1,7 @@
 import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { clusteredMeanOf, meanOf } from '../statistics/mean';
 import type { Pace } from '../statistics/pace';
-import { signFlipTest } from '../statistics/permutation';
+import { permutationsOf, signFlipTest } from '../statistics/permutation';
 import type { Resampled } from '../statistics/resampled';
 import { type Seed, seedOf } from '../statistics/xoshiro';
 import { type Outcome, outcomeOf, type PairedCases } from './paired-cases';
@@ -57,11 +57,12 @@ export const differenceInterval = (
   pace: Pace,
 ): Promise<Interval | null> => bootstrapInterval(mean, seedOfPair('bootstrap', ...pair, scorer), pace);
 
+/** @param scorers how many are compared: of more than ten, each has fewer permutations; its interval is the same */
 export async function pairedDifference(
   cases: PairedCases,
   scorer: string,
   pair: ExperimentPair,
-  pace: Pace,
+  { pace, scorers }: { pace: Pace; scorers: number },
 ): Promise<PairedDifference> {
   const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
   for (const difference of cases.differences(scorer)) outcomes[outcomeOf(difference)]++;
@@ -69,7 +70,7 @@ export async function pairedDifference(
   const isKnown = difference !== null;
   const interval = isKnown ? await differenceInterval(mean, scorer, pair, pace) : null;
   const seed = seedOfPair('permutation', ...pair, scorer);
-  const pValue = isKnown ? await signFlipTest(shared, seed, pace) : null;
+  const pValue = isKnown ? await signFlipTest(shared, seed, pace, permutationsOf(scorers)) : null;
   const found = { difference, interval, pValue };
   return { ...found, cases: shared.length, outcomes, verdict: verdictOf(found) };
 }

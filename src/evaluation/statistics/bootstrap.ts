@@ -79,14 +79,14 @@ function withEstimate({ lower, upper }: Interval, estimate: number): Interval {
 
 /** As it comes out on samples that are drawn; null where it has no value on half of them. */
 async function drawn(of: Resampled, seed: Seed, pace: Pace): Promise<BootstrapDistribution | null> {
+  await of.prepare?.(pace);
   const random = new Xoshiro128(seed);
   const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / of.cost)));
-  const replicates = new Float64Array(resamples);
+  const replicates =
+    (await of.replicates?.(random, resamples, pace)) ?? (await oneByOne(of, random, resamples, pace));
   let count = 0;
   for (let i = 0; i < resamples; i++) {
-    const value = of.replicate(random);
-    if (Number.isFinite(value)) replicates[count++] = value;
-    if (pace.isDue()) await pace.rest();
+    if (Number.isFinite(replicates[i]!)) replicates[count++] = replicates[i]!;
   }
   if (count <= resamples / 2) return null;
   const sorted = replicates.subarray(0, count).sort();
@@ -95,6 +95,20 @@ async function drawn(of: Resampled, seed: Seed, pace: Pace): Promise<BootstrapDi
     acceleration: await accelerationOf(of, pace),
     quantile: (p) => quantile(sorted, p),
   };
+}
+
+async function oneByOne(
+  of: Resampled,
+  random: Xoshiro128,
+  resamples: number,
+  pace: Pace,
+): Promise<Float64Array> {
+  const replicates = new Float64Array(resamples);
+  for (let i = 0; i < resamples; i++) {
+    replicates[i] = of.replicate(random);
+    if (pace.isDue()) await pace.rest();
+  }
+  return replicates;
 }
 
 function shareBelow(estimate: number, sorted: Float64Array): number {

@@ -2,7 +2,8 @@ import { bootstrapInterval } from './bootstrap';
 import { cohensKappaOf } from './kappa';
 import { intervalAlphaOf, nominalAlphaOf } from './krippendorff';
 import { meanOf } from './mean';
-import { signFlipTest } from './permutation';
+import { Pace } from './pace';
+import { permutationsOf, signFlipTest } from './permutation';
 import { ofCounts, type Resampled } from './resampled';
 import { seedOf } from './xoshiro';
 
@@ -74,6 +75,33 @@ describe('the bootstrap interval', () => {
   });
 });
 
+describe('many tests', () => {
+  it('share what ten take, and each draws 999 assignments of signs at least', async () => {
+    expect([1, 10, 20, 50, 100, 1_000].map(permutationsOf)).toEqual([9_999, 9_999, 4_999, 1_999, 999, 999]);
+    const alike = new Float64Array(500).fill(1);
+    expect(await signFlipTest(alike, SEED, new Pace(), 999)).toBe(1 / 1_000);
+  });
+});
+
+describe('what a measure of agreement of many numbers is made of', () => {
+  it('is worked out in parts, between which others have their turns', async () => {
+    let rests = 0;
+    class Counting extends Pace {
+      override isDue(): boolean {
+        return true;
+      }
+      override rest(): Promise<void> {
+        rests++;
+        return Promise.resolve();
+      }
+    }
+    const pairs = Array.from({ length: 500 }, (_, i) => [i % 3 ? i : i + 1, i]);
+    await intervalAlphaOf(pairs).prepare!(new Counting());
+    // of four columns each is numbered, joined to those before it, and sampled
+    expect(rests).toBeGreaterThanOrEqual(8);
+  });
+});
+
 describe('a measure of agreement without one of its units', () => {
   const pairs = Array.from({ length: 60 }, (_, i): [number, number] => [(i * 7) % 4, (i * 5 + (i % 3)) % 4]);
 
@@ -84,10 +112,10 @@ describe('a measure of agreement without one of its units', () => {
     ],
     ['nominal alpha', nominalAlphaOf],
     ['interval alpha', intervalAlphaOf],
-  ])('is that of the others: %s', (_, measure) => {
-    const found = [...measure(pairs).leaveOneOut()].flatMap(({ value, units }) =>
-      new Array<number>(units).fill(value),
-    );
+  ])('is that of the others: %s', async (_, measure) => {
+    const made = measure(pairs);
+    await made.prepare?.(new Pace());
+    const found = [...made.leaveOneOut()].flatMap(({ value, units }) => new Array<number>(units).fill(value));
     const expected = pairs.map((_unit, left) => measure(pairs.filter((_other, i) => i !== left)).estimate);
     const ascending = (values: number[]): number[] => [...values].sort((a, b) => a - b);
     expect(found).toHaveLength(expected.length);

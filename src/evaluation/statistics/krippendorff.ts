@@ -102,20 +102,26 @@ function shapesOf(units: readonly (readonly (string | number)[])[]): {
 /** As `nominalAlphaOf`, of numbers whose disagreement is the square of their distance (the interval metric). */
 export function intervalAlphaOf(units: readonly (readonly number[])[]): Resampled {
   const pairable = units.filter((values) => values.length >= 2);
-  const counts = Float64Array.from(pairable, (values) => values.length);
+  const counts = new Float64Array(pairable.length);
   // squares of distances are the same around any centre; around this one the sums lose no digits
   let all = 0;
-  for (const values of pairable) for (const value of values) all += value;
+  for (let unit = 0; unit < pairable.length; unit++) {
+    const values = pairable[unit]!;
+    counts[unit] = values.length;
+    for (let i = 0; i < values.length; i++) all += values[i]!;
+  }
   const centre = all / Math.max(1, sumOf(counts));
   const sums = new Float64Array(pairable.length);
   const squares = new Float64Array(pairable.length);
   const observed = new Float64Array(pairable.length);
-  for (const [unit, values] of pairable.entries()) {
+  for (let unit = 0; unit < pairable.length; unit++) {
+    const values = pairable[unit]!;
     let isAlike = true;
-    for (const value of values) {
-      isAlike &&= value === values[0];
-      sums[unit]! += value - centre;
-      squares[unit]! += (value - centre) ** 2;
+    for (let i = 0; i < values.length; i++) {
+      const distance = values[i]! - centre;
+      isAlike &&= values[i] === values[0];
+      sums[unit]! += distance;
+      squares[unit]! += distance * distance;
     }
     // of two equal values, 0 and not what rounding leaves
     if (isAlike) continue;

@@ -4,8 +4,11 @@ import { signFlipTail } from './saddlepoint';
 import { sumOf } from './sum';
 import { type Seed, Xoshiro128 } from './xoshiro';
 
-/** Assignments of signs that are drawn at random. */
+/** Assignments of signs that are drawn at random, where there are few tests. */
 export const PERMUTATIONS = 9_999;
+export const PERMUTATIONS_MIN = 999;
+/** So many tests may each draw all of them; more share what these take. */
+const TESTS_IN_FULL = 10;
 /** With so few differences that are not 0, every assignment of signs is gone through. */
 const ENUMERATED_MAX = 16;
 /** Differences of one size are drawn together from this many on: how many are positive is one binomial draw. */
@@ -19,6 +22,10 @@ const WORD_BITS = 32;
 const TABLE_BITS = 8;
 const TABLE = 1 << TABLE_BITS;
 
+/** How many assignments of signs each of so many tests draws, so that all of them take about as long as ten do. */
+export const permutationsOf = (tests: number): number =>
+  Math.max(PERMUTATIONS_MIN, Math.floor((PERMUTATIONS * TESTS_IN_FULL) / Math.max(TESTS_IN_FULL, tests)));
+
 /**
  * The two-sided p-value of the paired permutation test, by sign flips (R. A. Fisher, "The Design of Experiments", 1935;
  * P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005): how often a sum at least as far from 0
@@ -29,11 +36,13 @@ const TABLE = 1 << TABLE_BITS;
  *
  * @param differences one for each independent pair: repeated trials of one case are averaged before.
  * @param pace of the computation that it is part of
+ * @param permutations B
  */
 export async function signFlipTest(
   differences: Float64Array,
   seed: Seed,
   pace = new Pace(),
+  permutations = PERMUTATIONS,
 ): Promise<number> {
   const own = summable(withoutZeros(differences));
   if (own.length === 0) return 1;
@@ -48,8 +57,8 @@ export async function signFlipTest(
   }
   const tail = signFlipTail(own, observed, LEAST / 2);
   if (tail !== null) return Math.min(1, 2 * tail);
-  const sums = await randomSums(own, new Xoshiro128(seed), pace);
-  return (sums.reduce(isAsFar, 0) + 1) / (PERMUTATIONS + 1);
+  const sums = await randomSums(own, new Xoshiro128(seed), { permutations, pace });
+  return (sums.reduce(isAsFar, 0) + 1) / (permutations + 1);
 }
 
 function withoutZeros(differences: Float64Array): Float64Array {
@@ -82,13 +91,17 @@ function allSums(differences: Float64Array): Float64Array {
 }
 
 /** Sums under random signs. */
-async function randomSums(differences: Float64Array, random: Xoshiro128, pace: Pace): Promise<Float64Array> {
-  const sums = new Float64Array(PERMUTATIONS);
+async function randomSums(
+  differences: Float64Array,
+  random: Xoshiro128,
+  { permutations, pace }: { permutations: number; pace: Pace },
+): Promise<Float64Array> {
+  const sums = new Float64Array(permutations);
   const counts = new Map<number, number>();
   for (const one of differences) counts.set(Math.abs(one), (counts.get(Math.abs(one)) ?? 0) + 1);
   for (const [size, count] of counts) {
     if (count < TOGETHER_FROM) continue;
-    for (let i = 0; i < PERMUTATIONS; i++) {
+    for (let i = 0; i < permutations; i++) {
       sums[i]! += size * (2 * drawBinomial(random, count, 0.5) - count);
       if (pace.isDue()) await pace.rest();
     }
@@ -108,20 +121,20 @@ async function addRandomSums(
   random: Xoshiro128,
   pace: Pace,
 ): Promise<void> {
-  const words = new Int32Array(PERMUTATIONS);
+  const words = new Int32Array(sums.length);
   const tables = new Float64Array(4 * TABLE);
   for (let first = 0; first < differences.length; first += WORD_BITS) {
     for (let i = 0; i < 4; i++) {
       fillSums(tables, i * TABLE, differences, first + i * TABLE_BITS, TABLE_BITS);
     }
-    random.fill(words, PERMUTATIONS);
+    random.fill(words, words.length);
     addFlipped(sums, words, tables);
     if (pace.isDue()) await pace.rest();
   }
 }
 
 function addFlipped(sums: Float64Array, words: Int32Array, tables: Float64Array): void {
-  for (let i = 0; i < PERMUTATIONS; i++) {
+  for (let i = 0; i < sums.length; i++) {
     const word = words[i]!;
     sums[i]! +=
       tables[word & 255]! +

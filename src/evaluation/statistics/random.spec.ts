@@ -1,5 +1,6 @@
 import { drawBinomial } from './binomial';
 import { normalCdf, normalQuantile } from './normal';
+import { Pace } from './pace';
 import { Resampler } from './resampler';
 import { seedOf, Xoshiro128 } from './xoshiro';
 
@@ -111,6 +112,33 @@ describe('a bootstrap sample', () => {
     }
     const expected = sizes.map((size) => size * samples);
     expect(chiSquare(sums, expected)).toBeLessThan(384); // 304 degrees, p = 0.001
+  });
+
+  it.each(sizes.slice(0, 6).map((size, group) => [size, group]))(
+    'has a group of %d units as often, and varies as much, where the sums of many are drawn at once',
+    async (size, group) => {
+      const resampler = new Resampler(sizes, total);
+      const isOfGroup = Float64Array.from(sizes, (_, other) => Number(other === group));
+      const samples = 20_000;
+      const random = new Xoshiro128(seedOf('sums', String(group)));
+      const sums = await resampler.drawSums(random, resampler.column(isOfGroup), samples, new Pace());
+      const mean = sums.reduce((sum, one) => sum + one, 0) / samples;
+      const variance = sums.reduce((sum, one) => sum + (one - mean) ** 2, 0) / samples;
+      // binomial
+      const expected = size * (1 - size / total);
+      expect(Math.abs(mean - size)).toBeLessThan(4 * Math.sqrt(expected / samples));
+      expect(Math.abs(variance / expected - 1)).toBeLessThan(4 * Math.sqrt((2 + 1 / expected) / samples));
+    },
+  );
+
+  it('has each pair of units of a block as often as any other where the sums of many are drawn at once', async () => {
+    // two units: both of a sample are the first in a quarter of the samples, and in a half one of them is
+    const resampler = new Resampler([1, 1], 2);
+    const column = resampler.column(Float64Array.of(0, 1));
+    const sums = await resampler.drawSums(new Xoshiro128(seedOf('pairs')), column, 10_000, new Pace());
+    const seen = new Float64Array(3);
+    for (const sum of sums) seen[sum]!++;
+    expect(chiSquare(seen, [2_500, 5_000, 2_500])).toBeLessThan(13.8); // 2 degrees, p = 0.001
   });
 
   it('has the same totals whether units are counted or summed', () => {

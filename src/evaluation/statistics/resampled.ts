@@ -1,4 +1,5 @@
 import type { BootstrapDistribution } from './bootstrap';
+import type { Pace } from './pace';
 import { Resampler, type SampledColumn } from './resampler';
 import { sumOf } from './sum';
 import type { Xoshiro128 } from './xoshiro';
@@ -10,10 +11,14 @@ export interface Resampled {
   readonly estimate: number;
   /** All units are alike: so is every sample. */
   readonly isConstant: boolean;
+  /** To be awaited before anything below: what takes long is done here, at the pace of the computation. */
+  prepare?(pace: Pace): Promise<void>;
   /** What a sample costs, in draws of single units. */
   readonly cost: number;
   /** Of a new sample of as many units, drawn from this one with replacement. */
   replicate(random: Xoshiro128): number;
+  /** Of many new samples, where that is quicker than one by one; else null. */
+  replicates?(random: Xoshiro128, samples: number, pace: Pace): Promise<Float64Array> | null;
   /** Of the sample without one unit, for each group of units that are alike, and how many of them there are. */
   leaveOneOut(): Iterable<{ value: number; units: number }>;
   /** How it comes out on all samples, where that is known without drawing them; else null. */
@@ -83,6 +88,10 @@ class TotalsStatistic implements Resampled {
     this.isConstant = columns.every((column) => column.every((value) => value === column[0]));
   }
 
+  async prepare(pace: Pace): Promise<void> {
+    this.made ??= await groupsOf(this.columns, pace);
+  }
+
   get cost(): number {
     return this.groups.resampler.cost * this.columns.length;
   }
@@ -93,6 +102,20 @@ class TotalsStatistic implements Resampled {
     return this.statistic(totals, this.units);
   }
 
+  replicates(random: Xoshiro128, samples: number, pace: Pace): Promise<Float64Array> | null {
+    return this.columns.length === 1 ? this.replicatesOfOne(random, samples, pace) : null;
+  }
+
+  private async replicatesOfOne(random: Xoshiro128, samples: number, pace: Pace): Promise<Float64Array> {
+    const { resampler, columns, totals } = this.groups;
+    const sums = await resampler.drawSums(random, columns[0]!, samples, pace);
+    for (let i = 0; i < samples; i++) {
+      totals[0] = sums[i]!;
+      sums[i] = this.statistic(totals, this.units);
+    }
+    return sums;
+  }
+
   *leaveOneOut(): Iterable<{ value: number; units: number }> {
     const { resampler, columns, totals } = this.groups;
     for (let group = 0; group < resampler.sizes.length; group++) {
@@ -101,9 +124,9 @@ class TotalsStatistic implements Resampled {
     }
   }
 
-  /** Made when they are asked for: not every interval is drawn. */
   private get groups(): Groups {
-    return (this.made ??= groupsOf(this.columns));
+    if (!this.made) throw new Error('A statistic is to be prepared before samples are drawn of it.');
+    return this.made;
   }
 }
 
@@ -115,17 +138,19 @@ interface Groups {
 }
 
 /** Groups units that have the same number in every column, in the order in which they are first met. */
-function groupsOf(columns: readonly Float64Array[]): Groups {
+async function groupsOf(columns: readonly Float64Array[], pace: Pace): Promise<Groups> {
   const units = columns[0]!.length;
   // numbered by one column after the other: as texts, four columns of 10,000 units take 20 ms
   const numbers = new Float64Array(units);
   let groups = 0;
   for (const column of columns) {
     const own = numbered(column);
+    if (pace.isDue()) await pace.rest();
     for (let unit = 0; unit < units; unit++) numbers[unit] = numbers[unit]! * units + own.numbers[unit]!;
     const all = own.values === units ? own : numbered(numbers);
     numbers.set(all.numbers);
     groups = all.values;
+    if (pace.isDue()) await pace.rest();
     // none are alike any more, whatever the other columns are
     if (groups === units) break;
   }
@@ -136,11 +161,14 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
     if (sizes[group]!++ === 0) first[group] = unit;
   }
   const resampler = new Resampler(sizes, units);
-  return {
-    resampler,
-    columns: columns.map((column) => resampler.column(Float64Array.from(first, (unit) => column[unit]!))),
-    totals: new Float64Array(columns.length),
-  };
+  const sampled: SampledColumn[] = [];
+  for (const column of columns) {
+    if (pace.isDue()) await pace.rest();
+    const ofGroup = new Float64Array(groups);
+    for (let group = 0; group < groups; group++) ofGroup[group] = column[first[group]!]!;
+    sampled.push(resampler.column(ofGroup));
+  }
+  return { resampler, columns: sampled, totals: new Float64Array(columns.length) };
 }
 
 /** Each value by the number of other values that were met before it. */
