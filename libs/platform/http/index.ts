@@ -11,7 +11,8 @@ export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.intercept
 export { IdempotencyStore } from './idempotency.store';
 export { checkCharset, mediaTypeOf } from './media-type';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
-export { MULTIPART_MEDIA, type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
+export { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
+export { MULTIPART_MEDIA } from './part-headers';
 export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, type StreamedContent, streamed, versioned } from './reply';

@@ -146,9 +146,70 @@ describe('a form with one file', () => {
     const body = bodyOf([field('name', 'x\r\n--'), file('\r\n--c\r\nno: header\r\n\r\n')]);
     for (let size = 1; size < body.length; size++) {
       const found: string[] = [];
-      const headers = new PartHeaders('b', (one) => found.push(one));
+      const headers = new PartHeaders('b', 50, (one) => found.push(one));
       for (let at = 0; at < body.length; at += size) headers.push(body.subarray(at, at + size));
       expect(found).toEqual(['\r\nContent-Disposition: form-data; name="name"', `\r\n${header}`]);
+    }
+  });
+
+  const MIB = 1024 * 1024;
+  const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n';
+  /** A search of the rest at each of these takes hours. */
+  const traps: [string, string, string][] = [
+    ['what only begins like its boundary', `${head}\r\n`, '\r\n--bx'],
+    ['boundaries without a header', `${head}\r\n`, '\r\n--b\r\nx'],
+    ['boundaries without a header, from its beginning', '', '\r\n--b\r\nx'],
+    ['boundaries with a header', '', '\r\n--b\r\nx: y\r\n\r\n'],
+    ['boundaries within a header', `${head}x: `, '\r\n--b\r\ny: z'],
+    ['ends', `${head}\r\n`, '\r\n--b--'],
+    ['halves of a boundary', `${head}\r\n`, '\r\n--'],
+    ['ends of a header', `${head}\r\n`, '\r\n\r\n'],
+  ];
+  it.each(traps)('costs what its bytes cost where it is full of %s', async (_, start, unit) => {
+    const headers = new PartHeaders('b', 50, () => undefined);
+    const bytes = Buffer.concat([Buffer.from(start), Buffer.alloc(8 * MIB, unit)]);
+    // most of these are refused, and all of them are read to their end
+    const refused = (error: unknown) => expect(error).toMatchObject({ name: 'Problem' });
+    try {
+      headers.push(bytes);
+    } catch (error) {
+      refused(error);
+    }
+    await read(bytes).catch(refused);
+  });
+
+  it('is not read by a boundary that takes its length to search for at each byte', async () => {
+    const boundary = 'a'.repeat(71);
+    for (const type of [boundary, `"${boundary}"`, '"a\\"b"', '""', '"é"']) {
+      expect(await refusal(bodyOf([file('x')]), `multipart/form-data; boundary=${type}`)).toEqual([
+        400,
+        expect.stringMatching(/one boundary in Content-Type, of 1 to 70 characters/),
+      ]);
+    }
+    const longest = 'a'.repeat(70);
+    const body = bodyOf([file('x')])
+      .toString()
+      .replaceAll('--b', `--${longest}`);
+    const form = await read(Buffer.from(body), `multipart/form-data; boundary=${longest}`);
+    expect(form.file.size).toBe(1);
+  });
+
+  it('has one boundary, and not another for who reads Content-Type otherwise', async () => {
+    const latin = bodyOf([{ ...file('x'), headers: '\r\nContent-Type: text/csv; charset=latin1' }]);
+    for (const parameters of [
+      'boundary=b; boundary=c',
+      'boundary=c; boundary=b',
+      'boundary=b; Boundary="b"',
+      'boundary=b;boundary = c',
+    ]) {
+      expect(await refusal(latin, `multipart/form-data; ${parameters}`)).toEqual([
+        400,
+        expect.stringMatching(/Content-Type/),
+      ]);
+    }
+    for (const parameters of ['x="; boundary=c"; boundary=b', 'charset=utf-8; BOUNDARY="b"']) {
+      expect((await refusal(latin, `multipart/form-data; ${parameters}`))[0]).toBe(415);
+      expect((await read(bodyOf([file('x')]), `multipart/form-data; ${parameters}`)).file.size).toBe(1);
     }
   });
 
@@ -168,6 +229,17 @@ describe('a form with one file', () => {
       'with headers that are none',
       Buffer.from('--b\r\n\u0001\u0002: \u0000\r\n\r\nx\r\n--b--\r\n'),
       /well-formed/,
+    ],
+    // the rest of the file would be lost
+    [
+      'with its boundary within the file',
+      bodyOf([file('a\r\n--bx\r\nc')]),
+      /boundary may not be within a part/,
+    ],
+    [
+      'with a header that has no end',
+      Buffer.from(`--b\r\nX: ${'x'.repeat(17 * 1024)}\r\n--b--\r\n`),
+      /header of more than 16384 bytes/,
     ],
     ['without the file', bodyOf([field('name', 'n')]), /file: is required/],
     ['with the file as a field', bodyOf([field('file', 'a,b')]), /file: must be a file/],

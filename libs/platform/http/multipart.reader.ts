@@ -3,11 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy, type FileInfo } from 'busboy';
 import { Problem, problem } from '#platform/problem';
 import { checkCharset } from './media-type';
-import { boundaryOf, contentTypeIn, PartHeaders } from './part-headers';
+import { boundaryOf, contentTypeIn, malformedForm, PartHeaders } from './part-headers';
 import type { SpooledRequest } from './spooled-body.decorator';
 import type { SpooledFile } from './spooled-file';
-
-export const MULTIPART_MEDIA = 'multipart/form-data';
 
 /** Parts that no rule names are read over, as unknown members of a JSON body are; but not without end. */
 const PARTS_MAX = 50;
@@ -50,11 +48,15 @@ class MultipartReader {
   private file: Omit<MultipartForm, 'fields'> | undefined;
   private copying: Promise<void> = Promise.resolve();
   private readonly parser: Busboy;
+  private readonly headers: PartHeaders;
 
   constructor(
     private readonly request: SpooledRequest,
     private readonly rules: MultipartRules,
   ) {
+    this.headers = new PartHeaders(boundaryOf(request.contentType), PARTS_MAX, (header) =>
+      checkCharset(contentTypeIn(header) ?? ''),
+    );
     this.parser = parserOf(request, rules);
   }
 
@@ -68,15 +70,16 @@ class MultipartReader {
       this.copying = this.takeFile(name, content, info);
       this.copying.catch((error: unknown) => parser.destroy(error as Error));
     });
-    parser.on('filesLimit', () => parser.destroy(malformed(`may have one file, in the part ${rules.file}`)));
-    parser.on('partsLimit', () => parser.destroy(malformed(`may have at most ${PARTS_MAX} parts`)));
+    parser.on('filesLimit', () =>
+      parser.destroy(malformedForm(`may have one file, in the part ${rules.file}`)),
+    );
     try {
       await pipeline(this.checked(), parser);
       await this.copying;
     } catch (error) {
       throw error instanceof Problem
         ? error
-        : malformed('is not well-formed: it is to be parts between its boundaries, with an end', error);
+        : malformedForm('is not well-formed: it is to be parts between its boundaries, with an end', error);
     }
     if (!this.file) {
       throw problem.invalidFields([
@@ -86,14 +89,10 @@ class MultipartReader {
     return { ...this.file, fields: Object.fromEntries(this.fields) };
   }
 
-  /** The body, with every part's charset checked before the part is parsed. */
+  /** The body, with its boundaries and every part's charset checked before the part is parsed. */
   private async *checked(): AsyncGenerator<Buffer, void, undefined> {
-    const { file, contentType } = this.request;
-    const headers = new PartHeaders(boundaryOf(contentType) ?? '', (header) =>
-      checkCharset(contentTypeIn(header) ?? ''),
-    );
-    for await (const chunk of file.chunks()) {
-      headers.push(chunk);
+    for await (const chunk of this.request.file.chunks()) {
+      this.headers.push(chunk);
       yield chunk;
     }
   }
@@ -121,7 +120,7 @@ class MultipartReader {
   ): Promise<void> {
     // what breaks off the parser breaks off its part, too
     content.on('error', () => undefined);
-    if (name !== this.rules.file) throw malformed(`may have one file, in the part ${this.rules.file}`);
+    if (name !== this.rules.file) throw malformedForm(`may have one file, in the part ${this.rules.file}`);
     const file = await this.request.file.createPart();
     for await (const chunk of content) await file.append(chunk as Buffer);
     if (file.size > this.rules.fileBytes) {
@@ -141,15 +140,11 @@ function parserOf({ contentType }: SpooledRequest, { fileBytes, fieldBytes }: Mu
         files: 1,
         // to busboy, what just reaches these is cut
         fileSize: fileBytes + 1,
-        parts: PARTS_MAX + 1,
         fieldSize: fieldBytes + 1,
         headerPairs: HEADERS_MAX,
       },
     });
   } catch (error) {
-    throw malformed('must name its boundary in Content-Type', error);
+    throw malformedForm('has a Content-Type that is not well-formed', error);
   }
 }
-
-const malformed = (detail: string, cause?: unknown): Problem =>
-  problem.invalidRequest(`The ${MULTIPART_MEDIA} body ${detail}.`, { cause });

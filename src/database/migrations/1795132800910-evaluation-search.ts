@@ -24,6 +24,7 @@ export class EvaluationSearch1795132800910 implements MigrationInterface {
     await runner.query(`
       CREATE INDEX datasets_metadata ON datasets USING gin ((metadata::jsonb) jsonb_path_ops);
       CREATE INDEX experiments_metadata ON experiments USING gin ((metadata::jsonb) jsonb_path_ops);
+      CREATE INDEX records_tags ON records USING gin (tags);
 
       -- the means of summaries, apart so that they can be compared; written as an experiment is finalized, never changed
       CREATE TABLE experiment_scores (
@@ -54,7 +55,7 @@ export class EvaluationSearch1795132800910 implements MigrationInterface {
       CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id);
       CREATE INDEX records_by_creation ON records (dataset_id, dataset_record_id);
       DROP TABLE experiment_scores;
-      DROP INDEX datasets_metadata, experiments_metadata;
+      DROP INDEX datasets_metadata, experiments_metadata, records_tags;
     `);
     await runner.query(searchWords(BY_TRANSLATION));
   }

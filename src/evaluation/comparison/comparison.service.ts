@@ -120,7 +120,7 @@ export class ComparisonService {
         }),
       );
     const isEmpty = planned.cases.length === 0;
-    const read = await (isEmpty ? readSides() : this.pageTurns.take(scope.orgId, signal, readSides));
+    const read = await (isEmpty ? readSides() : this.pageTurns.take(scope, signal, readSides));
     const [candidate, baseline] = read as [Map<string, ShownRow>, Map<string, ShownRow>];
     const names = means.map((one) => one.scorer);
     const items = planned.cases.map((one): ComparedCaseDto => {

@@ -16,7 +16,7 @@ const AT_ONCE = 2;
 /** Of one lane; each holds a request. */
 const WAITING_MAX = 64;
 
-/** Has what is computed by a process wait for each other, so that many at once take no more memory. Workspaces take turns. */
+/** Has what is computed by a process wait for each other, so that many at once take no more memory. */
 @Injectable()
 export class ComputingTurns {
   private readonly lanes: Record<Lane, FairTurns> = {
@@ -27,6 +27,6 @@ export class ComputingTurns {
 
   /** @throws what `FairTurns.take` does */
   take<Result>(scope: Scope, lane: Lane, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    return this.lanes[lane].take(scope.workspaceId, signal, work);
+    return this.lanes[lane].take(scope, signal, work);
   }
 }

@@ -51,7 +51,7 @@ export class DatasetReadingService {
     const before = rowsBefore(query);
     const version = await this.versions.find(scope, datasetId, number);
     const limit = query.limit ?? PAGE_SIZE_DEFAULT;
-    const cases = await this.turns.take(scope.workspaceId, signal, () =>
+    const cases = await this.turns.take(scope, signal, () =>
       this.content.page(scope, version, before + 1, limit, signal),
     );
     const last = cases.at(-1)?.row;

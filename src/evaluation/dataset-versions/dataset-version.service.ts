@@ -52,7 +52,7 @@ export class DatasetVersionService {
     query: CsvTextOptionsDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
-    return this.turns.take(scope.workspaceId, signal, () => this.make(scope, datasetId, request, query));
+    return this.turns.take(scope, signal, () => this.make(scope, datasetId, request, query));
   }
 
   async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ToBoolean } from '#platform/paging';
 import { ON_CONFLICT, type OnConflict } from './record.dto';
@@ -35,6 +35,12 @@ export class RecordExportQueryDto {
   @IsString()
   @MaxLength(255)
   category?: string;
+
+  /** Records with this tag. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  tag?: string;
 
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false })

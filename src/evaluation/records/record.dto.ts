@@ -169,6 +169,12 @@ export class RecordListQueryDto extends ChangingListQueryDto {
   @MaxLength(255)
   category?: string;
 
+  /** Records with this tag. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  tag?: string;
+
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false })
   source_kind?: SourceKind;

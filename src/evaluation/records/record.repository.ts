@@ -36,13 +36,14 @@ export interface RecordChange {
 /** What lists and exports of records are narrowed by. */
 export type RecordFilters = Pick<
   RecordListQueryDto,
-  'label' | 'category' | 'source_kind' | 'source_ref' | 'external_id'
+  'label' | 'category' | 'tag' | 'source_kind' | 'source_ref' | 'external_id'
 >;
 
 export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
   where
     .addIf(filters.label, 'label = ?')
     .addIf(filters.category, 'category = ?')
+    .addIf(filters.tag, 'tags @> ARRAY[?::text]')
     .addIf(filters.source_kind, 'source_kind = ?')
     .addIf(filters.source_ref, 'source_ref = ?')
     .addIf(filters.external_id, 'external_id = ?');

@@ -1,5 +1,11 @@
 import { setImmediate as settle } from 'node:timers/promises';
+import type { Scope } from '#platform/auth';
 import { FairTurns } from './fair-turns';
+
+/** Of an organization; one name has a workspace of its own for each call. */
+let workspaces = 0;
+const scopeOf = (organization: string): Scope =>
+  ({ orgId: organization, workspaceId: `${organization}${workspaces++}` }) as Scope;
 
 const NEVER = new AbortController().signal;
 
@@ -8,7 +14,7 @@ function workshop(turns: FairTurns) {
   const begun: string[] = [];
   const ends = new Map<string, (fault?: Error) => void>();
   const ask = (name: string, signal = NEVER): Promise<string> =>
-    turns.take(name.charAt(0), signal, async () => {
+    turns.take(scopeOf(name.charAt(0)), signal, async () => {
       begun.push(name);
       await new Promise<void>((resolve, reject) => {
         ends.set(name, (fault) => (fault ? reject(fault) : resolve()));

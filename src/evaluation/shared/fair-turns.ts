@@ -1,5 +1,6 @@
+import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { FairQueue } from '../scorers/engine/pool/fair.queue';
+import { FairQueue, type Owners } from './fair-queue';
 
 interface Waiter {
   begin: () => void;
@@ -7,17 +8,16 @@ interface Waiter {
 }
 
 /**
- * Has pieces of work wait for each other, so that many of them at once take no more memory and time than a few. Owners
- * take turns: one who asks for a thousand holds up another by one at a time.
+ * Has pieces of work wait for each other, so that many of them at once take no more memory and time than a few. Organizations
+ * take turns, and workspaces within them: who asks for a thousand holds up another by one at a time.
  */
 export class FairTurns {
   private underWay = 0;
-  private waitingCount = 0;
   private readonly waiting = new FairQueue<Waiter>();
 
   /**
    * @param atOnce pieces of work that are done at once
-   * @param maximumWaiting those that wait besides, of all owners together
+   * @param maximumWaiting those that wait besides, of all organizations together
    */
   constructor(
     private readonly atOnce: number,
@@ -29,11 +29,11 @@ export class FairTurns {
    * therefore to heed the signal too.
    *
    * @throws the signal's reason, at once, when it is aborted before the turn comes; 503 `service_overloaded` where too
-   *   many wait already. The place of one who waits for more than others goes to an owner who waits for less.
+   *   many wait already. The place of an organization that waits for more than others goes to one that waits for less.
    */
-  async take<Result>(owner: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  async take<Result>(scope: Scope, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
-    if (this.underWay >= this.atOnce) await this.turn(owner, signal);
+    if (this.underWay >= this.atOnce) await this.turn([scope.orgId, scope.workspaceId], signal);
     else this.underWay++;
     try {
       return await work();
@@ -43,9 +43,8 @@ export class FairTurns {
   }
 
   /** Waits until another's turn is passed on. */
-  private async turn(owner: string, signal: AbortSignal): Promise<void> {
-    if (this.waitingCount >= this.maximumWaiting) this.makeRoom(owner);
-    this.waitingCount++;
+  private async turn(owners: Owners, signal: AbortSignal): Promise<void> {
+    if (this.waiting.size >= this.maximumWaiting) this.makeRoom(owners);
     await new Promise<void>((resolve, reject) => {
       const stay = (): void => signal.removeEventListener('abort', leave);
       const waiter: Waiter = {
@@ -59,23 +58,21 @@ export class FairTurns {
         },
       };
       const leave = (): void => {
-        this.waiting.remove(owner, waiter);
-        this.waitingCount--;
+        this.waiting.remove(owners, waiter);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.waiting.push(owner, waiter);
+      this.waiting.push(owners, waiter);
     });
   }
 
   /** Refuses the newest of those who wait for the most, or throws, where that is the owner itself or one like it. */
-  private makeRoom(owner: string): void {
-    const refused = this.waiting.shed(owner);
+  private makeRoom(owners: Owners): void {
+    const refused = this.waiting.shed(owners);
     const reason = problem.overloaded(
       'Too many requests of this kind wait for their turn; try again shortly.',
     );
     if (!refused) throw reason;
-    this.waitingCount--;
     refused.refuse(reason);
   }
 
@@ -85,7 +82,6 @@ export class FairTurns {
       this.underWay--;
       return;
     }
-    this.waitingCount--;
     next.begin();
   }
 }

@@ -53,7 +53,7 @@ export async function bootstrapInterval(
   if (of.isConstant) return { lower: of.estimate, upper: of.estimate };
   const distribution = of.distribution?.() ?? (await drawn(of, seed, pace));
   if (!distribution) return null;
-  const interval = bcaInterval(distribution);
+  const interval = withEstimate(bcaInterval(distribution), of.estimate);
   return Number.isFinite(interval.lower) && Number.isFinite(interval.upper) ? interval : null;
 }
 
@@ -66,6 +66,15 @@ function bcaInterval(distribution: BootstrapDistribution): Interval {
   };
   const z = normalQuantile((1 + CONFIDENCE) / 2);
   return { lower: end(-z), upper: end(z) };
+}
+
+/** An end that is beyond the estimate by rounding alone is the estimate. */
+function withEstimate({ lower, upper }: Interval, estimate: number): Interval {
+  const near = ROUNDING * Math.abs(estimate);
+  return {
+    lower: lower > estimate && lower - estimate <= near ? estimate : lower,
+    upper: upper < estimate && estimate - upper <= near ? estimate : upper,
+  };
 }
 
 /** As it comes out on samples that are drawn; null where it has no value on half of them. */

@@ -46,7 +46,7 @@ export async function signFlipTest(
     const sums = allSums(own);
     return sums.reduce(isAsFar, 0) / sums.length;
   }
-  const tail = signFlipTail(own, observed, { together: TOGETHER_FROM, least: LEAST / 2 });
+  const tail = signFlipTail(own, observed, LEAST / 2);
   if (tail !== null) return Math.min(1, 2 * tail);
   const sums = await randomSums(own, new Xoshiro128(seed), pace);
   return (sums.reduce(isAsFar, 0) + 1) / (PERMUTATIONS + 1);

@@ -3,7 +3,8 @@ import { meanOf } from './mean';
 import { signFlipTest } from './permutation';
 import { ofTotals } from './resampled';
 import { meanDistribution, signFlipTail } from './saddlepoint';
-import { seedOf } from './xoshiro';
+import { sumOf } from './sum';
+import { seedOf, Xoshiro128 } from './xoshiro';
 
 const SEED = seedOf('a test');
 const PROBABILITIES = [0.0005, 0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995, 0.9995];
@@ -51,7 +52,7 @@ describe('the bootstrap distribution of a mean, worked out', () => {
 
   it.each<[string, number[]]>([
     ['as many of each', new Array<number>(17).fill(40)],
-    ['skewed', Array.from({ length: 17 }, (_, n) => Math.round(200 * 0.85 ** n))],
+    ['skewed', Array.from({ length: 28 }, (_, n) => Math.round(120 * 0.9 ** n))],
     ['with most against one end', [...new Array<number>(16).fill(40), 400]],
   ])('is that of all samples, of values %s', (_, times) => {
     const values = repeated(times);
@@ -107,6 +108,19 @@ describe('the bootstrap distribution of a mean, worked out', () => {
     outlier[7] = 1_000;
     expect(meanDistribution(outlier)).toBeNull();
   });
+
+  it.each([2, 3, 5])('is left to draws where values are %d levels but for a millionth', (levels) => {
+    const noisy = spread(900).map((noise, i) => (i % levels) + 1e-6 * noise);
+    expect(meanDistribution(noisy)).toBeNull();
+  });
+
+  it.each([[200, 3], [2_000, 40]])('gives an interval around the estimate, though %d values on %d levels hardly differ', async (count, levels) => {
+    const values = Float64Array.from({ length: count }, (_, i) => 1 + ((i * 7) % levels) * 1e-15);
+    const mean = meanOf(values);
+    const { lower, upper } = (await bootstrapInterval(mean, SEED))!;
+    expect(lower).toBeLessThanOrEqual(mean.estimate);
+    expect(upper).toBeGreaterThanOrEqual(mean.estimate);
+  }); // prettier-ignore
 });
 
 describe('the sign-flip test, worked out', () => {
@@ -131,12 +145,61 @@ describe('the sign-flip test, worked out', () => {
     const deviation = Math.sqrt(sizes.reduce((sum, size) => sum + size * size, 0));
     for (const z of [0, 0.001, 0.3, 1, 1.64, 1.96, 2.58, 3.3]) {
       const sum = 2 * Math.round((z * deviation - (most % 2)) / 2) + (most % 2);
-      const tail = exact.subarray(most + sum + 1).reduce((p, one) => p + one, 0) + exact[most + sum]! / 2;
-      const found = signFlipTail(sizes, sum, { together: 256, least: 1e-6 })!;
-      expect(Math.abs(found - tail)).toBeLessThan(0.0002);
-      expect(Math.abs(found - tail) / tail).toBeLessThan(0.02);
+      const tail = exact.subarray(most + sum).reduce((p, one) => p + one, 0);
+      const found = signFlipTail(sizes, sum, 1e-6)!;
+      // of the sum itself, a step, the curve has half
+      expect(Math.abs(found - tail)).toBeLessThan(exact[most + sum]! / 2 + 0.0002);
     }
   });
+
+  /** P(|S| >= |sum of differences|) for S with random signs, of 100,000: known to 0.0007 about 0.05. */
+  function bruteForce(differences: Float64Array, random: Xoshiro128): number {
+    const words = new Int32Array(Math.ceil(differences.length / 32));
+    const bound = Math.abs(sumOf(differences)) - 1e-9;
+    let asFar = 0;
+    for (let draw = 0; draw < 100_000; draw++) {
+      random.fill(words, words.length);
+      let sum = 0;
+      for (let i = 0; i < differences.length; i++) {
+        sum += (words[i >> 5]! >>> (i & 31)) & 1 ? differences[i]! : -differences[i]!;
+      }
+      if (Math.abs(sum) >= bound) asFar++;
+    }
+    return asFar / 100_000;
+  }
+
+  const bell = (random: Xoshiro128): number => {
+    let sum = -6;
+    for (let i = 0; i < 12; i++) sum += random.uniform();
+    return sum;
+  };
+  /** The first `positive` of sizes as they are, the others negative. */
+  const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
+    Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
+
+  it.each<[string, 'drawn' | 'worked out', (random: Xoshiro128) => Float64Array]>([
+    ['1 but for a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
+    ['1 but for a millionth, one of four 0 but for it', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+    ['of three levels but for a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
+    ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
+    ['on 17 levels', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
+    ['on 17 levels but for a millionth', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
+    ['spread evenly', 'worked out', (r) => signed(480, 268, () => r.uniform())],
+    ['distributed normally', 'worked out', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
+    ['skewed', 'worked out', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
+    ['heavy-tailed', 'worked out', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
+    ['in 20 clusters', 'worked out', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
+  ])('is as often as random signs of differences %s', async (_, way, make) => {
+    const random = new Xoshiro128(seedOf('differences'));
+    const differences = make(random);
+    const truth = bruteForce(differences, random);
+    expect(truth).toBeGreaterThan(0.01);
+    expect(truth).toBeLessThan(0.3);
+    const tail = signFlipTail(differences, Math.abs(sumOf(differences)), 1e-6);
+    expect(tail === null ? 'drawn' : 'worked out').toBe(way);
+    if (tail !== null) expect(Math.abs(2 * tail - truth)).toBeLessThan(0.003);
+    expect(Math.abs((await signFlipTest(differences, SEED)) - truth)).toBeLessThan(0.006);
+  }); // prettier-ignore
 
   it('comes near what is drawn, the other way round as well', async () => {
     const differences = spread(2_000).map((one) => one - 0.49);
@@ -155,7 +218,7 @@ describe('the sign-flip test, worked out', () => {
   });
 
   it('is left to draws where differences are few, alike, or a few of them decide', () => {
-    const tail = (differences: Float64Array) => signFlipTail(differences, 1, { together: 256, least: 1e-6 });
+    const tail = (differences: Float64Array) => signFlipTail(differences, 1, 1e-6);
     expect(tail(spread(255))).toBeNull();
     expect(tail(repeated([0, 500, 500]))).toBeNull();
     const outlier = spread(5_000);

@@ -2,13 +2,15 @@ import type { BootstrapDistribution } from './bootstrap';
 import { normalCdf, normalQuantile } from './normal';
 import { sumOf } from './sum';
 
-/**
- * From so many units on, a sum over them is worked out in place of drawn. There the approximation is nearer to what is
- * true than 9,999 draws are, and takes a hundredth of the time.
- */
+/** From so many units on, a sum over them is worked out in place of drawn, which takes a hundredth of the time. */
 export const SADDLEPOINT_FROM = 256;
-/** With fewer values than this, sums are steps rather than a curve; and drawing few values takes next to no time. */
-const VALUES_FROM = 16;
+/** Values that are nearer to each other than this, the largest being 1, are alike: sums do not tell them apart. */
+const ALIKE = 1 / 64;
+/** Of values that are alike, so many are a lump; where units are fewer, this share of them is. */
+const LUMP_MAX = 256;
+const LUMP_SHARE = 1 / 8;
+/** With fewer values than this that are unlike, sums are steps rather than a curve. */
+const UNLIKE_FROM = 16;
 const STEPS_MAX = 50;
 /** How near to its z an end, or to its sum a test, is to come. */
 const NEAR = 1e-9;
@@ -18,22 +20,30 @@ const MIDDLE = 0.01;
 const { abs, exp, expm1, log, log1p, sqrt } = Math;
 
 /**
- * Whether of these values enough are unlike each other, and of those that are not alike in large numbers enough varies.
+ * Whether enough of these values are unlike each other. Lumps of values that are alike make steps in the distribution
+ * of a sum, 2 apart at most, whether the values are the same or differ by a millionth. The values outside them smooth
+ * that, where a sum of those varies by 1 at least: in standard deviations half of a step.
  *
- * @param together how many are a large number
- * @param varied the sum of squares that the others are to have
+ * @param values at most 1 in size
  */
-function areUnlike(values: Float64Array, together: number, varied: number): boolean {
+function areUnlike(values: Float64Array): boolean {
   const sorted = values.slice().sort();
+  const lump = Math.min(LUMP_MAX, Math.ceil(sorted.length * LUMP_SHARE));
   let unlike = 0;
   let squares = 0;
-  for (let first = 0, next = 1; first < sorted.length; first = next++) {
-    const value = sorted[first]!;
-    while (next < sorted.length && sorted[next] === value) next++;
-    if (next - first >= together) continue;
-    unlike++;
-    squares += (next - first) * value * value;
-    if (unlike >= VALUES_FROM && squares >= varied) return true;
+  let start = -Infinity;
+  // values before this place are in a lump
+  let beyond = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    const value = sorted[i]!;
+    if (i + lump <= sorted.length && sorted[i + lump - 1]! - value <= ALIKE) beyond = i + lump;
+    if (i < beyond) continue;
+    squares += value * value;
+    if (value - start > ALIKE) {
+      unlike++;
+      start = value;
+    }
+    if (unlike >= UNLIKE_FROM && squares >= 1) return true;
   }
   return false;
 }
@@ -62,6 +72,9 @@ export function meanDistribution(values: Float64Array): BootstrapDistribution | 
   for (let i = 0; i < count; i++) centred[i] = values[i]! - mean;
   const scale = scaled(centred);
   if (scale === null) return null;
+  // the mean is rounded, by more than all variation where that is small
+  const rest = sumOf(centred) / count;
+  for (let i = 0; i < count; i++) centred[i]! -= rest;
   let squares = 0;
   let cubes = 0;
   let fourths = 0;
@@ -72,7 +85,7 @@ export function meanDistribution(values: Float64Array): BootstrapDistribution | 
     cubes += square * one;
     fourths += square * square;
   }
-  if (!areMany(squares, fourths) || !areUnlike(values, Infinity, 0)) return null;
+  if (!areMany(squares, fourths) || !areUnlike(centred)) return null;
   // of a mean, what the jackknife gives and what the bias comes to are the same number
   const acceleration = cubes / (6 * squares ** 1.5);
   const quantile = (p: number): number =>
@@ -111,14 +124,9 @@ function quantileOfMean(centred: Float64Array, z: number, middle: number, size: 
  * "Saddlepoint approximations for permutation tests and confidence intervals", J. Royal Statistical Society B 44, 1982);
  * null where they are too few or too much alike.
  *
- * @param together from how many on differences of one size are drawn at once: they make steps, which the others smooth
  * @param least is answered for whatever is less
  */
-export function signFlipTail(
-  differences: Float64Array,
-  observed: number,
-  { together, least }: { together: number; least: number },
-): number | null {
+export function signFlipTail(differences: Float64Array, observed: number, least: number): number | null {
   if (differences.length < SADDLEPOINT_FROM) return null;
   const sizes = new Float64Array(differences.length);
   for (let i = 0; i < sizes.length; i++) sizes[i] = abs(differences[i]!);
@@ -131,8 +139,7 @@ export function signFlipTail(
     squares += square;
     fourths += square * square;
   }
-  // the others are to vary as far as the largest step at least, which is 2, in standard deviations to either side
-  if (!areMany(squares, fourths) || !areUnlike(sizes, together, 1)) return null;
+  if (!areMany(squares, fourths) || !areUnlike(sizes)) return null;
   const sum = observed / scale;
   const farthest = -normalQuantile(least);
   let tilt = sum / squares;

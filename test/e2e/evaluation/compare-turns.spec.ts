@@ -35,7 +35,7 @@ describe('comparisons that wait for their turn', () => {
     const held = [0, 1].map((n) => {
       let begin = (): void => undefined;
       begun.push(new Promise<void>((resolve) => (begin = resolve)));
-      return turns.take({ workspaceId: `other ${n}` } as Scope, lane, NEVER, () => {
+      return turns.take({ orgId: `other ${n}`, workspaceId: 'theirs' } as Scope, lane, NEVER, () => {
         begin();
         return end;
       });
@@ -51,7 +51,8 @@ describe('comparisons that wait for their turn', () => {
   async function isFree(lane: Lane): Promise<boolean> {
     const leaving = new AbortController();
     const free = new Error('there is room');
-    const waiting = turns.take({ workspaceId: space.id } as Scope, lane, leaving.signal, () => Promise.resolve());
+    const own = { orgId: space.organization.orgId, workspaceId: space.id } as Scope;
+    const waiting = turns.take(own, lane, leaving.signal, () => Promise.resolve());
     leaving.abort(free);
     const reason = await waiting.then(
       () => free,

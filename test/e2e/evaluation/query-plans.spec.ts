@@ -33,10 +33,10 @@ describe('on filled tables', () => {
                ARRAY['t' || n % 500], 'test', now() - n * interval '1 s'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL AND $3::text IS NOT NULL`);
       await fill(`
-        INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, label, category, source_kind,
+        INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, label, category, source_kind,
                              source_ref, external_id, created_revision, created_by, updated_at)
         SELECT 'rec_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'ds_' || n % 40 END, $2, 'ver_' || n,
-               to_json('question ' || n % 500), 'l' || n % 3000, 'c' || n % 3000,
+               to_json('question ' || n % 500), ARRAY['t' || n % 500], 'l' || n % 3000, 'c' || n % 3000,
                (ARRAY['manual', 'session', 'trace', 'external'])[n % 4 + 1], 'r' || n % 3000, 'e' || n, 1, 'test',
                now() - n * interval '1 s'
         FROM generate_series(1, 20000) n WHERE $3::text IS NOT NULL`);
@@ -170,7 +170,9 @@ describe('on filled tables', () => {
     ...['', 'label=l40', 'category=c40', 'source_kind=manual', 'source_ref=r40', 'external_id=e40'].map(
       of('records'),
     ),
-    ...['q=40', 'sort=created_at', 'sort=-updated_at', 'label=l40&source_kind=manual'].map(of('records')),
+    ...['q=40', 'sort=created_at', 'sort=-updated_at', 'tag=t40', 'label=l40&source_kind=manual'].map(
+      of('records'),
+    ),
     ...['', 'dataset_id', 'subject_kind=agent', 'subject_id=s40', 'experiment_status=failed'].map(
       of('experiments'),
     ),

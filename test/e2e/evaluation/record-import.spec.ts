@@ -80,6 +80,25 @@ describe('records that are imported', () => {
     expect(await externalIdsOf(space, other)).toEqual(['1', '2']);
   });
 
+  it('are cases as mapped also where the columns are called as those of an export', async () => {
+    const { dataset_id } = await space.dataset();
+    const names = 'input,expected,metadata,tags,label,category,source_kind,source_ref,external_id';
+    const file = `${names}\nhello,world,,,,,manual,,x1\n`;
+    const asExport = await uploaded(space, dataset_id, file);
+    const path = `${recordsOf(dataset_id)}/import`;
+    const refused = await space.editor.post(path, {
+      workspace_id: space.id,
+      dataset_version: asExport.version,
+    });
+    expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', '/lines/2/input']);
+    const mapping = { expected: ['expected'] };
+    const mapped = await uploaded(space, dataset_id, file, { mapping, case_id_column: 'external_id' });
+    expect((await space.post(path, { dataset_version: mapped.version })).status).toBe(200);
+    const [record] = await space.list<DatasetRecord>(recordsOf(dataset_id));
+    expect(record).toMatchObject({ external_id: 'x1', expected: { expected: 'world' }, tags: [] });
+    expect(record!.input).toMatchObject({ input: 'hello', source_kind: 'manual' });
+  });
+
   it('take part in conflicts as asked: none, skipped, or a new version each that differs', async () => {
     const id = await made(space, [
       { input: 'old', label: 'l', external_id: 'a' },

@@ -197,7 +197,7 @@ describe('records that are exported', () => {
   it('are narrowed as the list is, and leave archived ones out unless asked', async () => {
     const id = await made(space, [
       { input: 0, label: 'a', category: 'x', source_kind: 'trace', source_ref: 'r' },
-      { input: 1, label: 'a', external_id: 'e' },
+      { input: 1, label: 'a', external_id: 'e', tags: ['t'] },
       { input: 2, label: 'b' },
     ]);
     const inputs = async (query: string) =>
@@ -210,6 +210,7 @@ describe('records that are exported', () => {
     expect(await inputs('source_kind=trace')).toEqual([0]);
     expect(await inputs('source_ref=r')).toEqual([0]);
     expect(await inputs('external_id=e')).toEqual([1]);
+    expect(await inputs('tag=t')).toEqual([1]);
     expect(await inputs('label=z')).toEqual([]);
     const [record] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=e`);
     await space.archive(`${recordsOf(id)}/${record!.dataset_record_id}`);

@@ -176,15 +176,18 @@ describe('records', () => {
 
     it('are narrowed by each filter and by all together', async () => {
       const all = { label: 'l', category: 'c', source_kind: 'session', source_ref: 'r', external_id: 'e' };
+      const tags = ['t', 'u'];
       await record({ input: 'word none' });
-      await record({ ...all, input: 'word all' });
-      await record({ ...all, input: 'word other', label: 'L', external_id: 'f' });
+      await record({ ...all, input: 'word all', tags });
+      await record({ ...all, input: 'word other', tags: ['u'], label: 'L', external_id: 'f' });
       expect(await inputs('label=l')).toEqual(['word all']);
       expect(await inputs('category=c')).toEqual(['word other', 'word all']);
       expect(await inputs('source_kind=manual')).toEqual(['word none']);
       expect(await inputs('source_ref=r')).toEqual(['word other', 'word all']);
       expect(await inputs('external_id=f')).toEqual(['word other']);
-      const query = new URLSearchParams({ ...all, q: 'word' }).toString();
+      expect(await inputs('tag=t')).toEqual(['word all']);
+      expect(await inputs('tag=u')).toEqual(['word other', 'word all']);
+      const query = new URLSearchParams({ ...all, tag: 'u', q: 'word' }).toString();
       expect(await inputs(query)).toEqual(['word all']);
       expect(await inputs('label=')).toEqual([]);
       expect(await inputs('label=none')).toEqual([]);

@@ -65,25 +65,6 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
 }
 
 /**
- * `CsvFault` for a header that is one column with a semicolon or a tab in its name, which is mostly a file with other
- * delimiters: every row would be one text. A file that has such a column says so by naming it in its options.
- */
-export function checkDelimiter(columns: readonly string[], options: CsvOptions, line: number): void {
-  const [only] = columns;
-  const found = columns.length === 1 ? /[;\t]/.exec(only!)?.[0] : undefined;
-  if (found === undefined || isNamed(only!, options)) return;
-  const delimiters = found === ';' ? 'semicolons' : 'tabs';
-  throw new CsvFault(
-    line,
-    `is a header of one column, ${shown(only!)}, as if fields were separated by ${delimiters}; separate them by ` +
-      'commas, or name that column in mapping if the file has no other',
-  );
-}
-
-const isNamed = (column: string, { caseIdColumn, mapping }: CsvOptions): boolean =>
-  caseIdColumn === column || CASE_PARTS.some((part) => mapping[part]?.includes(column));
-
-/**
  * Decides how the columns of a file are read. Columns that the mapping does not name are `input`, after those that it
  * names for that; the one that names the cases is in no part of them unless it is mapped. Errors: `LayoutFault`.
  */

@@ -62,14 +62,34 @@ describe('a file that is to be a version', () => {
     ['an empty name', 'a,,b\n', 1, /column 2 empty/],
     ['one name twice', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
     ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
-    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons; separate them by commas/],
-    ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs; separate them by commas/],
+    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
+    ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* by commas/],
     ['semicolons for commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
     [
       'semicolons for commas, and quotes around some',
       'id;"q"\n',
       1,
       /separated by commas, not by semicolons/,
+    ],
+    [
+      'semicolons for commas, and an empty line at its end',
+      'id;q\r\n1;x\r\n\r\n',
+      1,
+      /as many semicolons as it has/,
+    ],
+    ['semicolons for commas, in more rows than are compared', `id;q\n${'1;x\n'.repeat(20)}`, 1, /semicolons/],
+    [
+      'semicolons for commas, and long texts between them',
+      `id;q;a\n1;${'x'.repeat(3 * MIB)};y\n`,
+      1,
+      /semicolons/,
+    ],
+    ['tabs for commas, and semicolons in texts', 'id\tq; a\n1\tx\n2\ty; z\n', 1, /as many tabs/],
+    [
+      'semicolons for commas, and commas in numbers',
+      'id;q\n1;2,5\n',
+      2,
+      /has 2 fields, .* 1 column; fields are separated by commas, not by semicolons/,
     ],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, and the header names 2 columns/],
     ['a row with more fields, which begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
@@ -98,19 +118,35 @@ describe('a file that is to be a version', () => {
     expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
   });
 
-  it('may have one column, with a semicolon or a tab in its name where its options name it', async () => {
-    expect((await read('notes\n1;2\t3\n')).rowCount).toBe(1);
+  const ones: [string, string, string][] = [
+    ['no row', 'question; context', ''],
+    ['rows without one', 'question; context', 'x\ny\n'],
+    ['rows of which one has as many', 'question; context', 'x; y\nz\n'],
+    ['a tenth row with more of them', 'question; context', `${'x; y\n'.repeat(9)}x; y; z\n`],
+    ['rows in quotes', 'question; context', '"x; y"\n'],
+    ['a name in quotes', '"question; context"', 'x; y\n'],
+    ['empty rows', 'question; context', '\n\n'],
+    ['rows with tabs for semicolons', 'question; context', 'x\ty\n'],
+    ['rows without a tab', 'question\tcontext', 'x\n'],
+    ['other columns', 'question; context,c', 'x; y,z\n'],
+    ['rows with semicolons, and none in the name', 'notes', '1;2\t3\n'],
+  ];
+  it.each(ones)('may have a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
+    const { layout } = await read(`${name}\n${cells}`);
+    expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
+  });
+
+  it('may have a column whose cells have as many semicolons or tabs as its name, where its options name it', async () => {
     for (const name of ['a; b', 'a\tb']) {
+      const file = `${name}\n${name}\n`;
       for (const options of [
         { caseIdColumn: name, mapping: {} },
         { caseIdColumn: null, mapping: { input: [name] } },
         { caseIdColumn: null, mapping: { tags: [name] } },
       ]) {
-        expect((await read(`${name}\nx\n`, options)).layout.columns).toEqual([name]);
+        expect((await read(file, options)).layout.columns).toEqual([name]);
       }
-      const others = { caseIdColumn: null, mapping: { input: ['a'] } };
-      expect(await refusal(`${name}\nx\n`, others)).toEqual([1, expect.stringMatching(/commas/)]);
-      expect((await read(`${name},c\nx,y\n`)).layout.columns).toEqual([name, 'c']);
+      expect(await refusal(file)).toEqual([1, expect.stringMatching(/commas/)]);
     }
   });
 

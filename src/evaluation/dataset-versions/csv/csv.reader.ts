@@ -4,7 +4,6 @@ import { faultOfTags, TAGS_BYTES, tagsOf } from './case.tags';
 import { CaseSize } from './csv.case-size';
 import { CsvEncoding } from './csv.encoding';
 import {
-  checkDelimiter,
   columnsOf,
   type CsvLayout,
   type CsvOptions,
@@ -14,6 +13,7 @@ import {
   SHORT_TEXT_BYTES,
   shown,
 } from './csv.columns';
+import { DelimiterCheck } from './csv.delimiter';
 import { CsvFault } from './csv.fault';
 import { type CsvRecord, CsvScanner } from './csv.scanner';
 
@@ -82,6 +82,7 @@ class CsvReading {
   private scanner: CsvScanner | undefined;
   private layout: CsvLayout | undefined;
   private size: CaseSize | undefined;
+  private delimiter: DelimiterCheck | undefined;
   private idAt = -1;
   private tagsAt: number[] = [];
   private rowCount = 0;
@@ -117,6 +118,7 @@ class CsvReading {
       const misspelt = this.encoding.faultAtEnd(this.scanner.line);
       if (misspelt) throw misspelt;
       this.scanner.end();
+      this.delimiter?.end();
     }
     if (!this.layout)
       throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
@@ -133,9 +135,9 @@ class CsvReading {
     else this.takeHeader(record);
   }
 
-  private takeHeader({ cells, fieldCount, line }: CsvRecord): void {
+  private takeHeader(record: CsvRecord): void {
+    const { cells, fieldCount, line } = record;
     const names = columnsOf(cells, fieldCount, line);
-    checkDelimiter(names, this.options, line);
     const layout = layoutOf(names, this.options);
     const { columns, caseIdColumn, mapping } = layout;
     this.layout = layout;
@@ -144,6 +146,9 @@ class CsvReading {
     const keep: number[] = [];
     if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
     for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
+    this.delimiter = new DelimiterCheck(names, record, this.options);
+    // a row with a longer text makes no case
+    if (this.delimiter.isOpen) keep[0] = this.caseBytes;
     this.scanner!.keep = keep;
     this.size = new CaseSize(layout);
     this.scanner!.exactOver = this.size.cellsWithin(this.caseBytes);
@@ -157,13 +162,20 @@ class CsvReading {
     if (fieldCount !== columns.length) {
       throw new CsvFault(
         line,
-        `has ${counted(fieldCount, 'field')}, and the header names ${counted(columns.length, 'column')}`,
+        `has ${counted(fieldCount, 'field')}, and the header names ${counted(columns.length, 'column')}${this.delimiter!.hint}`,
       );
     }
     if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
     const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
     if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags);
+    if (this.delimiter!.isOpen) this.takeDelimiter(this.delimiter!, record);
     this.place(at);
+  }
+
+  private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
+    delimiter.take(record);
+    // such a file has neither ids nor tags in a column of its own
+    if (!delimiter.isOpen) this.scanner!.keep = [];
   }
 
   private takeTags({ cells, isCut, line }: CsvRecord): string[] {

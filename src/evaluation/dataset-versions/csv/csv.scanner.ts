@@ -35,6 +35,8 @@ export interface CsvRecord {
   /** The texts of the fields that are kept, at their places; of the others there is nothing. */
   readonly cells: readonly (string | undefined)[];
   readonly fieldCount: number;
+  /** How many of its fields are in quotes. */
+  readonly quotedCount: number;
   /** Whether of a field that is kept some was left out. */
   readonly isCut: boolean;
   /** The line on which it begins. */
@@ -208,14 +210,14 @@ export class CsvScanner {
   /** @param crs carriage returns of its line break */
   private endRecord(piece: Buffer, end: number, crs: number): void {
     this.lineNumber++;
-    const { cells, fieldCount, isCut } = this;
+    const { cells, fieldCount, quotedCount, isCut, recordLine: line, recordAt: at } = this;
     const jsonBytes = this.jsonBytesOf(piece, end, crs);
     this.cells = [];
     this.fieldCount = 0;
     this.isCut = false;
     this.quotedCount = 0;
     this.addedBefore = 0;
-    this.take({ cells, fieldCount, isCut, line: this.recordLine, at: this.recordAt, jsonBytes });
+    this.take({ cells, fieldCount, quotedCount, isCut, line, at, jsonBytes });
   }
 
   private jsonBytesOf(piece: Buffer, end: number, crs: number): number {

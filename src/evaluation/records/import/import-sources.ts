@@ -97,8 +97,9 @@ export class ImportSources {
     for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
     copy.finish();
     const { columns, case_id_column: caseIdColumn, mapping } = version;
+    const layout = { columns, caseIdColumn, mapping };
     return new CsvSource(copy, version.size_bytes, (names) =>
-      isExport(names) ? exportedRows(names) : caseRows({ columns, caseIdColumn, mapping }),
+      isExport(layout) ? exportedRows(names) : caseRows(layout),
     );
   }
 }

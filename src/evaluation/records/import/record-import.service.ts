@@ -41,7 +41,7 @@ export class RecordImportService {
    * Imports up to 100,000 records in one transaction: all of them or none. What is sent is read twice: once to check
    * it, and again, with the dataset locked, to write it. Errors: 400 with the lines that are wrong, 404 without the
    * dataset or the version, 409 when it is archived, or with the lines whose `external_id` is taken, 422 with the lines
-   * that have an unknown value, 503 where too many imports wait. Workspaces take turns; who has gone gives up its own.
+   * that have an unknown value, 503 where too many imports wait. Who has gone gives up its turn.
    */
   async import(
     scope: Scope,
@@ -51,7 +51,7 @@ export class RecordImportService {
     signal: AbortSignal,
   ): Promise<RecordImportDto> {
     const request = await this.sources.requestOf(scope, datasetId, body, query);
-    return this.turns.take(scope.workspaceId, signal, () => this.carryOut(scope, datasetId, request));
+    return this.turns.take(scope, signal, () => this.carryOut(scope, datasetId, request));
   }
 
   private async carryOut(scope: Scope, datasetId: string, request: ImportRequest): Promise<RecordImportDto> {

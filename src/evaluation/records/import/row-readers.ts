@@ -12,9 +12,11 @@ const AS_JSON = new Set<string>(['input', 'expected', 'metadata', 'tags']);
 
 const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
-/** Whether a file has the columns that an export has, in any order. */
-export const isExport = (columns: readonly string[]): boolean =>
-  columns.length === KNOWN.size && columns.every((column) => KNOWN.has(column));
+/** Whether a file has the columns that an export has, in any order, and nobody said what they are. */
+export const isExport = ({ columns, mapping }: CsvLayout): boolean =>
+  columns.length === KNOWN.size &&
+  columns.every((column) => KNOWN.has(column)) &&
+  [mapping.expected, mapping.metadata, mapping.tags].every((named) => named.length === 0);
 
 /**
  * Rows as an export writes them. Columns may be left out, but for `input`, and stand in any order. Errors: `CsvFault`

@@ -1,4 +1,4 @@
-import { FairQueue } from './fair.queue';
+import { FairQueue } from '../../../shared/fair-queue';
 import { SandboxWorker } from './sandbox.worker';
 import type { TaskEnd } from './sandbox.worker';
 import type { ThreadAnswers, ThreadTask } from './thread.protocol';
@@ -65,11 +65,11 @@ export class SandboxPool {
         },
       };
       const abort = (): void => {
-        this.queue.remove(owner, job);
+        this.queue.remove([owner], job);
         resolve({ ended: 'aborted' });
       };
       signal?.addEventListener('abort', abort);
-      this.queue.push(owner, job);
+      this.queue.push([owner], job);
       this.dispatch();
     });
     if ('answer' in end) return { answer: end.answer as ThreadAnswers[K] };
