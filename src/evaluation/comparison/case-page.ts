@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { decodeCursor, encodeCursor, PAGE_BYTES } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { CaseOrder, CaseSort } from './case-order';
@@ -9,6 +10,8 @@ export const TRIALS_SHOWN = 20;
 export interface CaseSelection {
   sort: CaseSort;
   outcome: Outcome | undefined;
+  /** By whose differences cases are ordered. */
+  scorer: string | undefined;
   limit: number;
   offset: number;
   cursor: string | undefined;
@@ -25,14 +28,11 @@ export interface PlannedPage {
  * Chooses the cases of a page. A page ends before its limit when it has `PAGE_BYTES` of results; of one case no more
  * are shown than that.
  */
-export function planPage(
-  cases: PairedCases,
-  order: CaseOrder,
-  { sort, outcome, limit, offset, cursor }: CaseSelection,
-): PlannedPage {
+export function planPage(cases: PairedCases, order: CaseOrder, selection: CaseSelection): PlannedPage {
+  const { sort, outcome, limit, offset, cursor } = selection;
   const { differences } = order;
   const found = order.places(sort, outcome);
-  const begin = cursor === undefined ? offset : placeAfter(found, cursor, cases, differences, sort);
+  const begin = cursor === undefined ? offset : placeAfter(found, cursor, cases, differences, selection);
   const page: PlannedPage = { cases: [], total: found.length, nextCursor: null };
   let bytes = 0;
   let next = begin;
@@ -45,10 +45,19 @@ export function planPage(
   const last = page.cases.at(-1);
   if (last && next < found.length) {
     const key = String(differences[last.index]!);
-    page.nextCursor = encodeCursor({ sort, id: key, key: cases.keys[last.index]! });
+    page.nextCursor = encodeCursor({ sort: listOf(selection), id: key, key: cases.keys[last.index]! });
   }
   return page;
 }
+
+/**
+ * Which list a cursor belongs to. Cases have other differences by another scorer, whose name is told by a digest: it may
+ * hold line breaks, and be as long as the rest of a cursor.
+ */
+const listOf = ({ sort, outcome, scorer }: CaseSelection): string =>
+  [sort, outcome ?? '', scorer === undefined ? '' : digestOf(scorer)].join(' ');
+
+const digestOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 16);
 
 /** What differences are ordered by: those that are missing come last. */
 const rankOf = (sort: CaseSort) => (difference: number) =>
@@ -60,14 +69,14 @@ function placeAfter(
   cursor: string,
   cases: PairedCases,
   differences: Float64Array,
-  sort: CaseSort,
+  selection: CaseSelection,
 ): number {
   const position = decodeCursor(cursor);
   const { key } = position;
   const difference = Number(position.id);
-  const isOwn = position.sort === sort && key !== null && String(difference) === position.id;
+  const isOwn = position.sort === listOf(selection) && key !== null && String(difference) === position.id;
   if (!isOwn) throw problem.invalidQuery('cursor', 'belongs to another list or sort');
-  const rank = rankOf(sort);
+  const rank = rankOf(selection.sort);
   const bound = rank(difference);
   const place = found.findIndex((index) => {
     const own = rank(differences[index]!);

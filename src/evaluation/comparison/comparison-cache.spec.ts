@@ -3,10 +3,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Scope } from '#platform/auth';
 import { Pace } from '../statistics/pace';
-import { ComparisonCache } from './comparison-cache';
+import { ComparisonCache, type PrepareWork } from './comparison-cache';
 import { preparedOf } from './comparison.fixture';
 import type { PreparedComparison } from './prepared-comparison';
 
+const NEVER = new AbortController().signal;
 const scope = { workspaceId: 'wsp_1' } as Scope;
 const prepared = (): Promise<PreparedComparison> => preparedOf([{ s: 1 }], [{ s: 0 }], ['s']);
 
@@ -14,42 +15,63 @@ describe('comparisons of frozen experiments', () => {
   it('are worked out once, each way round and workspace for itself', async () => {
     const cache = new ComparisonCache();
     let worked = 0;
-    const work = (): Promise<PreparedComparison> => {
+    const work: PrepareWork = (kept) => {
       worked++;
-      return prepared();
+      return Promise.resolve(kept() ?? prepared());
     };
-    const [first, second] = await Promise.all([
-      cache.prepare(scope, ['a', 'b'], work),
-      cache.prepare(scope, ['a', 'b'], work),
-    ]);
+    const of = (ids: string[], by = scope) => cache.of(by, ids, false, NEVER, work);
+    const [first, second] = await Promise.all([of(['a', 'b']), of(['a', 'b'])]);
     expect(second).toBe(first);
-    expect(await cache.prepare(scope, ['a', 'b'], work)).toBe(first);
-    expect(cache.find(scope, ['a', 'b'])).toBe(first);
+    expect(await of(['a', 'b'])).toBe(first);
     expect(worked).toBe(1);
-    await cache.prepare(scope, ['b', 'a'], work);
-    await cache.prepare({ workspaceId: 'wsp_2' } as Scope, ['a', 'b'], work);
+    await of(['b', 'a']);
+    await of(['a', 'b'], { workspaceId: 'wsp_2' } as Scope);
     expect(worked).toBe(3);
-    expect(cache.find({ workspaceId: 'wsp_3' } as Scope, ['a', 'b'])).toBeUndefined();
   });
 
-  it('have their statistics worked out once', async () => {
+  it('have their statistics worked out once, and keep them', async () => {
     const cache = new ComparisonCache();
-    const one = await cache.prepare(scope, ['a', 'b'], prepared);
+    let worked = 0;
+    const compare: PrepareWork = async (kept) => {
+      const one = kept() ?? (await prepared());
+      worked++;
+      await one.compare(new Pace());
+      return one;
+    };
+    const of = (withStatistics: boolean, work: PrepareWork) =>
+      cache.of(scope, ['a', 'b'], withStatistics, NEVER, work);
+    const one = await of(false, prepared);
     expect(one.known).toBeUndefined();
-    const compare = () => cache.compare(scope, ['a', 'b'], one, new Pace());
-    const [first, second] = await Promise.all([compare(), compare()]);
-    expect(second).toBe(first);
-    expect(await compare()).toBe(first);
-    expect(one.known).toBe(first);
+    const [first, second] = await Promise.all([of(true, compare), of(true, compare)]);
+    expect([first, second]).toEqual([one, one]);
+    expect([await of(true, compare), await of(false, prepared)]).toEqual([one, one]);
+    expect([worked, one.known?.length]).toEqual([1, 1]);
   });
 
-  it('that fail are not kept, and are worked out for the next who waits', async () => {
+  it('with statistics are not replaced by ones without, that took longer', async () => {
     const cache = new ComparisonCache();
-    const failing = cache.prepare(scope, ['a', 'b'], () => Promise.reject(new Error('the client has gone')));
-    const other = cache.prepare(scope, ['a', 'b'], prepared);
-    await expect(failing).rejects.toThrow('the client has gone');
-    expect((await other).scorerCount).toBe(1);
-    expect(cache.find(scope, ['a', 'b'])).toBe(await other);
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const slow = cache.of(scope, ['a', 'b'], false, NEVER, async () => {
+      await finished;
+      return prepared();
+    });
+    const whole = await cache.of(scope, ['a', 'b'], true, NEVER, async () => {
+      const one = await prepared();
+      await one.compare(new Pace());
+      return one;
+    });
+    finish();
+    expect(await slow).not.toBe(whole);
+    expect(await cache.of(scope, ['a', 'b'], true, NEVER, prepared)).toBe(whole);
+  });
+
+  it('that fail are not kept, and are worked out when they are asked for again', async () => {
+    const cache = new ComparisonCache();
+    const of = (work: PrepareWork) => cache.of(scope, ['a', 'b'], false, NEVER, work);
+    await expect(of(() => Promise.reject(new Error('no connection')))).rejects.toThrow('no connection');
+    const next = await of(prepared);
+    expect(await of(() => Promise.reject(new Error('is not asked')))).toBe(next);
   });
 
   it('take no more memory than is accounted for', async () => {
@@ -70,9 +92,11 @@ describe('comparisons of frozen experiments', () => {
       );
     const cache = new ComparisonCache();
     const before = await buffers();
-    await cache.prepare(scope, ['a', 'b'], () => preparedOf(scores(0), scores(1), scorers));
-    const one = cache.find(scope, ['a', 'b'])!;
-    await cache.compare(scope, ['a', 'b'], one, new Pace());
+    const one = await cache.of(scope, ['a', 'b'], true, NEVER, async () => {
+      const whole = await preparedOf(scores(0), scores(1), scorers);
+      await whole.compare(new Pace());
+      return whole;
+    });
     for (const scorer of [undefined, ...scorers]) one.order(scorer);
     const held = (await buffers()) - before;
     // the differences and an order of each scorer, and next to nothing besides: the scores are not among them

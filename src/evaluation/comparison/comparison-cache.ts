@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
-import type { Pace } from '../statistics/pace';
-import type { ComparedScorer, PreparedComparison } from './prepared-comparison';
+import type { PreparedComparison } from './prepared-comparison';
 import { SharedWork } from './shared-work';
 
 const MEMORY_MAX = 64 * 1024 * 1024;
+
+/** Prepares a comparison, or takes the one that is kept, with its statistics where they are asked for. */
+export type PrepareWork = (
+  kept: () => PreparedComparison | undefined,
+  signal: AbortSignal,
+) => Promise<PreparedComparison>;
 
 /**
  * Keeps comparisons of frozen experiments, whose results never change, so that the pages after the first cost no more
@@ -17,39 +22,32 @@ export class ComparisonCache {
     maxSize: MEMORY_MAX,
     sizeCalculation: (prepared) => 1 + prepared.heldBytes,
   });
-  private readonly preparing = new SharedWork<PreparedComparison>();
-  private readonly comparing = new SharedWork<readonly ComparedScorer[]>();
+  private readonly underWay = new SharedWork<PreparedComparison>();
 
-  /** What is kept of a comparison of frozen experiments. */
-  find(scope: Scope, experimentIds: readonly string[]): PreparedComparison | undefined {
-    return this.kept.get(keyOf(scope, experimentIds));
-  }
-
-  /** The comparison of frozen experiments: kept, or from now on. */
-  async prepare(
+  /**
+   * The comparison of frozen experiments: kept, or from now on.
+   *
+   * @param withStatistics whether they are to be `known`
+   * @param work is done for all who ask for the same meanwhile, and ends by its signal when all of them are gone. It is
+   *   told what is kept when it begins in earnest, after its turn has come.
+   * @throws the reason of `signal`, at once; else what `work` does
+   */
+  async of(
     scope: Scope,
     experimentIds: readonly string[],
-    work: () => Promise<PreparedComparison>,
+    withStatistics: boolean,
+    signal: AbortSignal,
+    work: PrepareWork,
   ): Promise<PreparedComparison> {
-    const key = keyOf(scope, experimentIds);
-    return (
-      this.kept.get(key) ??
-      this.preparing.get(key, async () => {
-        const prepared = await work();
-        this.kept.set(key, prepared);
-        return prepared;
-      })
-    );
-  }
-
-  /** The statistics of one that is kept. */
-  async compare(
-    scope: Scope,
-    experimentIds: readonly string[],
-    prepared: PreparedComparison,
-    pace: Pace,
-  ): Promise<readonly ComparedScorer[]> {
-    return prepared.known ?? this.comparing.get(keyOf(scope, experimentIds), () => prepared.compare(pace));
+    const key = [scope.workspaceId, ...experimentIds].join(' ');
+    const kept = this.kept.get(key);
+    if (kept && (kept.known || !withStatistics)) return kept;
+    return this.underWay.get(`${withStatistics} ${key}`, signal, async (ending) => {
+      const prepared = await work(() => this.kept.get(key), ending);
+      // one with statistics is not replaced by one that may lack them
+      if (!this.kept.peek(key)?.known) this.kept.set(key, prepared);
+      return prepared;
+    });
   }
 
   /** Bytes that are accounted for. */
@@ -57,6 +55,3 @@ export class ComparisonCache {
     return this.kept.calculatedSize;
   }
 }
-
-const keyOf = (scope: Scope, experimentIds: readonly string[]): string =>
-  [scope.workspaceId, ...experimentIds].join(' ');

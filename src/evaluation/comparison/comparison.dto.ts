@@ -77,6 +77,11 @@ export class ComparedExperimentDto {
   experiment_name!: string;
   @ApiProperty({ enum: EXPERIMENT_STATUSES })
   experiment_status!: ExperimentStatus;
+  /** What its cases are of. Cases are paired by their keys, also where the sides are of other datasets or versions. */
+  dataset_id!: string | null;
+  /** The CSV version that it pins; null where it is of the records. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  dataset_version!: number | null;
   /** Results that are compared: the first 10,000 in order of arrival, as in the summary. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   result_count!: number;

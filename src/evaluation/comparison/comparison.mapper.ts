@@ -10,13 +10,22 @@ import { type CaseResults, outcomeOf, type PairedCases } from './paired-cases';
 import type { ComparedScorer } from './prepared-comparison';
 
 export const toExperiment = (
-  { experiment_id, name, experiment_name, experiment_status }: ComparedExperiment,
+  {
+    experiment_id,
+    name,
+    experiment_name,
+    experiment_status,
+    dataset_id,
+    dataset_version,
+  }: ComparedExperiment,
   results: CaseResults,
 ): ComparedExperimentDto => ({
   experiment_id,
   name,
   experiment_name,
   experiment_status,
+  dataset_id,
+  dataset_version,
   result_count: results.resultIds.length,
   is_truncated: results.isTruncated,
 });

@@ -29,6 +29,8 @@ export interface ComparedExperiment {
   experiment_name: string;
   experiment_status: ExperimentStatus;
   baseline_experiment_id: string | null;
+  dataset_id: string | null;
+  dataset_version: number | null;
 }
 
 /** What is read of every result, by columns: enough to pair it, and to know how large the rest of it is. */
@@ -69,7 +71,8 @@ export interface ShownRow {
 
 const FIND = {
   name: 'comparison.find',
-  text: `SELECT experiment_id, name, experiment_name, experiment_status, baseline_experiment_id
+  text: `SELECT experiment_id, name, experiment_name, experiment_status, baseline_experiment_id, dataset_id,
+      dataset_version
     FROM experiments WHERE experiment_id = $1 AND workspace_id = $2`,
 };
 

@@ -2,15 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { FairTurns } from '../shared/fair-turns';
 import { Pace } from '../statistics/pace';
 import { type PlannedPage, planPage } from './case-page';
-import { ComparisonCache } from './comparison-cache';
+import { ComparisonCache, type PrepareWork } from './comparison-cache';
 import { ComparisonReader, type FoundPair } from './comparison-reader';
 import type { ComparedCaseDto, ComparedCasePageDto, CompareQueryDto, ComparisonDto } from './comparison.dto';
 import { toCase, toExperiment, toScorer, toTotals } from './comparison.mapper';
 import { type ComparedExperiment, ComparisonRepository, type ShownRow } from './comparison.repository';
 import { ComputingTurns } from './computing-turns';
-import { type ComparedScorer, PreparedComparison } from './prepared-comparison';
+import { PreparedComparison } from './prepared-comparison';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -19,14 +20,14 @@ interface Pair {
 
 type Side = keyof Pair;
 
-interface WorkedOut {
-  prepared: PreparedComparison;
-  /** Null where they are not asked for. */
-  scorers: readonly ComparedScorer[] | null;
-}
+/** Pages that a process reads at once: each may take some 60 MiB meanwhile. Others wait, in turns of their organizations. */
+const PAGES_AT_ONCE = 2;
+const PAGES_WAITING = 200;
 
 @Injectable()
 export class ComparisonService {
+  private readonly pageTurns = new FairTurns(PAGES_AT_ONCE, PAGES_WAITING);
+
   constructor(
     private readonly reader: ComparisonReader,
     private readonly comparisons: ComparisonRepository,
@@ -37,9 +38,9 @@ export class ComparisonService {
   /**
    * Holds an experiment against a baseline, and pages its cases. Errors: 404 for either where it is unknown; 400
    * `invalid_query` where there is no baseline, or it is the experiment itself, and for a scorer that neither has; 503
-   * where too many wait for theirs to be worked out.
+   * where too many wait for theirs to be worked out, or for their page of cases.
    *
-   * @param signal ends what is worked out for the answer
+   * @param signal ends what is worked out for the answer alone
    */
   async compare(
     scope: Scope,
@@ -55,16 +56,17 @@ export class ComparisonService {
         problem.unknownParameter('baseline_experiment_id', 'experiment', id),
       ),
     );
-    const { prepared, scorers } = await this.workOut(scope, pair, isOfCasesAlone(query), signal);
+    const withStatistics = !isOfCasesAlone(query);
+    const prepared = await this.workOut(scope, pair, withStatistics, signal);
     const { candidate, baseline } = prepared.cases;
     return {
       candidate: toExperiment(pair.candidate, candidate),
       baseline: toExperiment(pair.baseline, baseline),
       is_truncated: candidate.isTruncated || baseline.isTruncated,
       totals: toTotals(prepared.cases),
-      scorers: scorers && scorers.map(toScorer),
+      scorers: withStatistics ? prepared.known!.map(toScorer) : null,
       scorer_count: prepared.scorerCount,
-      cases: await this.page(scope, pair, prepared, query),
+      cases: await this.page(scope, pair, prepared, query, signal),
     };
   }
 
@@ -72,25 +74,23 @@ export class ComparisonService {
   private async workOut(
     scope: Scope,
     pair: Pair,
-    ofCasesAlone: boolean,
+    withStatistics: boolean,
     signal: AbortSignal,
-  ): Promise<WorkedOut> {
-    const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id];
-    const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
-    const kept = isFrozen ? this.cache.find(scope, ids) : undefined;
-    if (kept && ofCasesAlone) return { prepared: kept, scorers: null };
-    if (kept?.known) return { prepared: kept, scorers: kept.known };
-    const lane = await this.reader.laneOf(scope, pair);
-    return this.turns.take(scope, lane, signal, async () => {
-      const pace = new Pace(signal);
-      const prepare = (): Promise<PreparedComparison> => this.prepare(scope, pair, pace);
-      const prepared = isFrozen ? await this.cache.prepare(scope, ids, prepare) : await prepare();
-      if (ofCasesAlone) return { prepared, scorers: null };
-      const scorers = isFrozen
-        ? await this.cache.compare(scope, ids, prepared, pace)
-        : await prepared.compare(pace);
-      return { prepared, scorers };
-    });
+  ): Promise<PreparedComparison> {
+    const work: PrepareWork = async (kept, ending) => {
+      const lane = await this.reader.laneOf(scope, pair);
+      return this.turns.take(scope, lane, ending, async () => {
+        const pace = new Pace(ending);
+        const prepared = kept() ?? (await this.prepare(scope, pair, pace));
+        if (withStatistics && !prepared.known) await prepared.compare(pace);
+        return prepared;
+      });
+    };
+    const sides = [pair.candidate, pair.baseline];
+    // each answer about a running experiment is of what was there when it was asked for
+    if (sides.some((one) => one.experiment_status === 'running')) return work(() => undefined, signal);
+    const ids = sides.map((one) => one.experiment_id);
+    return this.cache.of(scope, ids, withStatistics, signal, work);
   }
 
   private async prepare(scope: Scope, pair: Pair, pace: Pace): Promise<PreparedComparison> {
@@ -103,20 +103,24 @@ export class ComparisonService {
     pair: Pair,
     prepared: PreparedComparison,
     { scorer, only, sort, limit = PAGE_SIZE_DEFAULT, offset = 0, cursor }: CompareQueryDto,
+    signal: AbortSignal,
   ): Promise<ComparedCasePageDto> {
     if (scorer !== undefined && !prepared.has(scorer)) {
       throw problem.invalidQuery('scorer', 'is none that these experiments are compared by; see scorers');
     }
     const { cases, means } = prepared;
     const order = prepared.order(scorer);
-    const selection = { sort: sort ?? 'difference', outcome: only, limit, offset, cursor };
+    const selection = { sort: sort ?? 'difference', outcome: only, scorer, limit, offset, cursor };
     const planned = planPage(cases, order, selection);
-    const read = await Promise.all(
-      (['candidate', 'baseline'] as const).map(async (side) => {
-        const rows = await this.shown(scope, pair[side], cases[side].resultIds, planned, side);
-        return new Map(rows.map((row) => [row.result_id, row]));
-      }),
-    );
+    const readSides = () =>
+      Promise.all(
+        (['candidate', 'baseline'] as const).map(async (side) => {
+          const rows = await this.shown(scope, pair[side], cases[side].resultIds, planned, side);
+          return new Map(rows.map((row) => [row.result_id, row]));
+        }),
+      );
+    const isEmpty = planned.cases.length === 0;
+    const read = await (isEmpty ? readSides() : this.pageTurns.take(scope, signal, readSides));
     const [candidate, baseline] = read as [Map<string, ShownRow>, Map<string, ShownRow>];
     const names = means.map((one) => one.scorer);
     const items = planned.cases.map((one): ComparedCaseDto => {

@@ -191,6 +191,35 @@ describe('the cases of a comparison', () => {
       }
     });
 
+    it('a cursor of the cases by another scorer, or of other ones', async () => {
+      const scores = (s: number, t: number) => ({ s, t, 'a\nb': t });
+      const results = (shift: number) =>
+        [1, 2, 3, 4].map((i) => ({ case_id: `${i}`, scores: scores(i * shift, (5 - i) * shift) }));
+      const pair = [await experimentOf(space, results(1)), await experimentOf(space, results(0))] as const;
+      const lists: Record<string, string>[] = [
+        {},
+        { scorer: 's' },
+        { scorer: 't' },
+        { scorer: 'a\nb' },
+        { only: 'improved' },
+        { only: 'improved', scorer: 's' },
+      ];
+      const cursors: string[] = [];
+      for (const list of lists) {
+        const whole = (await compared(space, ...pair, list)).cases.items.map((one) => one.key);
+        const paged = await pages(space, ...pair, { ...list, limit: '3' });
+        expect(paged.map(({ items }) => items.map((one) => one.key))).toEqual([whole.slice(0, 3), whole.slice(3)]);
+        cursors.push(paged[0]!.page.next_cursor!);
+      }
+      for (const [i, cursor] of cursors.entries()) {
+        for (const list of lists.filter((_, j) => j !== i)) {
+          const foreign = await compare(space, pair[0], { baseline_experiment_id: pair[1], ...list, cursor });
+          expect([...outcome(foreign), ...places(foreign)]).toEqual([400, 'invalid_query', 'cursor']);
+          expect(JSON.stringify(foreign.body)).toContain('belongs to another list or sort');
+        }
+      }
+    }); // prettier-ignore
+
     it('whoever may not read', async () => {
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
       expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
@@ -197,5 +197,111 @@ describe('comparisons that wait for their turn', () => {
       repository.eachScored = read;
     }
     expect((await compared(space, candidate, baseline)).scorers).toHaveLength(1);
+  });
+
+  /** A request for a comparison whose client can go. @returns its status, and what comes when the service knows that it went. */
+  const leaving = async (candidate: string, baseline: string, query: string) => {
+    const client = new AbortController();
+    const server = app.app.getHttpServer() as Server;
+    const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}${query}`;
+    const closed = new Promise<void>((resolve) => {
+      const heed = ({ url }: IncomingMessage, response: ServerResponse): void => {
+        if (url !== path) return;
+        server.off('request', heed);
+        response.once('close', resolve);
+      };
+      server.on('request', heed);
+    });
+    const headers = {
+      authorization: `Bearer ${await space.organization.token('viewer')}`,
+      'x-service-workspace-id': space.id,
+    };
+    const status = fetch(`${app.url}${path}`, { headers, signal: client.signal }).then(
+      (answer) => answer.status,
+      () => 'gone',
+    );
+    return { client, closed, status };
+  };
+
+  it('take one turn where several ask for the same, and go on when the first of their clients goes', async () => {
+    const [candidate, baseline] = await pairOf();
+    for (const id of [candidate, baseline]) await space.finalize(id);
+    const repository = app.get(ComparisonRepository);
+    const { eachScored, find } = repository;
+    let [sides, found] = [0, 0];
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    repository.eachScored = async (...given) => {
+      sides++;
+      await released;
+      return eachScored.apply(repository, given);
+    };
+    repository.find = async (...given) => {
+      const row = await find.apply(repository, given);
+      found++;
+      return row;
+    };
+    try {
+      const first = await leaving(candidate, baseline, '&limit=1');
+      while (sides < 1) await delay(5);
+      const second = compare(space, candidate, { baseline_experiment_id: baseline });
+      // each has found both experiments
+      while (found < 4) await delay(5);
+      for (let i = 0; i < 5; i++) await app.database.query('SELECT 1');
+      let isFree = false;
+      const other = turns.take({ workspaceId: 'another', orgId: 'another' } as Scope, 'small', NEVER, () => {
+        isFree = true;
+        return Promise.resolve();
+      });
+      await app.database.query('SELECT 1');
+      expect(isFree).toBe(true);
+      await other;
+      first.client.abort();
+      await first.closed;
+      release();
+      expect((await second).body.scorers).toHaveLength(1);
+      expect(await first.status).toBe('gone');
+      // one of each experiment, for both
+      expect(sides).toBe(2);
+    } finally {
+      release();
+      Object.assign(repository, { eachScored, find });
+    }
+  });
+
+  it('have two pages of their cases read at once, and none whose client has gone', async () => {
+    const [candidate, baseline] = await pairOf();
+    for (const id of [candidate, baseline]) await space.finalize(id);
+    await compared(space, candidate, baseline);
+    const repository = app.get(ComparisonRepository);
+    const { shown } = repository;
+    let [read, atOnce, most] = [0, 0, 0];
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    repository.shown = async (...given) => {
+      if (given[2].length === 0) return [];
+      read++;
+      most = Math.max(most, ++atOnce);
+      await released;
+      const rows = await shown.apply(repository, given);
+      atOnce--;
+      return rows;
+    };
+    try {
+      const pages = Array.from({ length: 5 }, () => compared(space, candidate, baseline));
+      while (read < 4) await delay(5);
+      const gone = await leaving(candidate, baseline, '&limit=2');
+      gone.client.abort();
+      // statistics alone need none
+      expect((await compared(space, candidate, baseline, { limit: '0' })).scorers).toHaveLength(1);
+      release();
+      for (const { cases } of await Promise.all(pages)) expect(cases.items).toHaveLength(3);
+      expect(await gone.status).toBe('gone');
+      // of both experiments, and none twice
+      expect([most, read]).toEqual([4, 10]);
+    } finally {
+      release();
+      repository.shown = shown;
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import { byScorer, compare, compared, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
+import { uploaded } from './dataset-versions.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
@@ -216,6 +217,24 @@ describe('comparing an experiment with its baseline', () => {
       there.unchanged,
     ]);
     expect((await compared(space, b, a)).cases.items.map((one) => one.key)).toHaveLength(40);
+  });
+
+  it('tells the dataset and the CSV version of both sides, whose cases of one name may be others', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, 'id,q,a\nc1,1+1,2\n');
+    await uploaded(space, dataset_id, 'id,q,a\nc1,9*9,81\n');
+    const results = [{ case_id: 'c1', scores: { s: 1 } }];
+    const of = (dataset_version: number) => experimentOf(space, results, { dataset_id, dataset_version });
+    const pinned = [await of(1), await of(2)] as const;
+    expect(await compared(space, ...pinned)).toMatchObject({
+      totals: { cases_shared: 1 },
+      candidate: { dataset_id, dataset_version: 1 },
+      baseline: { dataset_id, dataset_version: 2 },
+    });
+    expect(await compared(space, pinned[0], await experimentOf(space, results))).toMatchObject({
+      candidate: { dataset_id, dataset_version: 1 },
+      baseline: { dataset_id: null, dataset_version: null },
+    });
   });
 
   it('finds nothing where all is equal', async () => {
