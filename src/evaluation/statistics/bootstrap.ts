@@ -183,17 +183,27 @@ export function ofTotals(
   };
 }
 
+/** What follows a number: the next column's, or after the last the group. */
+type Branch = Map<number, Branch | number>;
+
 /** Groups units that have the same number in every column, in the order in which they are first met. */
 function groupsOf(columns: readonly Float64Array[]): { first: number[]; sizes: number[] } {
-  const groups = new Map<number | string, number>();
+  const root: Branch = new Map();
   const first: number[] = [];
   const sizes: number[] = [];
-  const [only] = columns;
-  for (let unit = 0; unit < only!.length; unit++) {
-    const key = columns.length === 1 ? only![unit]! : columns.map((column) => column[unit]!).join();
-    const group = groups.get(key);
+  const last = columns.length - 1;
+  for (let unit = 0; unit < columns[0]!.length; unit++) {
+    let branch = root;
+    for (let column = 0; column < last; column++) {
+      const value = columns[column]![unit]!;
+      let next = branch.get(value) as Branch | undefined;
+      if (!next) branch.set(value, (next = new Map()));
+      branch = next;
+    }
+    const value = columns[last]![unit]!;
+    const group = branch.get(value) as number | undefined;
     if (group === undefined) {
-      groups.set(key, sizes.length);
+      branch.set(value, sizes.length);
       first.push(unit);
       sizes.push(1);
     } else {

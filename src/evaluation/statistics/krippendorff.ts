@@ -49,25 +49,36 @@ export function nominalAlphaOf(units: readonly (readonly (string | number)[])[])
 /** As `nominalAlphaOf`, of numbers whose disagreement is the square of their distance (the interval metric). */
 export function intervalAlphaOf(units: readonly (readonly number[])[]): Resampled {
   const pairable = units.filter((values) => values.length >= 2);
-  const all = pairable.flat();
   // squares of distances are the same around any centre; around this one the sums lose no digits
-  const centre = all.reduce((sum, value) => sum + value, 0) / Math.max(1, all.length);
-  const column = (of: (values: number[]) => number): Float64Array =>
-    Float64Array.from(pairable, (values) => of(values.map((value) => value - centre)));
-  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-  const squares = (values: number[]): number => sum(values.map((value) => value * value));
-  const observed = (values: number[]): number =>
-    // of two equal values, 0 and not what rounding leaves
-    values.every((value) => value === values[0])
-      ? 0
-      : (2 * values.length * squares(values) - 2 * sum(values) ** 2) / (values.length - 1);
-  return ofTotals(
-    [column(observed), column((values) => values.length), column(sum), column(squares)],
-    ([disagreement, count, total, square]) => {
-      const expected = 2 * count! * square! - 2 * total! * total!;
-      return expected <= ROUNDING * count! * square! ? NaN : 1 - ((count! - 1) * disagreement!) / expected;
-    },
-  );
+  const centre = meanOfAll(pairable);
+  const [disagreements, counts, totals, squares] = [0, 1, 2, 3].map(() => new Float64Array(pairable.length));
+  for (let unit = 0; unit < pairable.length; unit++) {
+    const values = pairable[unit]!;
+    let [total, square, isSame] = [0, 0, true];
+    for (const value of values) {
+      total += value - centre;
+      square += (value - centre) ** 2;
+      isSame &&= value === values[0];
+    }
+    // of equal values, 0 and not what rounding leaves
+    disagreements![unit] = isSame ? 0 : (2 * values.length * square - 2 * total ** 2) / (values.length - 1);
+    counts![unit] = values.length;
+    totals![unit] = total;
+    squares![unit] = square;
+  }
+  return ofTotals([disagreements!, counts!, totals!, squares!], ([disagreement, count, total, square]) => {
+    const expected = 2 * count! * square! - 2 * total! * total!;
+    return expected <= ROUNDING * count! * square! ? NaN : 1 - ((count! - 1) * disagreement!) / expected;
+  });
+}
+
+function meanOfAll(units: readonly (readonly number[])[]): number {
+  let [sum, count] = [0, 0];
+  for (const values of units) {
+    for (const value of values) sum += value;
+    count += values.length;
+  }
+  return count === 0 ? 0 : sum / count;
 }
 
 /** A variation that is less than this, for the size of the values, is what rounding leaves. */
