@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { arrayParameter, Database } from '#platform/db';
+import { LANDED_MEAN, MEAN_OF_SCORES } from '../scores/human-landing.repository';
 
 /** Units that agreement is worked out over. */
 export const UNITS_MAX = 10_000;
 /** Results that are looked through for scores which clients wrote into them, the newest that say more than numbers. */
 const RESULTS_SCANNED = 10_000;
+/** Scores that are looked through for the newest units: as many, unless units were scored again and again. */
+const SCORES_SCANNED = [UNITS_MAX, 100_000];
 /** Scores of people on the units. */
 const ANNOTATIONS_MAX = 100_000;
 
@@ -17,22 +20,41 @@ export interface Unit {
   unit_id: string;
 }
 
-/** One score by one scorer. */
-export interface UnitScore extends Unit {
-  /** Of the score, or of the result that it stands in. Ids sort by time after their prefix. */
+/** A unit that a scorer scored. */
+export interface ScoredUnit extends Unit {
+  /** Of the newest score, or of the result that it stands in. Ids sort by time after their prefix. */
   id: string;
+}
+
+/** What a scorer says of a unit: its newest score, or of people what all of them say, the newest score of each. */
+export interface UnitOpinion extends ScoredUnit {
+  /** The mean of people's scores; null where all that is said is a label. */
   score: number | null;
+  /** What most of them say, the newest of those said equally often. */
+  common_score: number | null;
   label: string | null;
-  /** The person; null of a score that is no person's, or of several together. */
-  annotator: string | null;
-  /** The scorer's; null where a result does not say. */
-  version: number | null;
+  /** The scorer's versions that it was said by, each once; null where a result does not tell. */
+  versions: (number | null)[];
+}
+
+/** Some of what there is. */
+export interface Found<Item> {
+  items: Item[];
+  /** There may be older ones. */
+  isCut: boolean;
 }
 
 /** A choice of some version of a scorer. */
 export interface ScoredChoice {
   value: string;
   score: number;
+}
+
+/** Where a scorer's scores are that are not in results. */
+export type Source = 'hosted' | 'human';
+
+interface CountedUnit extends ScoredUnit {
+  looked_at: number;
 }
 
 /** Whose scores are read. @property version null for all of them. */
@@ -45,8 +67,8 @@ export interface ScoredBy {
 const HOSTED = (
   from: string,
 ): string => `SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind,
-    s.target_id AS unit_id, s.score_id AS id, s.score, s.choice AS label, NULL AS annotator,
-    s.scorer_version AS version
+    s.target_id AS unit_id, s.score_id AS id, s.score, s.score AS common_score, s.choice AS label,
+    ARRAY[s.scorer_version] AS versions
   FROM ${from} WHERE s.workspace_id = $1 AND s.scorer_id = $2 AND ($3::integer IS NULL OR s.scorer_version = $3)
     AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
 
@@ -63,9 +85,9 @@ const HUMAN = (from: string): string => `SELECT
 /** Scores in results that name the scorer they are by; not what people said there, which counts where they said it. */
 const WRITTEN = (results: string): string => `SELECT
     CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
-    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.result_id AS id,
-    (s.scores ->> detail.key)::float8 AS score, detail.value ->> 'label' AS label, NULL AS annotator,
-    (detail.value ->> 'scorer_version')::integer AS version
+    coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id, s.result_id AS id, detail.key AS name,
+    (s.scores ->> detail.key)::float8 AS score, (s.scores ->> detail.key)::float8 AS common_score,
+    detail.value ->> 'label' AS label, ARRAY[(detail.value ->> 'scorer_version')::integer] AS versions
   FROM (${results}) s CROSS JOIN LATERAL json_each(s.score_details) AS detail
   WHERE detail.value ->> 'scorer_id' = $2
     AND ($3::integer IS NULL OR (detail.value ->> 'scorer_version')::integer = $3)
@@ -75,10 +97,18 @@ const WRITTEN = (results: string): string => `SELECT
 const RESULT_COLUMNS = 's.result_id, s.trace_id, s.session_id, s.scores, s.score_details';
 const IS_DETAILED = `s.score_details::text <> '{}'`;
 
+/** Units of some scores, the newest first, each with how many scores were looked at. */
+const unitsOfScores = (scores: string): string => `SELECT unit_kind, unit_id, max(id) AS id,
+    (sum(count(*)) OVER ())::integer AS looked_at
+  FROM (${scores}) found GROUP BY unit_kind, unit_id ORDER BY max(id) DESC LIMIT ${UNITS_MAX + 1}`;
 const NEWEST = {
-  hosted: `${HOSTED('score_results s')} ORDER BY s.score_id DESC LIMIT $4`,
-  human: `${HUMAN('human_scores s')} ORDER BY s.score_id DESC LIMIT $4`,
+  hosted: unitsOfScores(`${HOSTED('score_results s')} ORDER BY s.score_id DESC LIMIT $4`),
+  human: unitsOfScores(`${HUMAN('human_scores s')} ORDER BY s.score_id DESC LIMIT $4`),
 };
+const NEWEST_WRITTEN = unitsOfScores(
+  WRITTEN(`SELECT ${RESULT_COLUMNS} FROM results s
+    WHERE s.workspace_id = $1 AND ${IS_DETAILED} ORDER BY s.result_id DESC LIMIT ${RESULTS_SCANNED}`),
+);
 
 /**
  * Rows of the units $4 (traces), $5 (sessions) and $6 (results). Joined, and in statements without a name: looked up in
@@ -89,23 +119,42 @@ const WITHIN = (select: (from: string) => string, table: string): string => `
   UNION ALL ${select(`unnest($5::text[]) AS unit(id) JOIN ${table} s ON s.session_id = unit.id AND s.trace_id IS NULL`)}
   UNION ALL ${select(`unnest($6::text[]) AS unit(id) JOIN ${table} s ON s.result_id = unit.id AND s.trace_id IS NULL AND s.session_id IS NULL`)}`;
 
-const OF_UNITS = {
-  hosted: `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
-      ${HOSTED('unnest($4::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NOT NULL')}
-      UNION ALL
-      ${HOSTED('unnest($5::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NULL')}
-    ) found ORDER BY unit_kind, unit_id, id DESC`,
-  human: `SELECT * FROM (${WITHIN(HUMAN, 'human_scores')}) found ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX}`,
-};
-const NEWEST_WRITTEN = WRITTEN(`SELECT ${RESULT_COLUMNS} FROM results s
-  WHERE s.workspace_id = $1 AND ${IS_DETAILED} ORDER BY s.result_id DESC LIMIT ${RESULTS_SCANNED}`);
+const HOSTED_OF_UNITS = `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
+    ${HOSTED('unnest($4::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NOT NULL')}
+    UNION ALL
+    ${HOSTED('unnest($5::text[]) AS unit(id) JOIN score_results s ON s.target_id = unit.id AND s.trace_id IS NULL')}
+  ) found ORDER BY unit_kind, unit_id, id DESC`;
+
+/** Of each unit what most people say: a column of `said`, by how often it is said, and then by how lately. */
+const common = (
+  column: string,
+): string => `SELECT DISTINCT ON (unit_kind, unit_id) unit_kind, unit_id, ${column}
+    FROM (SELECT unit_kind, unit_id, ${column}, count(*) AS times, max(id) AS newest FROM said
+          WHERE ${column} IS NOT NULL GROUP BY unit_kind, unit_id, ${column}) counted
+    ORDER BY unit_kind, unit_id, times DESC, newest DESC`;
+
+/** Made one of each unit here: a unit may have a hundred scores, and to read them all would hold up others. */
+const HUMAN_OF_UNITS = `WITH found AS MATERIALIZED (
+    SELECT * FROM (${WITHIN(HUMAN, 'human_scores')}) newest ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX + 1}
+  ), said AS MATERIALIZED (
+    SELECT DISTINCT ON (unit_kind, unit_id, annotator) * FROM found ORDER BY unit_kind, unit_id, annotator, id DESC
+  ), folded AS (
+    SELECT unit_kind, unit_id, max(id) AS id, ${MEAN_OF_SCORES} AS mean, array_agg(DISTINCT version) AS versions
+    FROM said GROUP BY unit_kind, unit_id
+  )
+  SELECT unit_kind, unit_id, folded.id, ${LANDED_MEAN} AS score, scores.score AS common_score, labels.label,
+         folded.versions, (SELECT count(*) > ${ANNOTATIONS_MAX} FROM found) AS is_cut
+  FROM folded JOIN (${common('score')}) scores USING (unit_kind, unit_id)
+  LEFT JOIN (${common('label')}) labels USING (unit_kind, unit_id)`;
+
+/** Of several scores by one scorer in one result the first by name, so that the answer repeats. */
 const WRITTEN_OF_UNITS = `SELECT DISTINCT ON (unit_kind, unit_id) * FROM (${WRITTEN(
   WITHIN(
     (from) => `SELECT ${RESULT_COLUMNS} FROM ${from}
       WHERE s.workspace_id = $1 AND ${IS_DETAILED} AND ($7::text IS NULL OR s.experiment_id = $7)`,
     'results',
   ),
-)}) found ORDER BY unit_kind, unit_id, id DESC`;
+)}) found ORDER BY unit_kind, unit_id, id DESC, name COLLATE "C"`;
 const UNITS_OF_EXPERIMENT = {
   name: 'agreement.units-of-experiment',
   text: `SELECT
@@ -132,19 +181,23 @@ const CHOICES = {
 export class AgreementRepository {
   constructor(private readonly database: Database) {}
 
-  /** The newest scores that the service, or people, gave; one more than units that are looked at. */
-  newest(scope: Scope, by: ScoredBy, source: 'hosted' | 'human'): Promise<UnitScore[]> {
-    return this.database.query(NEWEST[source], [...keyOf(scope, by), UNITS_MAX + 1]);
+  /** The newest units that the service, or people, scored; one more than are looked at. */
+  async newest(scope: Scope, by: ScoredBy, source: Source): Promise<Found<ScoredUnit>> {
+    let found: Found<ScoredUnit> = { items: [], isCut: false };
+    for (const most of SCORES_SCANNED) {
+      const items = await this.database.query<CountedUnit>(NEWEST[source], [...keyOf(scope, by), most + 1]);
+      found = { items, isCut: (items[0]?.looked_at ?? 0) > most };
+      if (!found.isCut || items.length > UNITS_MAX) break;
+    }
+    return found;
   }
 
-  /** Scores in the newest results that say more than numbers. */
-  newestWritten(scope: Scope, by: ScoredBy): Promise<UnitScore[]> {
-    return this.database.query(NEWEST_WRITTEN, keyOf(scope, by));
-  }
-
-  /** Whether there are older results that say more than numbers. */
-  async hasMoreWritten(scope: Scope): Promise<boolean> {
-    return (await this.database.query(HAS_MORE_DETAILED, [scope.workspaceId])).length > 0;
+  /** Units of scores in the newest results that say more than numbers. */
+  async newestWritten(scope: Scope, by: ScoredBy): Promise<Found<ScoredUnit>> {
+    const items = await this.database.query<CountedUnit>(NEWEST_WRITTEN, keyOf(scope, by));
+    const isCut =
+      items.length > 0 && (await this.database.query(HAS_MORE_DETAILED, [scope.workspaceId])).length > 0;
+    return { items, isCut };
   }
 
   /** What the results of an experiment are of, the newest first; one more than are looked at. */
@@ -152,20 +205,16 @@ export class AgreementRepository {
     return this.database.query(UNITS_OF_EXPERIMENT, [experimentId, scope.workspaceId]);
   }
 
-  /**
-   * What the service, or people, said of these units: of each the newest score, or each person's present ones. Of
-   * people the newest 100,000.
-   */
-  ofUnits(
-    scope: Scope,
-    by: ScoredBy,
-    source: 'hosted' | 'human',
-    units: readonly Unit[],
-  ): Promise<UnitScore[]> {
-    const [traces, sessions, results] = arraysOf(units);
-    // runs score no results as such
-    const of = source === 'human' ? [traces, sessions, results] : [traces, sessions];
-    return this.database.query(OF_UNITS[source], [...keyOf(scope, by), ...of]);
+  /** What runs of the service said of these units. They score no results as such. */
+  hostedOf(scope: Scope, by: ScoredBy, units: readonly Unit[]): Promise<UnitOpinion[]> {
+    return this.database.query(HOSTED_OF_UNITS, [...keyOf(scope, by), ...arraysOf(units).slice(0, 2)]);
+  }
+
+  /** What people say of these units, by the newest 100,000 of their scores. */
+  async humanOf(scope: Scope, by: ScoredBy, units: readonly Unit[]): Promise<Found<UnitOpinion>> {
+    const values = [...keyOf(scope, by), ...arraysOf(units)];
+    const items = await this.database.query<UnitOpinion & { is_cut: boolean }>(HUMAN_OF_UNITS, values);
+    return { items, isCut: items[0]?.is_cut ?? false };
   }
 
   /** What results say of these units, of each the newest. @param experimentId narrows to its results. */
@@ -174,7 +223,7 @@ export class AgreementRepository {
     by: ScoredBy,
     units: readonly Unit[],
     experimentId: string | null,
-  ): Promise<UnitScore[]> {
+  ): Promise<UnitOpinion[]> {
     return this.database.query(WRITTEN_OF_UNITS, [...keyOf(scope, by), ...arraysOf(units), experimentId]);
   }
 

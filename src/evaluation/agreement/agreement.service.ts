@@ -16,16 +16,17 @@ import { Pace } from '../statistics/pace';
 import { type Confusion, type Measure, measuresOf, type OpinionPair } from './agreement-measures';
 import {
   AgreementRepository,
+  type Found,
   type ScoredBy,
+  type Source,
   type Unit,
   UNITS_MAX,
-  type UnitScore,
 } from './agreement.repository';
-import { type Opinion, opinionsOf, timeOf, unitKey } from './opinions';
+import { fromPeople, fromRuns, newestUnits, type Opinion, unitKey } from './opinions';
 
 /** A scorer whose scores are read, and where those are that are not in results. */
 interface Side extends ScoredBy {
-  source: 'hosted' | 'human';
+  source: Source;
 }
 
 @Injectable()
@@ -97,24 +98,34 @@ export class AgreementService {
     sides: readonly [Side, Side],
     experimentId: string | null,
   ): Promise<{ pairs: OpinionPair[]; isTruncated: boolean }> {
-    const { units, isTruncated } =
+    const base =
       experimentId === null
         ? await this.scoredUnits(scope, sides)
         : limited(await this.scores.unitsOf(scope, experimentId));
     const [own, other] = await Promise.all(
-      sides.map(async (side) =>
-        opinionsOf([
-          ...(await this.scores.ofUnits(scope, side, side.source, units)),
-          ...(await this.scores.writtenOf(scope, side, units, experimentId)),
-        ]),
-      ),
+      sides.map((side) => this.opinions(scope, side, base.items, experimentId)),
     );
-    const keys = [...new Set(units.map(unitKey))].sort();
+    const keys = base.items.map(unitKey).sort();
     const pairs = keys.flatMap((key): OpinionPair[] => {
-      const [scorer, reference] = [own!.get(key), other!.get(key)];
+      const [scorer, reference] = [own!.said.get(key), other!.said.get(key)];
       return scorer && reference ? [{ scorer, reference }] : [];
     });
-    return { pairs, isTruncated };
+    return { pairs, isTruncated: base.isCut || own!.isCut || other!.isCut };
+  }
+
+  /** What one side says of units. */
+  private async opinions(
+    scope: Scope,
+    side: Side,
+    units: readonly Unit[],
+    experimentId: string | null,
+  ): Promise<{ said: Map<string, Opinion>; isCut: boolean }> {
+    const written = await this.scores.writtenOf(scope, side, units, experimentId);
+    if (side.source === 'hosted') {
+      return { said: fromRuns(await this.scores.hostedOf(scope, side, units), written), isCut: false };
+    }
+    const { items, isCut } = await this.scores.humanOf(scope, side, units);
+    return { said: fromPeople(items, written), isCut };
   }
 
   /** What the choices count, by the versions that scored; not those that they score differently. */
@@ -147,32 +158,17 @@ export class AgreementService {
    * The units of one side that may be the other's too: of the reference, whose scores are the fewer as a rule, unless
    * it has more than are looked at and the other has not.
    */
-  private async scoredUnits(
-    scope: Scope,
-    sides: readonly [Side, Side],
-  ): Promise<{ units: Unit[]; isTruncated: boolean }> {
-    const [own, reference] = (await Promise.all(sides.map((side) => this.newest(scope, side)))) as [
-      NewestScores,
-      NewestScores,
-    ];
-    const base = reference.isTruncated && !own.isTruncated ? own : reference;
-    const found = limited(base.scores);
-    return { units: found.units, isTruncated: found.isTruncated || base.isTruncated };
+  private async scoredUnits(scope: Scope, sides: readonly [Side, Side]): Promise<Found<Unit>> {
+    const [own, reference] = await Promise.all(sides.map((side) => this.newest(scope, side)));
+    return reference!.isCut && !own!.isCut ? own! : reference!;
   }
 
-  private async newest(scope: Scope, side: Side): Promise<NewestScores> {
+  private async newest(scope: Scope, side: Side): Promise<Found<Unit>> {
     const given = await this.scores.newest(scope, side, side.source);
     const written = await this.scores.newestWritten(scope, side);
-    const scores = [...given, ...written].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
-    const isTruncated =
-      given.length > UNITS_MAX || (written.length > 0 && (await this.scores.hasMoreWritten(scope)));
-    return { scores, isTruncated };
+    const { items, isCut } = limited(newestUnits(given.items, written.items));
+    return { items, isCut: isCut || given.isCut || written.isCut };
   }
-}
-
-interface NewestScores {
-  scores: UnitScore[];
-  isTruncated: boolean;
 }
 
 const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null): Side => ({
@@ -181,11 +177,11 @@ const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null
   source: scorer_kind === 'human' ? 'human' : 'hosted',
 });
 
-/** The first of these units, each once. */
-function limited(units: readonly Unit[]): { units: Unit[]; isTruncated: boolean } {
-  const distinct = [...new Map(units.map((unit) => [unitKey(unit), unit])).values()];
-  return { units: distinct.slice(0, UNITS_MAX), isTruncated: units.length > UNITS_MAX };
-}
+/** As many as are looked at, each once. */
+const limited = (units: readonly Unit[]): Found<Unit> => ({
+  items: [...new Map(units.slice(0, UNITS_MAX).map((unit) => [unitKey(unit), unit])).values()],
+  isCut: units.length > UNITS_MAX,
+});
 
 /** The versions by which opinions were said; the present one where that is not told. */
 function versionsOf(

@@ -1,4 +1,4 @@
-import type { Unit, UnitScore } from './agreement.repository';
+import type { ScoredUnit, Unit, UnitOpinion } from './agreement.repository';
 
 /** What a scorer says of a unit, of several people together. */
 export interface Opinion {
@@ -15,46 +15,53 @@ export interface Opinion {
 export const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
 
 /** Ids sort by time after their prefix, whatever they are of. */
-export const timeOf = ({ id }: UnitScore): string => id.slice(id.indexOf('_') + 1);
+const timeOf = ({ id }: ScoredUnit): string => id.slice(id.indexOf('_') + 1);
 
-const newestFirst = (a: UnitScore, b: UnitScore): number => (timeOf(a) < timeOf(b) ? 1 : -1);
-
-/**
- * Makes one opinion of each unit's scores. Where people scored it, what they say counts, the newest score of each;
- * else the newest score there is.
- */
-export function opinionsOf(scores: readonly UnitScore[]): Map<string, Opinion> {
-  const byUnit = new Map<string, UnitScore[]>();
-  for (const score of scores) {
-    const key = unitKey(score);
-    const known = byUnit.get(key);
-    if (known) known.push(score);
-    else byUnit.set(key, [score]);
-  }
-  return new Map([...byUnit].map(([key, own]) => [key, opinionOf(own.sort(newestFirst))]));
-}
-
-/** @param scores of one unit, the newest first. */
-function opinionOf(scores: UnitScore[]): Opinion {
-  const people = new Map<string, UnitScore>();
-  for (const score of scores) {
-    if (score.annotator !== null && !people.has(score.annotator)) people.set(score.annotator, score);
-  }
-  const said = people.size > 0 ? [...people.values()] : scores.slice(0, 1);
-  const numbers = said.flatMap(({ score }) => score ?? []);
-  const labels = said.flatMap(({ label }) => label ?? []);
-  return {
-    score: numbers.length > 0 ? numbers.reduce((sum, one) => sum + one / numbers.length, 0) : null,
-    commonScore: mostCommon(numbers),
-    label: mostCommon(labels),
-    versions: [...new Set(said.map(({ version }) => version))],
+/** The units of both, the newest first, each once. @param a, b the newest first. */
+export function newestUnits(a: readonly ScoredUnit[], b: readonly ScoredUnit[]): Unit[] {
+  const units = new Map<string, Unit>();
+  const take = (unit: ScoredUnit): void => {
+    const key = unitKey(unit);
+    if (!units.has(key)) units.set(key, unit);
   };
+  let [i, j] = [0, 0];
+  while (i < a.length && j < b.length) take(isNewer(b[j]!, a[i]!) ? b[j++]! : a[i++]!);
+  while (i < a.length) take(a[i++]!);
+  while (j < b.length) take(b[j++]!);
+  return [...units.values()];
 }
 
-function mostCommon<Value>(values: readonly Value[]): Value | null {
-  const counts = new Map<Value, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  let found: Value | null = null;
-  for (const [value, count] of counts) if (found === null || count > counts.get(found)!) found = value;
-  return found;
+const isNewer = (one: ScoredUnit, other: ScoredUnit): boolean => timeOf(one) > timeOf(other);
+
+/** What people say of a unit counts before what results say, however new that is. */
+export const fromPeople = (
+  people: readonly UnitOpinion[],
+  written: readonly UnitOpinion[],
+): Map<string, Opinion> => opinionsOf(written, people, () => true);
+
+/** Of what a run and a result say the newer counts. */
+export const fromRuns = (
+  runs: readonly UnitOpinion[],
+  written: readonly UnitOpinion[],
+): Map<string, Opinion> => opinionsOf(written, runs, isNewer);
+
+function opinionsOf(
+  said: readonly UnitOpinion[],
+  others: readonly UnitOpinion[],
+  counts: (other: UnitOpinion, one: UnitOpinion) => boolean,
+): Map<string, Opinion> {
+  const byUnit = new Map(said.map((one) => [unitKey(one), one]));
+  for (const other of others) {
+    const key = unitKey(other);
+    const one = byUnit.get(key);
+    if (!one || counts(other, one)) byUnit.set(key, other);
+  }
+  return new Map([...byUnit].map(([key, one]) => [key, opinionOf(one)]));
 }
+
+const opinionOf = ({ score, common_score, label, versions }: UnitOpinion): Opinion => ({
+  score,
+  commonScore: common_score,
+  label,
+  versions,
+});

@@ -56,14 +56,17 @@ const LOCK_RESULTS = `SELECT r.experiment_id, r.result_id, r.trace_id, r.session
     JOIN results r USING (experiment_id, result_id)
     WHERE r.workspace_id = $1 ORDER BY r.result_id FOR UPDATE OF r`;
 
+/** Exact. */
+export const MEAN_OF_SCORES = 'avg(score::text::numeric)';
+
 /** What opinions are together. */
 export const FOLDED = `count(*) AS annotation_count, max(scorer_version) AS scorer_version,
-             avg(score::text::numeric) AS mean,
+             ${MEAN_OF_SCORES} AS mean,
              CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
              (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
              (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`;
 
-/** What a result has of it: in `scores`, and in `score_details`. */
+/** What a result has of it: in `scores`, where it is 0 if a double cannot hold it, and in `score_details`. */
 export const LANDED_MEAN = 'CASE WHEN abs(folded.mean) < 2.5e-324 THEN 0 ELSE folded.mean::float8 END';
 export const landedDetail = (scorerId: string): string => `json_strip_nulls(json_build_object(
             'metadata', json_build_object('annotation_count', folded.annotation_count, 'score_ids', folded.score_ids),

@@ -120,6 +120,58 @@ describe('the scores that agreement is of', () => {
     }
   });
 
+  describe('of many people', () => {
+    /** So many results, of each a score that the client wrote for the judge, and one of each of so many people. */
+    const filled = async (units: number, people: number) => {
+      const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+      const { experiment_id } = await space.experiment();
+      await app.database.query(
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
+                              updated_at, created_by)
+         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"j": 1, "p": 0}',
+                json_build_object('j', json_build_object('scorer_id', $3::text),
+                                  'p', json_build_object('scorer_id', $4::text)), now(), now(), 'test'
+         FROM generate_series(1, $5::int) n`,
+        [experiment_id, space.id, judge.scorer_id, person.scorer_id, units],
+      );
+      await app.database.query(
+        `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, experiment_id,
+                                   result_id, score, value, output_sha256, created_at, updated_at, created_by)
+         SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'result', $3,
+                'res_' || lpad(n::text, 26, '0'), (p <> 1)::int, (p <> 1)::text::json, 'o', now(), now(), 'person ' || p
+         FROM generate_series(1, $4::int) n CROSS JOIN generate_series(1, $5::text::int) p`,
+        [space.id, person.scorer_id, experiment_id, units, `${people}`],
+      );
+      return { judge, person, experiment_id };
+    };
+
+    it('counts units and not their scores, which are more, and stand in results besides', async () => {
+      const { judge, person } = await filled(5_500, 3);
+      for (const pair of [[judge, person], [person, judge]] as const) {
+        const body = await agreement(...pair);
+        expect([body.units, body.is_truncated]).toEqual([5_500, false]);
+        // two of three say what the judge says
+        expect(body.observed_agreement!.value).toBe(1);
+        expect(body.mean_absolute_error!.value).toBeCloseTo(1 / 3, 12);
+      }
+    }, 180_000); // prettier-ignore
+
+    it('tells where they have said more than is looked at', async () => {
+      const { judge, person, experiment_id } = await filled(1_900, 53);
+      for (const query of [{}, { experiment_id }] as Record<string, string>[]) {
+        const body = await agreement(judge, person, query);
+        expect([body.units, body.is_truncated]).toEqual([1_900, true]);
+      }
+    }, 180_000);
+  });
+
+  it('takes of several scores of one scorer in one result the first by name', async () => {
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    const scores = { b: by(judge, 0), a: by(judge, 1), c: by(judge, 0), p: by(person, 1) };
+    await experimentOf(space, [{ case_id: '1', scores }]);
+    expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 0 });
+  });
+
   it('finds the few units that a small reference shares with a scorer of many scores', async () => {
     const [many, few] = [await code(), await on.scorer(BOOLEAN)];
     const { experiment_id: id } = await space.experiment();
