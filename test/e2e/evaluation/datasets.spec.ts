@@ -211,7 +211,7 @@ describe('datasets', () => {
       }
     });
 
-    it.each(['name=x', 'tag=', `tag=${'x'.repeat(256)}`, `q=${'x'.repeat(1001)}`, 'q=%00', 'tag=a%00'])(
+    it.each(['named=x', 'tag=', `tag=${'x'.repeat(256)}`, `q=${'x'.repeat(1001)}`, 'q=%00', 'tag=a%00'])(
       '?%s is 400 invalid_query',
       async (query) => {
         expect(outcome(await space.viewer.get(`${DATASETS}?${query}`))).toEqual([400, 'invalid_query']);
