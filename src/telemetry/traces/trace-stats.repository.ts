@@ -54,11 +54,17 @@ const shareOf = (used: string): string =>
      WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
      END AS used_${used}`;
 
-/** A row for each model of each trace, and one for a trace of which no span tells any. */
+/**
+ * A row for each model of each trace, and one for a trace of which no span tells any. A step that names no model, and
+ * repeats what calls of models below it used, is nobody's.
+ */
 const MODELS_OF_FOUND = `(
-    SELECT f.*, nullif(m.model, '') AS model, ${USED.map(shareOf).join(', ')}
-    FROM found f LEFT JOIN trace_models m ON m.workspace_id = $1 AND m.trace_id = f.trace_id
-    WINDOW of_trace AS (PARTITION BY f.trace_id)
+    SELECT * FROM (
+      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USED.map(shareOf).join(', ')}
+      FROM found f LEFT JOIN trace_models m ON m.workspace_id = $1 AND m.trace_id = f.trace_id
+      WINDOW of_trace AS (PARTITION BY f.trace_id)
+    ) used
+    WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USED.map((used) => `used_${used}`).join(', ')}) > 0
   )`;
 
 /** The same figures by model. */
@@ -225,7 +231,7 @@ class StatsStatement {
       : this.holds(
           among,
           usedByModel('m.model = ANY (?)'),
-          `NOT ${usedByModel()} OR ${usedByModel(`m.model = ''`)}`,
+          `NOT ${usedByModel(`m.model <> ''`)} OR ${usedByModel(`m.model = '' AND ${TELLS_CALLS}`)}`,
         );
   }
 
@@ -251,5 +257,7 @@ class StatsStatement {
   }
 }
 
-const usedByModel = (condition = 'true'): string =>
+const TELLS_CALLS = `num_nonnulls(${USED.map((used) => `m.${used}`).join(', ')}) > 0`;
+
+const usedByModel = (condition: string): string =>
   `EXISTS (SELECT 1 FROM trace_models m WHERE m.workspace_id = $1 AND m.trace_id = f.trace_id AND ${condition})`;

@@ -105,6 +105,25 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
+    it('know nothing of a step without a model that repeats what the calls of models used', async () => {
+      const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
+      await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });
+      const found = await on.rows(asked('count.count', 'input_tokens.sum', 'cost_usd.sum'));
+      expect(found.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
+        ['a', 1, 100, 0.1],
+      ]);
+      const filters = [{ field: 'model', op: 'eq', value: null }];
+      expect(await on.values(['count.count'], filters)).toEqual({ 'count.count': 0 });
+      // what it alone tells is known to be of no model
+      await on.trace({ attributes: root }, { attributes: { 'gen_ai.response.model': 'silent' } });
+      const further = await on.rows(asked('count.count', 'input_tokens.sum'));
+      expect(further.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
+        ['a', 1, 100],
+        ['silent', 1, null],
+        [null, 1, 100],
+      ]);
+    });
+
     it('come out the same however the spans arrive', async () => {
       const traceId = newTraceId();
       const spans = [
