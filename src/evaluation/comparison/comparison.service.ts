@@ -146,7 +146,7 @@ export class ComparisonService {
   }
 }
 
-/** Whoever asks for further cases, or for some of them, has the statistics, or has no use for them. */
+/** Whoever asks for further pages has the statistics from the first. */
 const isOfCasesAlone = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
   cursor !== undefined || offset > 0;
 
