@@ -1,14 +1,12 @@
 // Tests run on the compiled output in dist/: what is tested is what ships. See scripts/test.mjs.
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/jest-environment.cjs',
+  runtime: '<rootDir>/scripts/jest-runtime.cjs',
   roots: ['<rootDir>/dist'],
   testMatch: ['**/*.spec.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 60_000,
-  transform: { '/node_modules/.+\\.m?js$': '<rootDir>/scripts/jest-esm.cjs' },
-  transformIgnorePatterns: [
-    '/node_modules/(?!(@nestjs|jose|uuid|re2js|lru-cache|ajv-formats|@jitl|quickjs-emscripten-core|@opentelemetry/otlp-exporter-base)/)',
-  ],
+  transform: {},
 };

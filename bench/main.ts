@@ -19,7 +19,6 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'bulk-results': bulkResults,
   'single-result': singleResult,
   'get-experiment': getExperiment,
-  'list-results': listResults,
   finalize,
   compare: compareExperiments,
   'list-records': listRecords,
@@ -31,6 +30,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'noop-scorer': noopScorer,
   'csv-ingest': csvIngest,
   'pinned-results': pinnedResults,
+  'list-results': listResults,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

@@ -18,20 +18,18 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
   const { workspaceId } = bench.scope;
   await bench.fillResults(experimentId, TRACES, 1);
   await bench.direct.query(
-    `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
+    `WITH filled AS (
+     INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
                          output_tokens, cost_usd, models, root_name, service_name)
      SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
             timestamptz '2026-11-20' + n * interval '1 second' + (n * 7919 % 10007) * interval '1 millisecond', 25,
             (n % 10 = 0)::int, 1000 + n % 500, 100 + n % 50, 0.01 + (n % 100) / 10000.0,
             ARRAY['model ' || n % 5, 'model ' || (n + 1) % 5], 'answer', 'shop'
-     FROM generate_series(1, $2::int) n`,
-    [workspaceId, TRACES * 11],
-  );
-  await bench.direct.query(
-    `INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens, output_tokens, cost_usd)
+     FROM generate_series(1, $2::int) n RETURNING *)
+     INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens, output_tokens, cost_usd)
      SELECT workspace_id, trace_id, model, input_tokens / 2, output_tokens / 2, cost_usd / 2
-     FROM traces, unnest(models) model WHERE workspace_id = $1`,
-    [workspaceId],
+     FROM filled, unnest(models) model`,
+    [workspaceId, TRACES * 11],
   );
   await bench.direct.query(
     `UPDATE results SET trace_id = lpad(to_hex(right(case_id, -5)::int * 11), 32, '0') WHERE experiment_id = $1`,

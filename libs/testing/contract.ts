@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { OpenAPIObject } from '@nestjs/swagger';
@@ -36,26 +37,22 @@ type Schema = Record<string, unknown>;
 
 const SCHEMA_ID = 'contract';
 
+let committed: unknown;
+
+/** The document that is committed, which a test holds to be that of the service. Not to be changed. */
+export const committedDocument = <Document = OpenAPIObject>(): Document =>
+  (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8'))) as Document;
+
 /**
- * Holds answers to the OpenAPI document: the operation, the status and the media type must be documented, the headers
- * that it promises be there, and the body must meet the schema, with no member that the schema does not name.
+ * Holds answers to the OpenAPI document that is committed: the operation, the status and the media type must be
+ * documented, the headers that it promises be there, and the body must meet the schema, with no member that the schema
+ * does not name.
  */
 export class Contract {
   /** Operations seen so far, as `METHOD /path/{template} status`. */
   readonly seen = new Set<string>();
-  readonly operations: Operation[];
-  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
-  private readonly validators = new Map<string, ValidateFunction>();
-
-  constructor(document: OpenAPIObject) {
-    addFormats.default(this.ajv);
-    const closed = JSON.parse(JSON.stringify(document)) as {
-      components?: { schemas?: Record<string, Schema> };
-    };
-    for (const schema of Object.values(closed.components?.schemas ?? {})) close(schema);
-    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed });
-    this.operations = operationsOf(document);
-  }
+  readonly operations: readonly Operation[] = description().operations;
+  private readonly schemas = description().schemas;
 
   /** Throws an error that says how an answer differs from what is documented. */
   check(answer: ObservedAnswer): void {
@@ -65,7 +62,7 @@ export class Contract {
     const label = `${operation.method} ${operation.path} ${answer.status}`;
     const documented = operation.responses.get(String(answer.status));
     if (!documented)
-      throw new Error(`${label} is not documented: ${JSON.stringify(answer.body)?.slice(0, 500)}`);
+      throw new Error(`${label} is not in openapi.json: ${JSON.stringify(answer.body)?.slice(0, 500)}`);
     this.seen.add(label);
     const { response, pointer } = documented;
     for (const [name, { required }] of Object.entries(response.headers ?? {})) {
@@ -75,16 +72,38 @@ export class Contract {
     const media = (answer.headers.get('content-type') ?? '').split(';')[0]!.trim();
     if (!response.content[media]) throw new Error(`${label}: the media type ${media} is not documented.`);
     const validate =
-      response.content[media].schema && this.validatorOf([...pointer, 'content', media, 'schema']);
+      response.content[media].schema && this.schemas.validatorOf([...pointer, 'content', media, 'schema']);
     if (validate && !validate(answer.body)) {
-      const faults = this.ajv.errorsText(validate.errors, { dataVar: 'body' });
+      const faults = this.schemas.faultsOf(validate).slice(0, 2_000);
       throw new Error(
         `${label} does not meet its schema: ${faults}\n${JSON.stringify(answer.body)?.slice(0, 1000)}`,
       );
     }
   }
+}
 
-  private validatorOf(parts: string[]): ValidateFunction {
+/** What a document's answers are held to; compiling it takes longer than most tests. */
+class DocumentSchemas {
+  private readonly ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateFormats: true,
+    validateSchema: false,
+    inlineRefs: false,
+    code: { optimize: false },
+  });
+  private readonly validators = new Map<string, ValidateFunction>();
+
+  constructor(document: OpenAPIObject) {
+    addFormats.default(this.ajv);
+    const closed = JSON.parse(JSON.stringify(document)) as {
+      components?: { schemas?: Record<string, Schema> };
+    };
+    for (const schema of Object.values(closed.components?.schemas ?? {})) close(schema);
+    this.ajv.addSchema({ $id: SCHEMA_ID, ...closed });
+  }
+
+  validatorOf(parts: string[]): ValidateFunction {
     const pointer = parts.map((part) => part.replace(/~/g, '~0').replace(/\//g, '~1')).join('/');
     let validate = this.validators.get(pointer);
     if (!validate) {
@@ -93,7 +112,20 @@ export class Contract {
     }
     return validate;
   }
+
+  faultsOf({ errors }: ValidateFunction): string {
+    return this.ajv.errorsText(errors, { dataVar: 'body' });
+  }
 }
+
+let described: { operations: Operation[]; schemas: DocumentSchemas } | undefined;
+
+/** What the committed document says, made ready once for all test files of a worker. */
+const description = () =>
+  (described ??= {
+    operations: operationsOf(committedDocument()),
+    schemas: new DocumentSchemas(committedDocument()),
+  });
 
 /** Refuses members that a schema does not name, so that an undocumented one is found. */
 function close(schema: Schema): void {

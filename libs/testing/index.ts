@@ -1,5 +1,5 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
-export { Contract, type ObservedAnswer } from './contract';
+export { committedDocument, Contract, type ObservedAnswer } from './contract';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export {
   jsonExport,

@@ -14,6 +14,16 @@ export class Where {
     this.add(`${alias ? `${alias}.` : ''}${tenant.column} = ?`, tenant.value);
   }
 
+  /**
+   * The tenant's rows, of which the planner expects as many as tenants have on average. Of a tenant that the statistics
+   * do not know it would expect none, and plan joins by which all rows are read for each.
+   */
+  static estimatedByAverage({ column, value }: TenantKey): Where {
+    const where = Where.acrossTenants();
+    where.conditions[0] = `${column} = (SELECT ${where.parameter(value)})`;
+    return where;
+  }
+
   /** The rows of all tenants: for what platform principals, or the service itself, do across organizations. */
   static acrossTenants(): Where {
     const where = Object.create(Where.prototype) as { values: unknown[]; conditions: string[] };

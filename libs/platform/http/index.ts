@@ -10,6 +10,19 @@ export { HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
 export { checkCharset, mediaTypeOf } from './media-type';
+export {
+  ANY_JSON,
+  AnyJson,
+  AnyJsonObject,
+  ClosedBody,
+  IsJson,
+  IsJsonObject,
+  IsOneOf,
+  IsTags,
+  Nested,
+  NotNull,
+  ValuesCheckedLater,
+} from './members';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
 export { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
 export { MULTIPART_MEDIA } from './part-headers';
@@ -23,22 +36,5 @@ export { SpooledBody, type SpooledRequest } from './spooled-body.decorator';
 export { SpooledFile } from './spooled-file';
 export { StreamedBody } from './streamed-body';
 export { firstMillisecond, IsTime, parseTime } from './time';
-export {
-  ANY_JSON,
-  AnyJson,
-  AnyJsonObject,
-  checkValues,
-  ClosedBody,
-  fieldErrors,
-  IsJson,
-  IsJsonObject,
-  IsOneOf,
-  IsTags,
-  Nested,
-  NotNull,
-  pointerToken,
-  shapeOf,
-  ValuesCheckedLater,
-  valueErrors,
-} from './validation';
+export { checkValues, fieldErrors, pointerToken, shapeOf, valueErrors } from './validation';
 export { ServiceValidationPipe, validateBody } from './validation.pipe';

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import http from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
@@ -20,6 +21,7 @@ const IDLE_CHECK_MS = 50;
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly underWay = new Set<http.ServerResponse>();
+  private readonly unused = new Set<Socket>();
 
   /** @param stallMs after which a client that takes nothing of an answer under way is given up */
   constructor(private readonly stallMs: number) {
@@ -46,7 +48,12 @@ export class ServiceAdapter extends ExpressAdapter {
       },
       this.getInstance() as http.RequestListener,
     );
-    server.prependListener('request', (_request, response) => {
+    server.on('connection', (socket) => {
+      this.unused.add(socket);
+      socket.once('close', () => this.unused.delete(socket));
+    });
+    server.prependListener('request', (request, response) => {
+      this.unused.delete(request.socket);
       this.underWay.add(response);
       response.once('close', () => this.underWay.delete(response));
     });
@@ -87,7 +94,11 @@ export class ServiceAdapter extends ExpressAdapter {
     // every answer from now on is its connection's last; Node itself closes only those that are idle now
     for (const response of this.underWay) response.shouldKeepAlive = false;
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+    const idle = setInterval(() => {
+      server.closeIdleConnections();
+      // nor does Node take a connection for idle that was opened for a request to come
+      for (const socket of this.unused) if (socket.bytesRead === 0) socket.destroy();
+    }, IDLE_CHECK_MS);
     const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
     await new Promise<void>((resolve) => server.close(() => resolve()));
     clearInterval(idle);

@@ -165,6 +165,15 @@ describe('compileJsonSchema', () => {
       expect(violations(many, Array(100).fill('ab'.repeat(5_000)))).toEqual(costly);
     });
 
+    it('compiles texts that are to be patterns as far as the cost of all goes', () => {
+      const patterns = { items: { format: 'regex' } };
+      expect(violations(patterns, Array(50).fill('^[a-z]{2,20}(?:-[0-9]+)?$'))).toEqual([]);
+      expect(violations(patterns, Array(2_000).fill('a{900}b{90}'))).toEqual(costly);
+      const none = { items: { not: { format: 'regex' } } };
+      expect(violations(none, Array(50).fill('(?:a{900}){900}'))).toEqual([]);
+      expect(violations(none, Array(20_000).fill('(?:a{900}){900}'))).toEqual(costly);
+    });
+
     it('tells whether items are unique in time linear in their number', () => {
       const items = Array.from({ length: 20_000 }, (_, i) => ({ i, same: [true] }));
       expect(isValid({ uniqueItems: true }, items)).toBe(true);

@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020';
 import { LRUCache } from 'lru-cache';
 import { LinearRegExp } from '#platform/linear-regexp';
 import { EvaluationMeter, TooCostly } from './evaluation.meter';
-import { FORMATS } from './schema.formats';
+import { formatsOf } from './schema.formats';
 import { COST_KEYWORD, normalizeSchema } from './schema.normalizer';
 import type { EvaluationCost } from './schema.normalizer';
 import { pointerTo, SchemaRefused } from './schema.refused';
@@ -123,7 +123,7 @@ function compile(
     logger: false,
     ownProperties: true,
     code: { optimize: false, regExp: Object.assign(meteredRegExp(meter), { code: 'new RegExp' }) },
-    formats: FORMATS,
+    formats: formatsOf((units) => meter.spend(units)),
   });
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({

@@ -1,13 +1,17 @@
 import { fullFormats } from 'ajv-formats/dist/formats';
-import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
+import { LinearRegExp, MAX_PATTERN_LENGTH, PatternRefused } from '#platform/linear-regexp';
 
 /** Longest text that can be of a format: some of the library's expressions take the square of the length. */
 const MAX_LENGTH = 2_048;
 /** RFC 5321 allows 64 characters before the @ and 255 after it. */
 const MAX_EMAIL_LENGTH = 320;
 
-/** The formats that are asserted; any other is an annotation. */
-export const FORMATS: Record<string, (text: string) => boolean> = {
+/** What compiling a pattern costs at all, and for each of its instructions, or where it is refused of its characters. */
+const PATTERN_UNITS = { base: 2_000, each: 200 };
+
+type Formats = Record<string, (text: string) => boolean>;
+
+const FORMATS: Formats = {
   date: of(fullFormats.date),
   time: of(fullFormats.time),
   'date-time': of(fullFormats['date-time']),
@@ -20,8 +24,16 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   'uri-reference': of(fullFormats['uri-reference']),
   uuid: of(fullFormats.uuid),
   'json-pointer': of(fullFormats['json-pointer']),
-  regex: isUsablePattern,
 };
+
+/**
+ * The formats that are asserted; any other is an annotation. @param spend is told what a text costs beyond its length,
+ * in about 50 ns: a pattern of 12 characters may take milliseconds to compile.
+ */
+export const formatsOf = (spend: (units: number) => void): Formats => ({
+  ...FORMATS,
+  regex: (text) => isUsablePattern(text, spend),
+});
 
 function of(format: unknown, maxLength = MAX_LENGTH): (text: string) => boolean {
   const validate = format instanceof RegExp ? (text: string) => format.test(text) : functionOf(format);
@@ -36,12 +48,14 @@ function functionOf(format: unknown): (text: string) => boolean {
   return (text) => Boolean((validate as (text: string) => unknown)(text));
 }
 
-function isUsablePattern(text: string): boolean {
+function isUsablePattern(text: string, spend: (units: number) => void): boolean {
+  spend(PATTERN_UNITS.base);
   try {
-    LinearRegExp.compile(text);
+    spend(PATTERN_UNITS.each * LinearRegExp.compile(text).compileCost);
     return true;
   } catch (error) {
-    if (error instanceof PatternRefused) return false;
-    throw error;
+    if (!(error instanceof PatternRefused)) throw error;
+    spend(PATTERN_UNITS.each * Math.min(text.length, MAX_PATTERN_LENGTH));
+    return false;
   }
 }

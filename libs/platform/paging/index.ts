@@ -4,7 +4,7 @@ export {
   ChangingListQueryDto,
   ListQueryDto,
   NamedListQueryDto,
-  OFFSET_MAX,
+  PageQueryDto,
   type Page,
   PAGE_BYTES,
   PAGE_SIZE_DEFAULT,

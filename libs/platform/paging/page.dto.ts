@@ -7,7 +7,7 @@ import { BY_CHANGE, BY_NAME } from './sorts';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;
-export const OFFSET_MAX = 2 ** 31 - 1;
+const OFFSET_MAX = 2 ** 31 - 1;
 /** A page of large items ends when it has this many bytes of them. */
 export const PAGE_BYTES = 16 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
@@ -38,8 +38,8 @@ export const SortedBy =
   ({ prototype }) =>
     sortedBy(members)(prototype as object, 'sort');
 
-/** Query parameters that every list takes. */
-export class ListQueryDto {
+/** Query parameters that say which page of a list is asked for. */
+export class PageQueryDto {
   /**
    * Items on a page; 0 gives none, and the total. A page of large items, of more than 16 MiB together, may have fewer:
    * `next_cursor` goes on after them.
@@ -80,7 +80,10 @@ export class ListQueryDto {
   @IsString()
   @MaxLength(2048)
   cursor?: string;
+}
 
+/** Query parameters that every list takes. */
+export class ListQueryDto extends PageQueryDto {
   @sortedBy(['created_at'])
   sort?: string;
 

@@ -18,6 +18,8 @@ import { EvaluationHumanScores1795132800920 } from './1795132800920-evaluation-h
 import { EvaluationAgreement1795132800930 } from './1795132800930-evaluation-agreement';
 import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-trace-models';
 import { EvaluationScoredNames1795132800970 } from './1795132800970-evaluation-scored-names';
+import { TelemetryUnpricedCalls1795132800980 } from './1795132800980-telemetry-unpriced-calls';
+import { EvaluationRecordTags1795132800990 } from './1795132800990-evaluation-record-tags';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -41,4 +43,6 @@ export const MIGRATIONS = [
   EvaluationAgreement1795132800930,
   TelemetryTraceModels1795132800940,
   EvaluationScoredNames1795132800970,
+  TelemetryUnpricedCalls1795132800980,
+  EvaluationRecordTags1795132800990,
 ];

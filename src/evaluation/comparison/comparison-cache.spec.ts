@@ -1,8 +1,8 @@
-import { setImmediate as settle } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Scope } from '#platform/auth';
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { ComparisonCache, type PrepareWork } from './comparison-cache';
 import { preparedOf } from './comparison.fixture';
 import type { PreparedComparison } from './prepared-comparison';
@@ -75,34 +75,19 @@ describe('comparisons of frozen experiments', () => {
   });
 
   it('take no more memory than is accounted for', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    // what is free after one collection is given back by the next
-    const buffers = async (): Promise<number> => {
-      for (let i = 0; i < 3; i++) {
-        collect();
-        await settle();
-      }
-      return process.memoryUsage().arrayBuffers;
-    };
-    const scorers = Array.from({ length: 20 }, (_, i) => `scorer ${i}`);
-    const scores = (side: number) =>
-      Array.from({ length: 2_000 }, (_, i) =>
-        Object.fromEntries(scorers.map((scorer, j) => [scorer, ((i + 1) * (j + 7) * (side + 3)) % 11])),
-      );
-    const cache = new ComparisonCache();
-    const before = await buffers();
-    const one = await cache.of(scope, ['a', 'b'], true, NEVER, async () => {
-      const whole = await preparedOf(scores(0), scores(1), scorers);
-      await whole.compare(new Pace());
-      return whole;
-    });
-    for (const scorer of [undefined, ...scorers]) one.order(scorer);
-    const held = (await buffers()) - before;
+    const [cases, scorers] = [2_000, 20];
+    const program = path.join(__dirname, 'comparison-memory.child.js');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--expose-gc',
+      program,
+      `${cases}`,
+      `${scorers}`,
+    ]);
+    const { held, accounted } = JSON.parse(stdout) as { held: number; accounted: number };
     // the differences and an order of each scorer, and next to nothing besides: the scores are not among them
-    expect(held).toBeGreaterThan(2_000 * 20 * 12);
-    expect(held).toBeLessThan(2_000 * 21 * 12 + 200_000);
-    expect(held).toBeLessThan(cache.size);
-    expect(cache.size).toBeLessThan(2 * held);
+    expect(held).toBeGreaterThan(cases * scorers * 12);
+    expect(held).toBeLessThan(cases * (scorers + 1) * 12 + 200_000);
+    expect(held).toBeLessThan(accounted);
+    expect(accounted).toBeLessThan(2 * held);
   });
 });

@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import { IsOptional, IsString, Length } from 'class-validator';
 import { AnyJson, IsOneOf } from '#platform/http';
-import { OFFSET_MAX, PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
+import { PageMetaDto, PageQueryDto } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import { CASE_SORTS, type CaseSort } from './case-order';
 import { type Outcome, OUTCOMES } from './paired-cases';
 import { type Verdict, VERDICTS } from './scorer-statistics';
 
-export class CompareQueryDto {
+export class CompareQueryDto extends PageQueryDto {
   /** What to compare with; the experiment's own baseline unless given. */
   @IsOptional()
   @IsString()
@@ -31,44 +31,6 @@ export class CompareQueryDto {
     description: 'The worst regressions first; with a leading `-`, the largest improvements.',
   })
   sort?: CaseSort;
-
-  /** Cases on a page; 0 gives none. A page of large results may have fewer: `next_cursor` goes on after them. */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: PAGE_SIZE_MAX,
-    default: 50,
-  })
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(PAGE_SIZE_MAX)
-  @ToInteger()
-  limit?: number;
-
-  /** Cases to pass over. Not together with `cursor`. */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: OFFSET_MAX,
-    default: 0,
-  })
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(OFFSET_MAX)
-  @ToInteger()
-  offset?: number;
-
-  /** `next_cursor` of the page before. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2048)
-  cursor?: string;
 }
 
 export class ComparedExperimentDto {

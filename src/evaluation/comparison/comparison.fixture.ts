@@ -1,4 +1,4 @@
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { PairedCases } from './paired-cases';
 import { PreparedComparison } from './prepared-comparison';
 import { ScoredResults } from './scored-results';

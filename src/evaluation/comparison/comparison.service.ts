@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { FairTurns } from '../shared/fair-turns';
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { type PlannedPage, planPage } from './case-page';
 import { ComparisonCache, type PrepareWork } from './comparison-cache';
 import { ComparisonReader, type FoundPair } from './comparison-reader';

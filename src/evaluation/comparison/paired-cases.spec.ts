@@ -1,4 +1,4 @@
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { scoredOf } from './comparison.fixture';
 import { PairedCases } from './paired-cases';
 

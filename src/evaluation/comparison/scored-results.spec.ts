@@ -1,4 +1,4 @@
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { ScoredResults } from './scored-results';
 
 describe('the scores of results that come in batches', () => {

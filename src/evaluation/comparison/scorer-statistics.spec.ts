@@ -1,4 +1,4 @@
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { pairedOf } from './comparison.fixture';
 import { pairedDifference, verdictOf } from './scorer-statistics';
 

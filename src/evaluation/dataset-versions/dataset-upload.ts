@@ -75,7 +75,7 @@ function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsD
   };
   return {
     file,
-    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofOptions) }, ofOptions),
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofOptions) }),
     ofFile: (detail) => ofMember('', detail),
     ofOptions,
   };
@@ -92,7 +92,7 @@ async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUploa
   if (workspace_id !== undefined) checkWorkspaceOfCreate(scope, workspace_id);
   return {
     file,
-    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofMember) }, ofMember),
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofMember) }),
     ofFile: (detail) => ofMember('/file', detail),
     ofOptions: ofMember,
   };
@@ -110,7 +110,7 @@ async function readJson(scope: Scope, { file: body }: SpooledRequest): Promise<C
   file.finish();
   return {
     file,
-    options: optionsOf(dto, ofMember),
+    options: optionsOf(dto),
     ofFile: (detail) => ofMember('/content', detail),
     ofOptions: ofMember,
   };
@@ -148,8 +148,7 @@ const ofText = (detail: string): string =>
     ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
     : detail;
 
-function optionsOf({ case_id_column, mapping }: CsvOptionsDto, refuse: OfOptions): CsvOptions {
-  if (Array.isArray(mapping)) throw refuse('/mapping', 'must be an object');
+function optionsOf({ case_id_column, mapping }: CsvOptionsDto): CsvOptions {
   const { input, expected, metadata, tags } = mapping ?? {};
   return { caseIdColumn: case_id_column ?? null, mapping: { input, expected, metadata, tags } };
 }

@@ -1,8 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { RawJson, toRawJson } from '#platform/json';
+import { canonicalJson, RawJson, toRawJson } from '#platform/json';
 import { JsonSchemaCache, SchemaRefused } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
+
+/** The schemas of a dataset, and what of a record is held to them. */
+export type HeldSchemas = Pick<DatasetEntity, 'input_schema' | 'expected_schema'>;
+export interface HeldValues {
+  input: unknown;
+  expected: unknown;
+}
 
 /** The JSON Schemas that a dataset holds its records to. One is compiled once, however many records follow. */
 @Injectable()
@@ -21,16 +28,24 @@ export class DatasetSchemas {
     return toRawJson(schema);
   }
 
-  /** 400 with what of a record contradicts its dataset's schemas, each fault with its pointer into the record. */
-  checkRecord(
-    { input_schema, expected_schema }: Pick<DatasetEntity, 'input_schema' | 'expected_schema'>,
-    { input, expected }: { input: unknown; expected: unknown },
-  ): void {
-    const faults = [
-      ...this.faultsOf(input_schema, input, '/input'),
-      ...this.faultsOf(expected_schema, expected, '/expected'),
-    ];
+  /** 400 with what of a record contradicts its dataset's schemas, as `faultsIn` tells it. */
+  checkRecord(dataset: HeldSchemas, record: HeldValues, before?: HeldValues): void {
+    const faults = this.faultsIn(dataset, record, before);
     if (faults.length > 0) throw problem.invalidFields(faults);
+  }
+
+  /**
+   * What of a record contradicts its dataset's schemas, each fault with its pointer into the record.
+   *
+   * @param before what the record held, if it is not new: what is equal to that, as JSON, is not held to a schema that came later
+   */
+  faultsIn(dataset: HeldSchemas, record: HeldValues, before?: HeldValues): FieldError[] {
+    const changed = (member: keyof HeldValues): boolean =>
+      before === undefined || canonicalJson(before[member]) !== canonicalJson(record[member]);
+    return [
+      ...(changed('input') ? this.faultsOf(dataset.input_schema, record.input, '/input') : []),
+      ...(changed('expected') ? this.faultsOf(dataset.expected_schema, record.expected, '/expected') : []),
+    ];
   }
 
   private faultsOf(schema: RawJson | null, value: unknown, pointer: string): FieldError[] {

@@ -22,11 +22,11 @@ export class CreateDatasetDto {
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object;
+  metadata?: object | null;
 
   @IsOptional()
   @IsTags()
-  tags?: string[];
+  tags?: string[] | null;
 
   @IsOptional()
   @IsJsonObject({
@@ -49,6 +49,11 @@ export class PatchDatasetDto {
   @NotNull()
   @IsString()
   workspace_id?: string;
+
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_id?: string;
 
   @NotNull()
   @IsString()

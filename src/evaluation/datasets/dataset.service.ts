@@ -6,6 +6,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { checkImmutable } from '../shared/immutable';
 import { searchAsList } from '../shared/search';
 import {
   checkWorkspaceOfCreate,
@@ -99,6 +100,7 @@ export class DatasetService {
       checkIfMatch(ifMatch, row.revision);
       checkLive(row);
       checkWorkspaceOfPatch(scope, dto.workspace_id);
+      checkImmutable(row, dto, ['dataset_id']);
       const changes: Partial<DatasetEntity> = {
         revision: row.revision + 1,
         updated_at: new Date(),

@@ -46,8 +46,21 @@ const storedPair = (path: string, value: Scalar): string =>
 /** `key:value` pairs, or an object of key to scalar. */
 export type ConfigFilter = string[] | object;
 
-/** The stored forms of a filter's pairs. Keys and values may hold colons: a pair is compared as a whole. */
-export const configFilter = (filter: ConfigFilter): string[] =>
+/** A pair whose value is a number, as JSON may write it. */
+const NUMBER_PAIR = /^([^]*:)(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)$/;
+
+/**
+ * The stored forms of each pair of a filter, one of which an experiment has: a text as it stands and, where it reads as
+ * a number, that number. Keys and values may hold colons: a pair is compared as a whole.
+ */
+export const configFilter = (filter: ConfigFilter): string[][] =>
   Array.isArray(filter)
-    ? filter.map(stored)
-    : Object.entries(filter).map(([path, value]) => storedPair(path, value as Scalar));
+    ? filter.map((pair: string) => [...new Set([stored(pair), ...numberPair(pair)])])
+    : Object.entries(filter).map(([path, value]) => [storedPair(path, value as Scalar)]);
+
+/** The pair with its number as a config's is stored: `lr:0.00001` for `lr:1e-5`. */
+function numberPair(pair: string): string[] {
+  const [, path, digits] = NUMBER_PAIR.exec(pair) ?? [];
+  const value = Number(digits);
+  return path !== undefined && Number.isFinite(value) ? [storedPair(path.slice(0, -1), value)] : [];
+}

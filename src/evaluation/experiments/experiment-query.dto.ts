@@ -77,7 +77,10 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
 }
 
 export class ExperimentListQueryDto extends ExperimentFiltersDto {
-  /** `key:value` of a scalar in the config, nested keys with dots. Repeatable; all must hold. */
+  /**
+   * `key:value` of a scalar in the config, nested keys with dots, numbers in any form (`lr:1e-5`). Repeatable; all must
+   * hold.
+   */
   @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
   @NotNull()
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))

@@ -4,7 +4,6 @@ import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetRepository } from '../datasets/dataset.repository';
-import type { ExperimentEntity } from './experiment.entity';
 import { ExperimentRepository, type ExperimentState } from './experiment.repository';
 import { SNAPSHOT_RECORDS_MAX } from './summary.repository';
 
@@ -73,13 +72,5 @@ export class ExperimentRules {
     if (!(await this.experiments.exists(scope, baselineId, tx))) {
       throw problem.unknownReference('/baseline_experiment_id', 'experiment', baselineId);
     }
-  }
-}
-
-/** 422 when a member that can never change is sent with another value. */
-export function checkImmutable(experiment: ExperimentEntity, dto: object): void {
-  for (const member of ['dataset_id', 'dataset_version'] as const) {
-    const given = (dto as Partial<ExperimentEntity>)[member];
-    if (given !== undefined && given !== experiment[member]) throw problem.immutableField(`/${member}`);
   }
 }

@@ -87,7 +87,10 @@ export class CreateExperimentDto {
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
   metadata?: object | null;
 
-  /** Answers a running experiment of the same name, experiment_name and dataset (200), where there is one. */
+  /**
+   * Answers a running experiment of the same name, experiment_name and dataset (200), where there is one, as it is: the
+   * other members given here do not change it.
+   */
   @IsOptional()
   @IsBoolean()
   resume?: boolean | null;
@@ -107,6 +110,11 @@ export class PatchExperimentDto {
   @NotNull()
   @IsString()
   workspace_id?: string;
+
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  experiment_id?: string;
 
   @NotNull()
   @IsString()

@@ -92,9 +92,9 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.experiment_status, 'experiment_status = ?')
       .addIf(query.baseline_experiment_id, 'baseline_experiment_id = ?')
       .addIf(query.name, 'name COLLATE "C" = ?')
-      .addIf(query.config && configFilter(query.config), 'config_pairs @> ?::text[]')
       .addIf(query.tags, 'tags @> ?::text[]')
       .addSearch(query.q);
+    for (const forms of configFilter(query.config ?? [])) where.add('config_pairs && ?::text[]', forms);
     if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
     if (query.metadata) where.add('metadata::jsonb @> ?::jsonb', toJsonText(query.metadata));
     addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
@@ -169,12 +169,16 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
   }
 }
 
-/** Narrows to experiments with a mean of a scorer, as it was written down when they were finalized. */
+/**
+ * Narrows to experiments with a mean of a scorer, as it was written down when they were finalized. `(SELECT …)`, because
+ * the planner is to go by what workspaces and scorers have on the whole: of one that the statistics do not know it
+ * believes that it has nothing, and would join by reading all for each.
+ */
 function addScore(where: Where, scope: Scope, score: ExperimentSearchDto['score']): void {
   if (!score) return;
   const mean = [
-    `workspace_id = ${where.parameter(scope.workspaceId)}`,
-    `scorer = ${where.parameter(score.scorer)}`,
+    `workspace_id = (SELECT ${where.parameter(scope.workspaceId)})`,
+    `scorer = (SELECT ${where.parameter(score.scorer)})`,
     ...(score.gte === undefined ? [] : [`mean >= ${where.parameter(score.gte)}`]),
     ...(score.lte === undefined ? [] : [`mean <= ${where.parameter(score.lte)}`]),
   ];

@@ -7,6 +7,7 @@ import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Versioned } from '../shared/versioned';
+import { checkImmutable } from '../shared/immutable';
 import { searchAsList } from '../shared/search';
 import {
   checkWorkspaceOfCreate,
@@ -15,7 +16,7 @@ import {
 } from '../shared/workspace-body';
 import { configPairs } from './config-pairs';
 import { ExperimentFinalizer } from './experiment-finalizer';
-import { checkImmutable, checkSize, checkSubject, checkWritable, ExperimentRules } from './experiment-rules';
+import { checkSize, checkSubject, checkWritable, ExperimentRules } from './experiment-rules';
 import type { CreateExperimentDto, ExperimentDto, PatchExperimentDto } from './experiment.dto';
 import type { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
 import type { ExperimentEntity } from './experiment.entity';
@@ -98,7 +99,7 @@ export class ExperimentService {
       checkIfMatch(ifMatch, row.generation);
       checkWritable(row);
       checkWorkspaceOfPatch(scope, dto.workspace_id);
-      checkImmutable(row, dto);
+      checkImmutable(row, dto, ['experiment_id', 'dataset_id', 'dataset_version']);
       checkValues(dto);
       const status = dto.experiment_status ?? 'running';
       const at = new Date();

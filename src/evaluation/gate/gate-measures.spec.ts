@@ -1,6 +1,6 @@
 import { scoredOf } from '../comparison/comparison.fixture';
 import { PairedCases } from '../comparison/paired-cases';
-import { Pace } from '../statistics/pace';
+import { Pace } from '../shared/pace';
 import { GateMeasures } from './gate-measures';
 
 describe('what the rules of a gate ask for', () => {

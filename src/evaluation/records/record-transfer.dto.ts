@@ -88,7 +88,7 @@ export class ImportVersionDto {
 
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
-  on_conflict?: OnConflict;
+  on_conflict?: OnConflict | null;
 }
 
 /** What became of the records that were imported. */

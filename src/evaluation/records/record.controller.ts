@@ -47,7 +47,8 @@ export class RecordController {
   @ApiResponse({
     status: 207,
     type: BulkRecordsAnswerDto,
-    description: 'What became of each item, in the order sent.',
+    description:
+      'What became of each item, in the order sent. With `skip` and `update`, items whose records are there already are 413 once these come to 16 MiB: send them in another call.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,

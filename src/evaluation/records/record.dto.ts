@@ -35,11 +35,11 @@ export class RecordFieldsDto {
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object;
+  metadata?: object | null;
 
   @IsOptional()
   @IsTags()
-  tags?: string[];
+  tags?: string[] | null;
 
   @IsOptional()
   @IsString()
@@ -53,7 +53,7 @@ export class RecordFieldsDto {
 
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false, default: 'manual' })
-  source_kind?: SourceKind;
+  source_kind?: SourceKind | null;
 
   /** What the record was made from, such as a trace id. */
   @IsOptional()
@@ -82,6 +82,16 @@ export class PatchRecordDto {
   @NotNull()
   @IsString()
   workspace_id?: string;
+
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_id?: string;
+
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_record_id?: string;
 
   @IsOptional()
   @IsJson({ required: false })
@@ -139,7 +149,7 @@ export class BulkRecordsDto {
    */
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
-  on_conflict?: OnConflict;
+  on_conflict?: OnConflict | null;
 
   /** 1 to 100 records. Each is validated by itself, so that one bad item does not sink the rest. */
   @ApiProperty({ type: [RecordFieldsDto], minItems: 1, maxItems: BULK_MAX })

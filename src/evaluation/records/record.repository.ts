@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import {
+  arrayParameter,
+  Database,
+  type SqlExecutor,
+  type Tx,
+  Where,
+  WorkspaceRepository,
+} from '#platform/db';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import type { RecordListQueryDto } from './record.dto';
@@ -25,6 +32,14 @@ export type RecordVersionRow = Omit<
   RecordEntity,
   'created_revision' | 'archived_revision' | 'updated_at' | 'archived_at'
 >;
+
+/**
+ * External ids in a dataset, each to be looked up by the keys that the row carries: compared with the parameters, a
+ * dataset that the statistics do not know would be read from end to end.
+ */
+const GIVEN_IDS = `(
+  SELECT $1::text AS workspace_id, $2::text AS dataset_id, external_id
+  FROM (SELECT DISTINCT unnest($3::text[]) AS external_id) ids OFFSET 0) given`;
 
 /** One change of a dataset's records: who made it, when, and under which revision. */
 export interface RecordChange {
@@ -98,9 +113,23 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     ids: string[],
   ): Promise<RecordEntity[]> {
     return on.query<RecordEntity>(
-      `SELECT ${COLUMNS} FROM records
-       WHERE workspace_id = $1 AND dataset_id = $2 AND external_id = ANY($3) AND archived_at IS NULL`,
+      `SELECT ${COLUMNS} FROM ${GIVEN_IDS} JOIN records USING (workspace_id, dataset_id, external_id)
+       WHERE archived_at IS NULL`,
       [scope.workspaceId, datasetId, ids],
+    );
+  }
+
+  /** Of these external ids those that live records of the dataset have, and how many bytes each record makes. */
+  sizesOf(
+    on: SqlExecutor,
+    scope: Scope,
+    datasetId: string,
+    ids: string[],
+  ): Promise<{ external_id: string; bytes: number }[]> {
+    return on.query(
+      `SELECT external_id, bytes FROM ${GIVEN_IDS} JOIN records USING (workspace_id, dataset_id, external_id)
+       WHERE archived_at IS NULL`,
+      [scope.workspaceId, datasetId, arrayParameter('text', ids)],
     );
   }
 
@@ -137,15 +166,17 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   ): Promise<RecordEntity[]> {
     const assignments = CONTENT.split(', ').map((column) => `${column} = given.${column}`);
     return tx.query<RecordEntity>(
-      `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS t(${ROW_SHAPE})),
+      `WITH given AS MATERIALIZED (
+         SELECT $2::text AS dataset_id, $3::text AS workspace_id, * FROM json_to_recordset($1::json) AS t(${ROW_SHAPE})),
        versions AS (
          INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
                                       ${CONTENT}, created_at, created_by)
-         SELECT dataset_record_id, $2, $3, version, version_id, $4, ${CONTENT}, $5, $6 FROM given
+         SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, $4, ${CONTENT}, $5, $6 FROM given
        )
        UPDATE records SET version = given.version, version_id = given.version_id, ${assignments.join(', ')}, updated_at = $5
        FROM given
-       WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = $3 AND records.dataset_id = $2
+       WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
+         AND records.dataset_id = given.dataset_id
        RETURNING ${COLUMNS.split(', ')
          .map((column) => `records.${column.trim()}`)
          .join(', ')}`,

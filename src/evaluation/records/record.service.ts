@@ -8,6 +8,7 @@ import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { checkLive, DatasetService } from '../datasets/dataset.service';
+import { checkImmutable } from '../shared/immutable';
 import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import {
@@ -114,9 +115,10 @@ export class RecordService {
       checkLive(dataset);
       if (row.archived_at) throw problem.conflict('The record is archived and takes no changes.');
       checkWorkspaceOfPatch(scope, dto.workspace_id);
+      checkImmutable(row, dto, ['dataset_id', 'dataset_record_id']);
       checkValues(dto);
       if (sameContent(row, content)) return versionedView(row);
-      this.schemas.checkRecord(dataset, content);
+      this.schemas.checkRecord(dataset, content, row);
       const at = new Date();
       const revision = await this.datasets.nextRevision(tx, scope, datasetId, 0, at);
       const rows = rowsText([nextRow(row, content)]);

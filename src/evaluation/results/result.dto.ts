@@ -158,6 +158,10 @@ export class ResultDto {
   metadata!: object;
   tags!: string[];
   dataset_record_id!: string | null;
+  /**
+   * The record's version when the experiment was created, which the snapshot holds; of a record that was added since, and
+   * is not in the snapshot, its first.
+   */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_record_version!: number | null;
   @AnyJson()

@@ -44,7 +44,7 @@ export class CreateScorerDto {
   /** What one score is about, where a request to score does not say. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false, default: 'trace' })
-  grain?: Grain;
+  grain?: Grain | null;
 
   @IsDefinition()
   definition!: object;
@@ -65,6 +65,11 @@ export class PatchScorerDto {
   @NotNull()
   @IsString()
   workspace_id?: string;
+
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  scorer_id?: string;
 
   @NotNull()
   @IsString()

@@ -6,6 +6,7 @@ import { newId } from '#platform/ids';
 import { toJsonText, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { checkImmutable } from '../shared/immutable';
 import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { ScorerDefinitions } from './definitions/scorer-definitions';
@@ -87,9 +88,7 @@ export class ScorerService {
       if (row.archived_at) throw problem.conflict('The scorer is archived and takes no changes.');
       checkWorkspaceOfPatch(scope, dto.workspace_id);
       checkValues(dto);
-      if (dto.scorer_kind !== undefined && dto.scorer_kind !== row.scorer_kind) {
-        throw problem.immutableField('/scorer_kind');
-      }
+      checkImmutable(row, dto, ['scorer_id', 'scorer_kind']);
       if (sameContent(row, patched)) return versionedView(row);
       const changes = {
         ...patched,

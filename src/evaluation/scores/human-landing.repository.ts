@@ -52,9 +52,10 @@ const LOCK_NAME = {
 };
 
 const LOCK_RESULTS = `SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
-    FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
-    JOIN results r USING (experiment_id, result_id)
-    WHERE r.workspace_id = $1 ORDER BY r.result_id FOR UPDATE OF r`;
+    FROM (SELECT $1::text AS workspace_id, * FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
+          OFFSET 0) given
+    JOIN results r USING (workspace_id, experiment_id, result_id)
+    ORDER BY r.result_id FOR UPDATE OF r`;
 
 /** Exact. */
 export const MEAN_OF_SCORES = 'avg(score::text::numeric)';
@@ -82,21 +83,25 @@ export const landedDetail = (scorerId: string): string => `json_strip_nulls(json
  * no newer version.
  *
  * What the results name is given, and not read again: how many rows arrays have the planner knows, and of a join of
- * them with results it believes that it has one.
+ * them with results it believes that it has one. Scores and results are looked up by keys that the rows carry, which
+ * `OFFSET 0` and MATERIALIZED keep from being taken for the parameters: of a workspace or an experiment that the
+ * statistics do not know, PostgreSQL believes that it has no rows, and reads all of them for each.
  */
 const LAND = `WITH opinion AS (
       SELECT DISTINCT ON (reached.result_id, s.created_by)
-             reached.experiment_id, reached.result_id, s.score_id, s.scorer_version, s.score, s.choice, s.comment
-      FROM unnest($2::text[], $3::text[], $9::text[], $10::text[])
-        AS reached(experiment_id, result_id, trace_id, session_id)
+             reached.workspace_id, reached.experiment_id, reached.result_id, s.score_id, s.scorer_version, s.score,
+             s.choice, s.comment
+      FROM (SELECT $1::text AS workspace_id, $4::text AS scorer_id, given.*
+            FROM unnest($2::text[], $3::text[], $9::text[], $10::text[])
+              AS given(experiment_id, result_id, trace_id, session_id) OFFSET 0) reached
       CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
                                  ('session', reached.session_id)) AS target(kind, id)
-      JOIN human_scores s ON s.workspace_id = $1 AND s.scorer_id = $4 AND s.target_kind = target.kind
-        AND s.target_id = target.id AND s.superseded_by_score_id IS NULL AND s.output_sha256 = $6
+      JOIN human_scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
+        AND s.target_kind = target.kind AND s.target_id = target.id AND s.superseded_by_score_id IS NULL AND s.output_sha256 = $6
       ORDER BY reached.result_id, s.created_by, s.score_id DESC
-    ), folded AS (
-      SELECT experiment_id, result_id, ${FOLDED} FROM opinion
-      GROUP BY experiment_id, result_id HAVING count(*) >= $7
+    ), folded AS MATERIALIZED (
+      SELECT workspace_id, experiment_id, result_id, ${FOLDED} FROM opinion
+      GROUP BY workspace_id, experiment_id, result_id HAVING count(*) >= $7
     )
     UPDATE results SET updated_at = $8,
       scores = results.scores || jsonb_build_object($5::text, ${LANDED_MEAN}),
@@ -105,12 +110,12 @@ const LAND = `WITH opinion AS (
           SELECT key, value FROM json_each(results.score_details) WHERE key <> $5
           UNION ALL SELECT $5, ${landedDetail('$4::text')}) merged)
     FROM folded
-    WHERE results.workspace_id = $1 AND results.experiment_id = folded.experiment_id
+    WHERE results.workspace_id = folded.workspace_id AND results.experiment_id = folded.experiment_id
       AND results.result_id = folded.result_id
       AND (NOT results.scores ? $5
            OR EXISTS (
              SELECT FROM human_scores s
-             WHERE s.workspace_id = $1 AND s.scorer_id = $4
+             WHERE s.workspace_id = results.workspace_id AND s.scorer_id = $4
                AND s.score_id = results.score_details -> $5 #>> '{metadata,score_ids,0}'
                AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
                AND (results.score_details -> $5 ->> 'scorer_version')::integer <= folded.scorer_version))

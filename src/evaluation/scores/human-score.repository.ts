@@ -117,7 +117,7 @@ export class HumanScoreRepository {
   }
 
   list(scope: Scope, query: HumanScoreFilters): Promise<RowPage<HumanScoreRow>> {
-    const where = new Where(scope.key, 's')
+    const where = new Where(scope.key, query.experiment_id === undefined ? 's' : 'e')
       .addIf(query.scorer_id, 's.scorer_id = ?')
       .addIf(query.trace_id, 's.trace_id = ?')
       .addIf(query.session_id, 's.session_id = ?')
@@ -125,12 +125,14 @@ export class HumanScoreRepository {
       .addIf(query.created_by, 's.created_by = ?')
       .addIf(query.experiment_id, 'e.experiment_id = ?');
     if (query.include_superseded !== true) where.add('s.superseded_by_score_id IS NULL');
-    // joined, not looked up for each score: the key of the experiment's scores has them in the list's own order
+    // By the key of the experiment's scores, which has them in the list's own order, each looked up (OFFSET 0): a join
+    // would take the square of them in a workspace that the statistics do not know.
     const source =
       query.experiment_id === undefined
         ? { from: 'human_scores s', id: 's.score_id' }
         : {
-            from: 'human_score_experiments e JOIN human_scores s USING (workspace_id, score_id)',
+            from: `human_score_experiments e CROSS JOIN LATERAL (
+              SELECT * FROM human_scores WHERE workspace_id = e.workspace_id AND score_id = e.score_id OFFSET 0) s`,
             id: 'e.score_id',
           };
     return listPage<HumanScoreRow>(

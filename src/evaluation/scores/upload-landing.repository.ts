@@ -46,15 +46,16 @@ export const isScored = (result: string): string => `EXISTS (
  * score by each output were given now. Of several outputs of one scorer the one of the highest version lands, because
  * it replaces the others and they do not replace it. An archived scorer takes no scores, and lands none.
  *
- * Not prepared, as `LAND` is not.
+ * Not prepared, as `LAND` is not. Scores and results are looked up by keys that rows carry (`LAND`, too).
  */
 const LAND_EARLIER = `WITH said AS MATERIALIZED (
       SELECT uploaded.result_id, s.scorer_id, s.output_sha256, s.created_by, s.score_id, s.scorer_version, s.score,
              s.choice, s.comment
-      FROM unnest($3::text[], $4::text[], $5::text[]) AS uploaded(result_id, trace_id, session_id)
+      FROM (SELECT $1::text AS workspace_id, given.*
+            FROM unnest($3::text[], $4::text[], $5::text[]) AS given(result_id, trace_id, session_id) OFFSET 0) uploaded
       CROSS JOIN LATERAL (VALUES ('trace', uploaded.trace_id), ('session', uploaded.session_id)) AS target(kind, id)
-      JOIN human_scores s ON s.workspace_id = $1 AND s.target_kind = target.kind AND s.target_id = target.id
-        AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
+      JOIN human_scores s ON s.workspace_id = uploaded.workspace_id AND s.target_kind = target.kind
+        AND s.target_id = target.id AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
     ), noted AS (
       INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
       SELECT DISTINCT $2, score_id, $1 FROM said ORDER BY score_id ON CONFLICT DO NOTHING
@@ -65,9 +66,9 @@ const LAND_EARLIER = `WITH said AS MATERIALIZED (
       SELECT result_id, scorer_id, ${FOLDED},
              (array_agg(scorer_version ORDER BY score_id DESC))[1] AS newest_version
       FROM opinion GROUP BY result_id, scorer_id, output_sha256
-    ), landing AS (
-      SELECT DISTINCT ON (folded.result_id, folded.scorer_id) folded.result_id, scorer.name, ${LANDED_MEAN} AS mean,
-             ${landedDetail('folded.scorer_id')} AS detail
+    ), landing AS MATERIALIZED (
+      SELECT DISTINCT ON (folded.result_id, folded.scorer_id) $1::text AS workspace_id, $2::text AS experiment_id,
+             folded.result_id, scorer.name, ${LANDED_MEAN} AS mean, ${landedDetail('folded.scorer_id')} AS detail
       FROM folded
       JOIN scorers scorer ON scorer.workspace_id = $1 AND scorer.scorer_id = folded.scorer_id
         AND scorer.archived_at IS NULL
@@ -75,11 +76,11 @@ const LAND_EARLIER = `WITH said AS MATERIALIZED (
         AND version.scorer_version = folded.newest_version
       WHERE folded.annotation_count >= coalesce((version.definition ->> 'min_annotations')::numeric, 1)
       ORDER BY folded.result_id, folded.scorer_id, folded.scorer_version DESC
-    ), landed AS (
-      SELECT r.result_id, jsonb_object_agg(landing.name, landing.mean) AS scores,
+    ), landed AS MATERIALIZED (
+      SELECT workspace_id, experiment_id, result_id, jsonb_object_agg(landing.name, landing.mean) AS scores,
              json_object_agg(landing.name, landing.detail ORDER BY landing.name) AS score_details
-      FROM landing JOIN results r ON r.workspace_id = $1 AND r.experiment_id = $2 AND r.result_id = landing.result_id
-      WHERE NOT r.scores ? landing.name GROUP BY r.result_id
+      FROM landing JOIN results r USING (workspace_id, experiment_id, result_id)
+      WHERE NOT r.scores ? landing.name GROUP BY workspace_id, experiment_id, result_id
     )
     UPDATE results SET scores = results.scores || landed.scores,
       score_details = (
@@ -87,7 +88,8 @@ const LAND_EARLIER = `WITH said AS MATERIALIZED (
           SELECT key, value FROM json_each(results.score_details)
           UNION ALL SELECT key, value FROM json_each(landed.score_details)) merged)
     FROM landed
-    WHERE results.workspace_id = $1 AND results.experiment_id = $2 AND results.result_id = landed.result_id
+    WHERE results.workspace_id = landed.workspace_id AND results.experiment_id = landed.experiment_id
+      AND results.result_id = landed.result_id
     RETURNING results.result_id, results.scores, results.score_details`;
 
 /** Where results meet what people said before of the traces and sessions that they name: in the upload's transaction. */

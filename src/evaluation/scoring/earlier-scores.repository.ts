@@ -27,11 +27,15 @@ export interface EarlierTargets {
   open: KeptIds;
 }
 
+/**
+ * `(SELECT ?)`, because the planner is to go by what workspaces and scorers have on the whole: of one that the statistics
+ * do not know it believes that it has nothing, and would read all for each target.
+ */
 const RESULTS = `SELECT target_id FROM score_results
-  WHERE workspace_id = ? AND scorer_id = ? AND scorer_version = ? AND grain = ?`;
+  WHERE workspace_id = (SELECT ?) AND scorer_id = (SELECT ?) AND scorer_version = ? AND grain = ?`;
 
 const OPEN = `SELECT t.target_id FROM score_runs r JOIN score_targets t USING (score_run_id)
-  WHERE r.workspace_id = ? AND r.scorer_id = ? AND r.scorer_version = ? AND r.grain = ?
+  WHERE r.workspace_id = (SELECT ?) AND r.scorer_id = (SELECT ?) AND r.scorer_version = ? AND r.grain = ?
     AND r.run_status IN ('queued', 'running')
     AND NOT EXISTS (SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)`;
 

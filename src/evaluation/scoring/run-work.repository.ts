@@ -97,11 +97,11 @@ const STORE = {
             UNION ALL SELECT $19, $21::json) merged)
       FROM locked
       WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
-        AND results.workspace_id = $22
+        AND results.workspace_id = (SELECT workspace_id FROM stored)
         AND (NOT results.scores ? $19
              OR EXISTS (
                SELECT FROM score_runs earlier JOIN score_runs own USING (workspace_id, scorer_id)
-               WHERE own.score_run_id = $1 AND own.workspace_id = $22
+               WHERE own.score_run_id = $1 AND own.workspace_id = results.workspace_id
                  AND earlier.score_run_id = results.score_details -> $19 #>> '{metadata,score_run_id}'
                  AND earlier.scorer_version <= own.scorer_version))
       RETURNING 1

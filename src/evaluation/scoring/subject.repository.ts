@@ -21,13 +21,13 @@ const READ = {
   text: `SELECT r.experiment_id, r.result_id, r.session_id, size,
            CASE WHEN size <= $4 THEN input END AS input, CASE WHEN size <= $4 THEN output END AS output,
            CASE WHEN size <= $4 THEN expected END AS expected, CASE WHEN size <= $4 THEN metadata END AS metadata
-    FROM unnest($2::text[], $3::text[]) AS given(experiment_id, result_id)
-    JOIN results r ON r.experiment_id = given.experiment_id AND r.result_id = given.result_id
+    FROM (SELECT $1::text AS workspace_id, * FROM unnest($2::text[], $3::text[]) AS keys(experiment_id, result_id)
+          OFFSET 0) given
+    JOIN results r USING (workspace_id, experiment_id, result_id)
     CROSS JOIN LATERAL (
       SELECT coalesce(octet_length(r.input::text), 0) + coalesce(octet_length(r.output::text), 0)
              + coalesce(octet_length(r.expected::text), 0) + coalesce(octet_length(r.metadata::text), 0) AS size
-    ) sized
-    WHERE r.workspace_id = $1`,
+    ) sized`,
 };
 
 @Injectable()

@@ -69,3 +69,14 @@ function logFactorial(k: number): number {
   const series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / k;
   return (k + 0.5) * log(k) - k + HALF_LOG_TAU + series;
 }
+
+/** How often at least `k` of `n` fair coins fall one way, for `k` of at least half of them: to some 12 digits. */
+export function fairTail(n: number, k: number): number {
+  let term = exp(logFactorial(n) - logFactorial(k) - logFactorial(n - k) - n * Math.LN2);
+  let sum = 0;
+  for (let i = k; i <= n && term > sum * Number.EPSILON; i++) {
+    sum += term;
+    term *= (n - i) / (i + 1);
+  }
+  return sum;
+}

@@ -2,7 +2,7 @@ import { bootstrapInterval } from './bootstrap';
 import { cohensKappaOf } from './kappa';
 import { intervalAlphaOf, nominalAlphaOf } from './krippendorff';
 import { meanOf } from './mean';
-import { Pace } from './pace';
+import { Pace } from '../shared/pace';
 import { permutationsOf, signFlipTest } from './permutation';
 import { ofCounts, type Resampled } from './resampled';
 import { seedOf } from './xoshiro';
@@ -79,6 +79,7 @@ describe('many tests', () => {
   it('share what ten take, and each draws 999 assignments of signs at least', async () => {
     expect([1, 10, 20, 50, 100, 1_000].map(permutationsOf)).toEqual([9_999, 9_999, 4_999, 1_999, 999, 999]);
     const alike = new Float64Array(500).fill(1);
+    alike[0] = 2; // of one size alone, they would be counted
     expect(await signFlipTest(alike, SEED, new Pace(), 999)).toBe(1 / 1_000);
   });
 });

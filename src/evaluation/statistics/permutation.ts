@@ -1,5 +1,5 @@
-import { drawBinomial } from './binomial';
-import { Pace } from './pace';
+import { drawBinomial, fairTail } from './binomial';
+import { Pace } from '../shared/pace';
 import { signFlipTail } from './saddlepoint';
 import { sumOf } from './sum';
 import { type Seed, Xoshiro128 } from './xoshiro';
@@ -30,7 +30,8 @@ export const permutationsOf = (tests: number): number =>
  * The two-sided p-value of the paired permutation test, by sign flips (R. A. Fisher, "The Design of Experiments", 1935;
  * P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005): how often a sum at least as far from 0
  * would come about if of each pair either side could as well have been the other. Few differences are gone through in
- * every assignment of signs; for many, with B of them drawn, p = (b + 1) / (B + 1), which is never 0 (B. Phipson and
+ * every assignment of signs; of differences of one size, as of passes and failures, the positive ones are counted (the
+ * sign test); for many others, with B of them drawn, p = (b + 1) / (B + 1), which is never 0 (B. Phipson and
  * G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics 9(1), 2010). For very
  * many that are unlike each other it is worked out by saddlepoint, and never less than B draws could make it.
  *
@@ -55,10 +56,22 @@ export async function signFlipTest(
     const sums = allSums(own);
     return sums.reduce(isAsFar, 0) / sums.length;
   }
-  const tail = signFlipTail(own, observed, LEAST / 2);
+  const tail = oneSizeTail(own) ?? signFlipTail(own, observed, LEAST / 2);
   if (tail !== null) return Math.min(1, 2 * tail);
   const sums = await randomSums(own, new Xoshiro128(seed), { permutations, pace });
   return (sums.reduce(isAsFar, 0) + 1) / (permutations + 1);
+}
+
+/** How often the sum is at least as far to its side, where all differences are of one size; null where they are not. */
+function oneSizeTail(differences: Float64Array): number | null {
+  const size = Math.abs(differences[0]!);
+  let positive = 0;
+  for (let i = 0; i < differences.length; i++) {
+    if (Math.abs(differences[i]!) !== size) return null;
+    if (differences[i]! > 0) positive++;
+  }
+  const one = Math.max(positive, differences.length - positive);
+  return Math.max(LEAST / 2, fairTail(differences.length, one));
 }
 
 function withoutZeros(differences: Float64Array): Float64Array {

@@ -2,7 +2,7 @@ import type { BootstrapDistribution } from './bootstrap';
 import { normalCdf, normalQuantile } from './normal';
 import { sumOf } from './sum';
 
-/** From so many units on, a sum over them is worked out in place of drawn, which takes a hundredth of the time. */
+/** From so many units on, a sum over them is worked out in place of drawn, which takes a tenth of the time. */
 export const SADDLEPOINT_FROM = 256;
 /** Values that are nearer to each other than this, the largest being 1, are alike: sums do not tell them apart. */
 const ALIKE = 1 / 64;

@@ -110,12 +110,20 @@ describe('the sign-flip test', () => {
     expect(await signFlipTest(of(differences), SEED)).toBeCloseTo(p, 14);
   });
 
-  it('of many differences comes near what is exact', async () => {
-    // of 40 coins 12 or fewer fall one way, either way: the sign test
+  it('of differences of one size is the sign test, exactly', async () => {
+    // of 40 coins 12 or fewer fall one way, either way
     const coins = 2 * [...Array(13).keys()].reduce((sum, k) => sum + choose(40, k) / 2 ** 40, 0);
-    expect(await signFlipTest(of([...times(12, -1), ...times(28, 1)]), SEED)).toBeCloseTo(coins, 2);
+    const of40 = [...times(12, -0.25), ...times(28, 0.25)];
+    expect(await signFlipTest(of(of40), SEED)).toBeCloseTo(coins, 12);
+    expect(await signFlipTest(of(of40.map((one) => -one)), SEED)).toBeCloseTo(coins, 12);
+    expect(await signFlipTest(of([...times(20, 1), ...times(20, -1)]), SEED)).toBe(1);
+    // binom.test(208, 377) of R
+    expect(await signFlipTest(of([...times(208, 1), ...times(169, -1), 0, 0]), SEED)).toBeCloseTo(0.0501, 3);
+  });
+
+  it('of many differences comes near what is exact', async () => {
     // drawn one by one and drawn together, the same 2,000 coins
-    const many = [...times(953, -1), ...times(1_047, 1)];
+    const many = [...times(953, -1), ...times(1_046, 1), 1 + 1e-13];
     const together = await signFlipTest(of(many), SEED);
     const singly = await signFlipTest(of(many.map((one, i) => one * (1 + i * 1e-13))), SEED);
     const exact = 0.0377; // 2 P(X >= 1047) for X of 2,000 coins

@@ -22,7 +22,10 @@ export class ExperimentTraceDto {
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
-  /** US dollars: what spans say they cost, else their tokens by the price table. */
+  /**
+   * US dollars: what calls of models say they cost, else their tokens by the price table; null where the cost of one of
+   * them is not known and the root does not say what all of them cost.
+   */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
   models!: string[];

@@ -43,7 +43,7 @@ export class CreateUserDto {
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object;
+  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */

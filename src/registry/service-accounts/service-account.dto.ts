@@ -46,7 +46,7 @@ export class CreateServiceAccountDto {
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object;
+  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */

@@ -16,7 +16,7 @@ export class CreateWorkspaceDto {
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object;
+  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */

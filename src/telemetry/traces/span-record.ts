@@ -27,6 +27,8 @@ export interface SpanRecord {
   inputTokens: number | null;
   outputTokens: number | null;
   costUsd: number | null;
+  /** The cost that the span tells itself, rather than one that is reckoned from its tokens. */
+  toldCostUsd: number | null;
   /** Its tokens and cost are the sum of those of the spans below it. */
   repeatsUsage: boolean;
   sessionId: string | null;
@@ -65,6 +67,7 @@ function toSpanRecord(span: OtlpSpan, prices: PriceTable, source: SpanSource): S
     inputTokens: figures.inputTokens,
     outputTokens: figures.outputTokens,
     costUsd: costOfSpan(figures, prices),
+    toldCostUsd: figures.costUsd,
     repeatsUsage: repeatsUsage(figures.operation),
     sessionId: name(figures.sessionId),
     serviceName: name(figures.serviceName),

@@ -115,7 +115,7 @@ describe('what spans add to their trace', () => {
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
     ]);
-    expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"' });
+    expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
   });
 
   it('adds up calls of models, and of steps that repeat them keeps the largest', () => {
@@ -156,6 +156,31 @@ describe('what spans add to their trace', () => {
       ['a', 50, 90],
       ['b', 7, null],
       ['', 3, null],
+    ]);
+  });
+
+  it('counts calls whose tokens have no price, of the trace and of each model', () => {
+    const used = (tokens: number, model: string, more: Record<string, string | number> = {}) => ({
+      'gen_ai.usage.input_tokens': tokens,
+      'gen_ai.response.model': model,
+      ...more,
+    });
+    const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+    const sketches = [
+      { id: 1, attributes: used(90, 'own', { 'gen_ai.operation.name': 'invoke_agent' }) },
+      { id: 2, parent: 1, attributes: used(20, 'priced') },
+      { id: 3, parent: 1, attributes: used(30, 'own') },
+      { id: 4, parent: 1, attributes: used(30, 'own') },
+      { id: 5, parent: 1, attributes: used(0, 'own') },
+      { id: 6, parent: 1, attributes: used(30, 'own', { 'gen_ai.usage.cost': 1 }) },
+    ];
+    const { unpricedCount, unpricedStepCount, usage } = aggregateTraces(
+      toSpanRecords(spans(sketches), prices),
+    )[0]!;
+    expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
+    expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([
+      ['own', 2],
+      ['priced', 0],
     ]);
   });
 

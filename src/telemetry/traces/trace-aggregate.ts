@@ -17,12 +17,20 @@ export interface FirstOf<Value> {
   value: Value;
 }
 
+/** What spans used, told by calls of models and, for the same calls once more, by the steps that consist of them. */
+export interface UsageLevels {
+  /** Added up over calls of models. */
+  calls: Usage;
+  /** Calls that tell tokens and have no cost: the sum over the others is not what all of them cost. */
+  unpricedCount: number;
+  /** The largest of those steps that repeat what calls below them used. */
+  steps: Usage;
+}
+
 /** What one model used in a trace: the trace's own usage, by the model that its spans tell. */
-export interface ModelUsage {
+export interface ModelUsage extends UsageLevels {
   /** Empty for spans that tell what was used, but not by which model. */
   model: string;
-  calls: Usage;
-  steps: Usage;
 }
 
 /** What is shown of a trace's root. */
@@ -31,23 +39,23 @@ export interface RootView {
   /** JSON texts; null where the span does not say it. */
   input: string | null;
   output: string | null;
+  /** What it tells itself that the calls below it cost; null where it does not, or is no step that repeats them. */
+  costUsd: number | null;
 }
 
 /**
  * What some spans add to their trace. Adding is commutative and associative, so a trace comes out the same however
  * its spans are spread over requests and in whatever order they come.
  */
-export interface TraceAggregate {
+export interface TraceAggregate extends UsageLevels {
+  /** Steps that tell tokens and have no cost. */
+  unpricedStepCount: number;
   traceId: string;
   /** Microseconds since 1970. */
   startedAt: bigint;
   endedAt: bigint;
   spanCount: number;
   errorCount: number;
-  /** Added up over calls of models. */
-  calls: Usage;
-  /** The largest of those steps that repeat what calls below them used. */
-  steps: Usage;
   /** Sorted. */
   models: string[];
   /** By model, all of them. */
@@ -83,8 +91,8 @@ const emptyTrace = ({ span, startedAt, endedAt }: SpanRecord): TraceAggregate =>
   endedAt,
   spanCount: 0,
   errorCount: 0,
-  calls: noUsage(),
-  steps: noUsage(),
+  ...noUsageLevels(),
+  unpricedStepCount: 0,
   models: [],
   usage: new Map(),
   root: null,
@@ -98,6 +106,7 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   trace.spanCount += 1;
   if (record.span.status.code === 'error') trace.errorCount += 1;
   addUsage(trace, record);
+  if (record.repeatsUsage && isUnpriced(record)) trace.unpricedStepCount += 1;
   addUsage(usageOf(trace, record), record);
   if (record.model !== null && !trace.models.includes(record.model)) addModel(trace.models, record.model);
   const key = orderKey(record);
@@ -111,19 +120,25 @@ function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | nu
   if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
   const key = model ?? '';
   let ofModel = usage.get(key);
-  if (!ofModel) usage.set(key, (ofModel = { model: key, calls: noUsage(), steps: noUsage() }));
+  if (!ofModel) usage.set(key, (ofModel = { model: key, ...noUsageLevels() }));
   return ofModel;
 }
 
 const noUsage = (): Usage => ({ inputTokens: null, outputTokens: null, costUsd: null });
 
-function addUsage(to: Pick<TraceAggregate, 'calls' | 'steps'> | null, record: SpanRecord): void {
+const noUsageLevels = (): UsageLevels => ({ calls: noUsage(), unpricedCount: 0, steps: noUsage() });
+
+function addUsage(to: UsageLevels | null, record: SpanRecord): void {
   if (!to) return;
+  if (!record.repeatsUsage && isUnpriced(record)) to.unpricedCount += 1;
   const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
   usage.inputTokens = combined(usage.inputTokens, record.inputTokens, combine);
   usage.outputTokens = combined(usage.outputTokens, record.outputTokens, combine);
   usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
 }
+
+const isUnpriced = ({ inputTokens, outputTokens, costUsd }: SpanRecord): boolean =>
+  costUsd === null && (inputTokens ?? 0) + (outputTokens ?? 0) > 0;
 
 const sum = (one: number, other: number): number => one + other;
 
@@ -149,12 +164,13 @@ const first = (known: FirstOf<string> | null, key: string, value: string | null)
   value !== null && (known === null || key < known.key) ? { key, value } : known;
 
 /** Read of the root alone, because its messages may have to be parsed. */
-function rootView({ span }: SpanRecord): RootView {
+function rootView({ span, repeatsUsage, toldCostUsd }: SpanRecord): RootView {
   const { input, output } = readSpanContent(span);
   return {
     name: shortName(span.name),
     input: input === null ? null : JSON.stringify(input),
     output: output === null ? null : JSON.stringify(output),
+    costUsd: repeatsUsage ? toldCostUsd : null,
   };
 }
 

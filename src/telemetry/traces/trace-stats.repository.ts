@@ -10,6 +10,7 @@ import type {
   TraceStats,
   TraceStatsQuery,
 } from '../trace-stats';
+import { costOfCalls, costOfTrace } from './trace-cost';
 
 /** Groups that are answered, and what they may come to as JSON, in bytes. */
 export const STATS_ROWS_MAX = 10_000;
@@ -30,7 +31,7 @@ const FIGURES: Readonly<Record<Figure, string>> = {
   input_tokens: INPUT,
   output_tokens: OUTPUT,
   total_tokens: together(INPUT, OUTPUT),
-  cost_usd: 'coalesce(t.cost_usd, t.step_cost_usd)',
+  cost_usd: costOfTrace('t.'),
   span_count: 't.span_count',
   error_count: 't.error_count',
 };
@@ -43,14 +44,20 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
 
-const USED = ['input_tokens', 'output_tokens', 'cost_usd'] as const;
+/** What calls of a row used. */
+const USED = {
+  input_tokens: (row: string) => `${row}input_tokens`,
+  output_tokens: (row: string) => `${row}output_tokens`,
+  cost_usd: costOfCalls,
+};
+const USED_NAMES = Object.keys(USED) as (keyof typeof USED)[];
 
 /**
- * What a model `m` used of what a trace `f` did: its calls. Where only steps tell it, of which the largest counts for
- * the trace, it is the model's of that step; of equal ones, the first by name.
+ * What a model `m` used of what a trace `f` did: its calls. Where the trace's figure is a step's, it is the model's of
+ * that step; of equal ones, the first by name. So a model's calls have a cost also where those of another have none.
  */
-const shareOf = (used: string): string =>
-  `CASE WHEN f.calls_${used} IS NOT NULL THEN m.${used}
+const shareOf = (used: keyof typeof USED): string =>
+  `CASE WHEN f.calls_${used} IS NOT NULL OR f.${used} IS NULL THEN ${USED[used]('m.')}
      WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
      END AS used_${used}`;
 
@@ -60,11 +67,11 @@ const shareOf = (used: string): string =>
  */
 const MODELS_OF_FOUND = `(
     SELECT * FROM (
-      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USED.map(shareOf).join(', ')}
-      FROM found f LEFT JOIN trace_models m ON m.workspace_id = $1 AND m.trace_id = f.trace_id
+      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USED_NAMES.map(shareOf).join(', ')}
+      FROM found f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
       WINDOW of_trace AS (PARTITION BY f.trace_id)
     ) used
-    WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USED.map((used) => `used_${used}`).join(', ')}) > 0
+    WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USED_NAMES.map((used) => `used_${used}`).join(', ')}) > 0
   )`;
 
 /** The same figures by model. */
@@ -118,7 +125,9 @@ interface Answered {
 }
 
 /**
- * The statement of a query. Columns are chosen by name, from those known here and the labels, which come from code;
+ * The statement of a query. Traces and their models are joined by keys that the rows carry, the workspace's among them,
+ * and so looked up. Were it compared with the parameter, of a workspace that the statistics do not know all rows would be
+ * read for each. Columns are chosen by name, from those known here and the labels, which come from code;
  * what clients send are parameters.
  */
 class StatsStatement {
@@ -130,7 +139,7 @@ class StatsStatement {
     scope: Scope,
     private readonly query: TraceStatsQuery,
   ) {
-    this.where = new Where(scope.key, 't');
+    this.where = new Where(scope.key);
     this.byModel = query.groupBy.includes('model');
     this.text = this.build();
   }
@@ -141,15 +150,14 @@ class StatsStatement {
 
   private build(): string {
     const { groupBy, metrics } = this.query;
-    const ofWorkspace = this.where.toString();
     const groups = groupBy.map((field, index) => `${this.groupOf(field)} AS group_${index}`);
     const values = metrics.map((metric, index) => `${this.aggregate(metric)} AS value_${index}`);
     const places = groupBy.map((_, index) => `${index + 1}`).join(', ');
     const order = groupBy.map((_, index) => `group_${index} NULLS LAST`).join(', ');
     return `
-      WITH kept AS (${this.kept()}),
+      WITH kept AS MATERIALIZED (SELECT $1::text AS workspace_id, k.* FROM (${this.kept()}) k),
       found AS MATERIALIZED (
-        SELECT ${this.columns()} FROM kept JOIN traces t ON t.trace_id = kept.trace_id WHERE ${ofWorkspace}
+        SELECT ${this.columns()} FROM kept JOIN traces t USING (workspace_id, trace_id)
       ),
       groups AS (
         SELECT ${[...groups, ...values].join(', ')} FROM ${this.byModel ? MODELS_OF_FOUND : 'found'} f
@@ -173,10 +181,10 @@ class StatsStatement {
   private columns(): string {
     const known = { ...FIGURES, ...TEXTS, started_at: STARTED_AT };
     return [
-      't.trace_id',
+      ...['t.workspace_id', 't.trace_id'],
       ...this.query.among.labels.map((label) => `kept.${label}`),
       ...Object.entries(known).map(([name, expression]) => `${expression} AS ${name}`),
-      ...USED.map((used) => `t.${used} AS calls_${used}`),
+      ...USED_NAMES.map((used) => `${USED[used]('t.')} AS calls_${used}`),
     ].join(', ');
   }
 
@@ -257,7 +265,8 @@ class StatsStatement {
   }
 }
 
-const TELLS_CALLS = `num_nonnulls(${USED.map((used) => `m.${used}`).join(', ')}) > 0`;
+const TELLS_CALLS = `num_nonnulls(${USED_NAMES.map((used) => `m.${used}`).join(', ')}) > 0`;
 
 const usedByModel = (condition: string): string =>
-  `EXISTS (SELECT 1 FROM trace_models m WHERE m.workspace_id = $1 AND m.trace_id = f.trace_id AND ${condition})`;
+  `EXISTS (
+    SELECT 1 FROM trace_models m WHERE m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id AND ${condition})`;

@@ -4,6 +4,7 @@ import { arrayParameter, BulkColumns, Database, type Tx, Where } from '#platform
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import type { SpanSource } from './span-record';
 import { type ModelUsage, MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
+import { costOfTrace } from './trace-cost';
 
 /** Traces per statement. */
 const CHUNK = 1_000;
@@ -20,9 +21,12 @@ const MERGED = new BulkColumns<TraceAggregate>([
   { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
   { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
+  { name: 'unpriced_count', type: 'int8', value: ({ unpricedCount }) => unpricedCount },
   { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
   { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
   { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
+  { name: 'step_unpriced_count', type: 'int8', value: ({ unpricedStepCount }) => unpricedStepCount },
+  { name: 'root_cost_usd', type: 'float8', value: ({ root }) => root?.value.costUsd ?? null },
   // arrays of different lengths do not fit into one
   { name: 'models', type: 'json', value: ({ models }) => JSON.stringify(models) },
   { name: 'root_key', type: 'text', value: ({ root }) => root?.key ?? null },
@@ -42,6 +46,7 @@ const MODELS = new BulkColumns<ModelUsage & { traceId: string }>([
   { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
   { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
+  { name: 'unpriced_count', type: 'int8', value: ({ unpricedCount }) => unpricedCount },
   { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
   { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
   { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
@@ -59,6 +64,7 @@ const plus = (column: string) =>
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
 
 const USAGE = `${plus('input_tokens')}, ${plus('output_tokens')}, ${plus('cost_usd')},
+      unpriced_count = t.unpriced_count + excluded.unpriced_count,
       step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
       step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
       step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`;
@@ -89,9 +95,10 @@ const MERGE_TRACES = {
       span_count = t.span_count + excluded.span_count,
       error_count = t.error_count + excluded.error_count,
       ${USAGE},
+      step_unpriced_count = t.step_unpriced_count + excluded.step_unpriced_count,
       models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
         SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_MAX}) END,
-      ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size')},
+      ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
       ${ofFirst('session_key', 'session_id')},
       ${ofFirst('service_key', 'service_name')}`,
 };
@@ -116,7 +123,7 @@ const SUMMARY = `trace_id, root_name, started_at, ended_at,
   greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8 AS duration_ms, span_count, error_count,
   coalesce(input_tokens, step_input_tokens) AS input_tokens,
   coalesce(output_tokens, step_output_tokens) AS output_tokens,
-  coalesce(cost_usd, step_cost_usd)::float8 AS cost_usd, models, session_id, service_name`;
+  ${costOfTrace()}::float8 AS cost_usd, models, session_id, service_name`;
 
 const columnsWhere = (fits: string) =>
   `${SUMMARY}, content_size, CASE WHEN ${fits} THEN input END AS input, CASE WHEN ${fits} THEN output END AS output`;
@@ -228,7 +235,7 @@ export class TraceRepository {
 
 function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'session_id'): Where {
   const { trace_ids, session_ids, since, until, among, except = [] } = selection;
-  const where = new Where(scope.key)
+  const where = Where.estimatedByAverage(scope.key)
     .addIf(trace_ids, 'trace_id = ANY(?::text[])')
     .addIf(session_ids, 'session_id = ANY(?::text[])')
     .addIf(since, 'started_at >= ?')

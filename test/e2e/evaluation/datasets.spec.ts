@@ -258,6 +258,7 @@ describe('datasets', () => {
       ['an empty name', { name: '' }, 400, 'invalid_request'],
       ['metadata that grows over 16 KiB', { metadata: { b: 'x'.repeat(9_000) } }, 400, 'invalid_request'],
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, 'validation_failed'],
+      ['another id', { dataset_id: 'ds_other' }, 422, 'immutable_field'],
     ])('to %s is refused and changes nothing', async (_, patch, status, code) => {
       const before = await space.dataset({ metadata: { a: 'x'.repeat(9_000) } });
       const path = `${DATASETS}/${before.dataset_id}`;

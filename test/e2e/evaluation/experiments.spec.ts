@@ -260,6 +260,27 @@ describe('experiments', () => {
       expect(await found(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
     });
 
+    it('are found by numbers of their config, in whatever form these are written', async () => {
+      await space.experiment({
+        experiment_name: 'n',
+        config: { lr: 1e-5, t: 0.7, one: 1, n: 1e6, 'a:b': -2.5 },
+      });
+      await space.experiment({ experiment_name: 'text', config: { lr: '1e-5', t: '0.70' } });
+      for (const [pair, names] of [
+        ['lr:1e-5', ['text', 'n']],
+        ['lr:0.00001', ['n']],
+        ['t:0.70', ['text', 'n']],
+        ['one:1.0', ['n']],
+        ['n:1E+6', ['n']],
+        ['a:b:-2.50', ['n']],
+        ['one:01', []],
+        ['lr:1e999', []],
+      ] as const) {
+        expect([pair, await found(`config=${encodeURIComponent(pair)}`)]).toEqual([pair, names]);
+      }
+      expect(await found('config=lr:1e-5&config=n:1000000.0')).toEqual(['n']);
+    });
+
     it('are found by any scalar of their config, whatever colons it holds; all pairs given must hold', async () => {
       const long = 'v'.repeat(300);
       const config = {
@@ -284,7 +305,7 @@ describe('experiments', () => {
       ]) {
         expect([pair, await by(pair)]).toEqual([pair, ['one']]);
       }
-      for (const pair of ['model:vendor', 'temperature:0.50', 'list:not', 'top_k:5', `long:${long}v`, 'x:']) {
+      for (const pair of ['model:vendor', 'temperature:0.51', 'list:not', 'top_k:5', `long:${long}v`, 'x:']) {
         expect([pair, await by(pair)]).toEqual([pair, []]);
       }
       expect(await by('stream:true')).toEqual(['two', 'one']);
@@ -407,10 +428,15 @@ describe('experiments', () => {
     it('leaves workspace and dataset alone: the same are accepted, others 422', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
-      const same = { workspace_id: space.id, dataset_id, dataset_version: null };
+      const same = { workspace_id: space.id, experiment_id: id, dataset_id, dataset_version: null };
       expect((await patch(id, same)).status).toBe(200);
       expect(outcome(await patch(id, { workspace_id: 'wsp_x' }))).toEqual([422, 'validation_failed']);
-      for (const fields of [{ dataset_id: null }, { dataset_id: 'ds_x' }, { dataset_version: 1 }]) {
+      for (const fields of [
+        { experiment_id: 'exp_x' },
+        { dataset_id: null },
+        { dataset_id: 'ds_x' },
+        { dataset_version: 1 },
+      ]) {
         expect(outcome(await patch(id, fields))).toEqual([422, 'immutable_field']);
       }
     });

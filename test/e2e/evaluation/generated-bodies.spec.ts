@@ -1,8 +1,9 @@
+import { committedDocument } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
-import { bodyOperations, committedDocument, GeneratedBodies } from './generated-bodies.harness';
+import { bodyOperations, type Document, GeneratedBodies } from './generated-bodies.harness';
 
 /** Those of experiments and what is below them have a file of their own, beside which this one can run. */
-const OPERATIONS = bodyOperations(committedDocument()).filter(
+const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(
   ({ path }) => !path.startsWith('/eval/v1/experiments'),
 );
 
@@ -16,7 +17,7 @@ describe('whatever is sent to each operation that takes a body, but those of exp
 
   it('is sent to all that there are', () => {
     const present = bodyOperations(bodies.app.get(OpenApiSource).document() as never);
-    const committed = bodyOperations(committedDocument());
+    const committed = bodyOperations(committedDocument<Document>());
     const ids = (all: typeof present) => all.map(({ operationId }) => operationId).sort();
     expect(ids(committed)).toEqual(ids(present));
     expect(OPERATIONS.length).toBeGreaterThan(6);

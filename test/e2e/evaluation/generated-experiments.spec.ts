@@ -1,6 +1,7 @@
-import { bodyOperations, committedDocument, GeneratedBodies } from './generated-bodies.harness';
+import { committedDocument } from '#testing';
+import { bodyOperations, type Document, GeneratedBodies } from './generated-bodies.harness';
 
-const OPERATIONS = bodyOperations(committedDocument()).filter(({ path }) =>
+const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(({ path }) =>
   path.startsWith('/eval/v1/experiments'),
 );
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createTestApp, type TestApp } from '#testing';
+import { committedDocument, createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { committedDocument } from './generated-bodies.harness';
+import type { Document } from './generated-bodies.harness';
 
 const RUNS = 200;
 
@@ -17,7 +17,7 @@ interface List {
 }
 
 /** The operations of evaluation that take parameters in their query. */
-const LISTS = Object.entries(committedDocument().paths)
+const LISTS = Object.entries(committedDocument<Document>().paths)
   .filter(([path]) => path.startsWith('/eval/v1/'))
   .flatMap(([path, { get }]): List[] => {
     const parameters = ((get as { parameters?: Parameter[] } | undefined)?.parameters ?? []).filter(

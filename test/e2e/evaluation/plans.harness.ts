@@ -43,6 +43,14 @@ export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flat
 export const scansOf = (plans: Plan[]): Plan[] =>
   plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
 
+/** Tables that have few rows, which are read at once, whatever indexes they have, as soon as that is known of them. */
+export async function smallTables({ database }: TestApp): Promise<ReadonlySet<string>> {
+  const rows = await database.query<{ relname: string }>(
+    `SELECT relname FROM pg_class WHERE relkind = 'r' AND reltuples < 1000`,
+  );
+  return new Set(rows.map(({ relname }) => relname));
+}
+
 /** Vacuums until every page is known to be visible to all, which whoever reads at the same time can delay. */
 export async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
   for (;;) {

@@ -103,6 +103,29 @@ describe('records that cannot be imported', () => {
     expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', '/lines/2/input/q']);
   });
 
+  it('are not held to a schema that came later in what present records keep', async () => {
+    const { dataset_id: id } = await space.dataset();
+    const line = (n: number, more: object = {}) => ({ external_id: `r${n}`, input: `free ${n}`, ...more });
+    expect((await importing(space.editor, id, jsonLines([line(1), line(2)]))).status).toBe(200);
+    await space.editor.patch(`/eval/v1/datasets/${id}`, { input_schema: { type: 'object' } });
+    const same = jsonLines([line(1), line(2)]);
+    expect((await importing(space.editor, id, same, 'on_conflict=skip')).body.skipped_count).toBe(2);
+    const labelled = jsonLines([line(1), line(2, { label: 'seen' })]);
+    const updated = await importing(space.editor, id, labelled, 'on_conflict=update');
+    expect(updated.body).toMatchObject({ unchanged_count: 1, updated_count: 1 });
+    // what is new or changes is held to it, and then nothing is imported
+    const mixed = jsonLines([line(1, { label: 'x' }), line(2, { input: 'other' }), line(3), { input: {} }]);
+    for (const [query, pointers] of [
+      ['on_conflict=skip', ['/lines/3/input']],
+      ['on_conflict=update', ['/lines/2/input', '/lines/3/input']],
+      ['', ['/lines/1/input', '/lines/2/input', '/lines/3/input']],
+    ] as const) {
+      const refused = await importing(space.editor, id, mixed, query);
+      expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', ...pointers]);
+    }
+    expect((await datasetOf(space, id)).record_count).toBe(2);
+  });
+
   it('with one external_id twice are 409 naming both lines, whatever is asked of conflicts', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines([{ input: 1, external_id: 'a' }, { input: 2 }, { input: 3, external_id: 'a' }]);

@@ -289,55 +289,13 @@ describe('records', () => {
       ['no kind of source', { source_kind: null }, 400, '/source_kind'],
       ['an unknown kind of source', { source_kind: 'guess' }, 422, '/source_kind'],
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, '/workspace_id'],
+      ['another dataset', { dataset_id: 'ds_other' }, 422, '/dataset_id'],
+      ['another id', { dataset_record_id: 'rec_other' }, 422, '/dataset_record_id'],
     ])('to %s is refused and changes nothing', async (_, fields, status, pointer) => {
       const before = await record({ metadata: { a: 'x'.repeat(9_000) } });
       const answer = await patch(before.dataset_record_id, { input: 'changed', ...fields });
       expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
       expect((await read(before.dataset_record_id)).body).toEqual(before);
-    });
-  });
-
-  describe('of a dataset with schemas', () => {
-    const strict = { type: 'object', required: ['q'], properties: { q: { type: 'string' } } };
-
-    it('must meet them, alone, in bulk and when changed, and faults are pointed at', async () => {
-      await space.editor.patch(`/eval/v1/datasets/${dataset.dataset_id}`, {
-        input_schema: strict,
-        expected_schema: { type: ['string', 'null'] },
-      });
-      const refused = await space.post(records, { input: { q: 1 }, expected: 2 });
-      expect(outcome(refused)).toEqual([400, 'invalid_request']);
-      expect(places(refused)).toEqual(['/input/q', '/expected']);
-      const { dataset_record_id: id } = await record({ input: { q: 'a' } });
-      expect(places(await patch(id, { input: {} }))).toEqual(['/input/q']);
-      const answer = await bulk([{ input: { q: 'b' } }, { input: 'c' }, { input: { q: 'd' }, expected: [] }]);
-      expect(statuses(answer)).toEqual([201, 400, 400]);
-      const pointers = answer.body.items.map((one) => one.error?.errors?.[0]?.pointer);
-      expect(pointers).toEqual([undefined, '/items/1/input', '/items/2/expected']);
-      expect(await versionsOf(id)).toEqual([1]);
-    });
-
-    it('stay as they are when a schema comes later, and may change in what it does not concern', async () => {
-      const { dataset_record_id: id } = await record({ input: 'free' });
-      const path = `/eval/v1/datasets/${dataset.dataset_id}`;
-      expect((await space.editor.patch(path, { input_schema: strict })).status).toBe(200);
-      expect((await read(id)).body.input).toBe('free');
-      expect((await patch(id, {})).status).toBe(200);
-      expect((await patch(id, { input: 'other' })).status).toBe(400);
-      await space.editor.patch(path, { input_schema: null });
-      expect((await patch(id, { input: 'other' })).status).toBe(200);
-    });
-
-    it('are not reached by a schema that cannot be used: it is 400', async () => {
-      for (const schema of [{ type: 'nothing' }, { $ref: 'https://example.com/schema' }, { pattern: '(' }]) {
-        const answer = await space.post('/eval/v1/datasets', { name: 'unusable', input_schema: schema });
-        expect(outcome(answer)).toEqual([400, 'invalid_request']);
-        expect(places(answer)[0]).toMatch(/^\/input_schema/);
-      }
-      await space.archive(`/eval/v1/datasets/${dataset.dataset_id}`);
-      const path = `/eval/v1/datasets/${dataset.dataset_id}`;
-      const unusable = await space.editor.patch(path, { expected_schema: { type: 'nothing' } });
-      expect(unusable.status).toBe(400);
     });
   });
 

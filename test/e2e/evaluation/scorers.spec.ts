@@ -148,11 +148,14 @@ describe('scorers', () => {
     expect(edits.map((edit) => edit.status).sort()).toEqual([200, 412, 412, 412]);
   });
 
-  it('never change their kind', async () => {
+  it('never change their kind, nor what they are known by; what was read can be sent back', async () => {
     const scorer = await newScorer();
-    const changed = await editor.patch(pathOf(scorer), { scorer_kind: 'human' });
-    expect(changed.status).toBe(422);
-    expect(changed.body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/scorer_kind' }] });
+    for (const [member, value] of Object.entries({ scorer_kind: 'human', scorer_id: 'scr_other' })) {
+      const changed = await editor.patch(pathOf(scorer), { [member]: value });
+      expect(changed.status).toBe(422);
+      expect(changed.body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: `/${member}` }] });
+    }
+    expect((await editor.patch(pathOf(scorer), scorer)).body).toEqual(scorer);
   });
 
   it('cannot be moved to another workspace', async () => {

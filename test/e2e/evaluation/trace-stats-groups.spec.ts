@@ -105,6 +105,54 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
+    it('tell the cost of a model also where another model of the trace has no price', async () => {
+      const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
+      const step = { ...AGENT, ...usage('planner', 0, 0, cost(0.5)) };
+      await on.trace({ attributes: priced }, { attributes: unpriced });
+      await on.trace({ attributes: priced });
+      const costs = async () =>
+        (await on.rows(asked('cost_usd.sum', 'cost_usd.count'))).map(({ group, values: one }) => [
+          group.model,
+          ...Object.values(one),
+        ]);
+      expect(await costs()).toEqual([
+        ['priced', 0.004, 2],
+        ['unpriced', null, 0],
+      ]);
+      // of the traces, the cost of one is known
+      const ofTraces = ['cost_usd.sum', 'cost_usd.count', 'count.count'];
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.002,
+        'cost_usd.count': 1,
+        'count.count': 2,
+      });
+      // a step that says less than is known says nothing of the trace
+      const lesser = { ...AGENT, ...usage('planner', 0, 0, cost(0.001)) };
+      await on.trace({ attributes: lesser }, { attributes: priced }, { attributes: unpriced });
+      expect(await costs()).toEqual([
+        ['planner', null, 0],
+        ['priced', 0.006, 3],
+        ['unpriced', null, 0],
+      ]);
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.002,
+        'cost_usd.count': 1,
+        'count.count': 3,
+      });
+      // what a step says of both is its model's, as it is the trace's
+      await on.trace({ attributes: step }, { attributes: priced }, { attributes: unpriced });
+      expect(await costs()).toEqual([
+        ['planner', 0.5, 1],
+        ['priced', 0.006, 3],
+        ['unpriced', null, 0],
+      ]);
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.502,
+        'cost_usd.count': 2,
+        'count.count': 4,
+      });
+    });
+
     it('know nothing of a step without a model that repeats what the calls of models used', async () => {
       const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
       await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });

@@ -21,7 +21,7 @@ describe('queries of figures over the traces of an experiment', () => {
       await on.trace(
         { name: 'one', end: SPAN_START + 10n * MS, result: { case_id: 'c1', tags: ['x', 'y'] } },
         { attributes: usage('a', 100, 10, cost(0.5)) },
-        { attributes: usage('b', 1, 1) },
+        { attributes: usage('b', 1, 1, cost(0)) },
       );
       await on.lasting(20, {
         name: 'two',
@@ -78,6 +78,8 @@ describe('queries of figures over the traces of an experiment', () => {
       [[['total_tokens', 'gte', 10]], 'c1 c2'],
       [[['total_tokens', 'eq', null]], 'c3'],
       [[['cost_usd', 'gte', 0.5]], 'c1'],
+      // of c2 nobody knows
+      [[['cost_usd', 'lte', 1]], 'c1'],
       [[['span_count', 'eq', 3]], 'c1'],
       [
         [

@@ -79,7 +79,7 @@ describe('of many traces those that are not scored', () => {
     spy.mockRestore();
     expect(answer.status).toBe(status);
     const looking = sent.filter(({ text }) =>
-      /FROM traces WHERE workspace_id = \$1 AND started_at >=/.test(text),
+      /FROM traces WHERE workspace_id = \(SELECT \$1\) AND started_at >=/.test(text),
     );
     return Promise.all(
       looking.map(async ({ text, values }) => {

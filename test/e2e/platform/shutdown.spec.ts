@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { holdExperiment, untilHeld } from './held-experiment.fixture';
@@ -82,5 +83,14 @@ describe('a service that is told to stop', () => {
     expect(await last).toMatchObject({ status: 201, connection: 'close' });
     await expect(queued).rejects.toThrow(/ECONNREFUSED|ECONNRESET|socket hang up/);
     await closed;
+  });
+
+  it('does not wait for a connection that was opened for a request to come', async () => {
+    const { port } = app.app.getHttpServer().address() as AddressInfo;
+    const unused = net.connect(port, '127.0.0.1');
+    await Promise.all([once(app.app.getHttpServer(), 'connection'), once(unused, 'connect')]);
+    const ended = once(unused.resume(), 'close');
+    await app.close();
+    await ended;
   });
 });

@@ -15,7 +15,7 @@ import {
   SPAN_START as START,
   type TestSpan,
 } from '#testing';
-import { answered, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
+import { answered, JSON_MEDIA, PROTOBUF, RawExporter, shuffled } from './otlp.harness';
 
 const MS = 1_000_000n;
 
@@ -203,104 +203,6 @@ describe('POST /telemetry/v1/traces', () => {
     }
   });
 
-  describe('the row of a trace', () => {
-    /** An agent's run: the root, which repeats the tokens of its calls, and what is below it. */
-    function run(): TestSpan[] {
-      const traceId = newTraceId();
-      const root = newSpan({
-        traceId,
-        name: 'invoke_agent',
-        start: START,
-        end: START + 900n * MS,
-        attributes: {
-          'gen_ai.operation.name': 'invoke_agent',
-          'gen_ai.usage.input_tokens': 330,
-          'gen_ai.usage.output_tokens': 33,
-          'input.value': '{"question":"why?"}',
-          'output.value': 'because',
-          'session.id': 'of the root',
-        },
-      });
-      const below = Array.from({ length: 11 }, (_, i) =>
-        newSpan({
-          traceId,
-          parentSpanId: root.spanId,
-          name: `chat ${i}`,
-          start: START + BigInt(i + 1) * 10n * MS,
-          end: START + BigInt(i + 1) * 20n * MS,
-          isError: i % 4 === 0,
-          attributes: {
-            'gen_ai.operation.name': 'chat',
-            'gen_ai.response.model': i % 2 ? 'gpt-4o' : 'gpt-4o-mini',
-            'gen_ai.usage.input_tokens': 30,
-            'gen_ai.usage.output_tokens': 3,
-            'gen_ai.usage.cost': 0.1,
-            'session.id': `of call ${i}`,
-          },
-        }),
-      );
-      return [root, ...below];
-    }
-
-    it('comes out the same however its spans are spread over requests, in whatever order they come', async () => {
-      for (let seed = 0; seed < 6; seed++) {
-        const spans = run();
-        const requests = batches(shuffled(spans, seed), 1 + (seed % 5));
-        if (seed % 2) await Promise.all(requests.map((batch) => exporter.protobuf(batch)));
-        else for (const batch of requests) await exporter.protobuf(batch);
-        expect(await traceOf(spans[0]!.traceId)).toMatchObject({
-          root_name: 'invoke_agent',
-          started_at: '2026-11-20T00:00:00.000Z',
-          duration_ms: 900,
-          span_count: 12,
-          error_count: 3,
-          input_tokens: 330,
-          output_tokens: 33,
-          cost_usd: 1.1,
-          models: ['gpt-4o', 'gpt-4o-mini'],
-          session_id: 'of the root',
-          service_name: 'shop',
-        });
-      }
-    });
-
-    it('has no name until the root comes, however late', async () => {
-      const [root, ...below] = run();
-      await exporter.protobuf(below);
-      expect(await traceOf(root!.traceId)).toMatchObject({
-        root_name: null,
-        started_at: '2026-11-20T00:00:00.010Z',
-        duration_ms: 210,
-        session_id: 'of call 0',
-      });
-      await exporter.protobuf([root!]);
-      expect(await traceOf(root!.traceId)).toMatchObject({
-        root_name: 'invoke_agent',
-        started_at: '2026-11-20T00:00:00.000Z',
-        duration_ms: 900,
-        session_id: 'of the root',
-      });
-    });
-
-    it('tells the tokens of the agent where no call below it does', async () => {
-      const [root] = run();
-      await exporter.protobuf([root!]);
-      expect(await traceOf(root!.traceId)).toMatchObject({ input_tokens: 330, output_tokens: 33 });
-    });
-
-    it('tells nothing of tokens and cost where no span does', async () => {
-      const span = newSpan();
-      await exporter.protobuf([span]);
-      expect(await traceOf(span.traceId)).toMatchObject({
-        input_tokens: null,
-        output_tokens: null,
-        cost_usd: null,
-        models: [],
-        session_id: null,
-      });
-    });
-  });
-
   describe('times', () => {
     it.each([
       ['1970', 0n, '1970-01-01T00:00:00.000Z'],
@@ -472,19 +374,3 @@ describe('POST /telemetry/v1/traces', () => {
     });
   });
 });
-
-/** The same items in an order that the seed decides. */
-function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
-  let state = seed + 1;
-  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-  return items
-    .map((item) => ({ item, key: random() }))
-    .sort((one, other) => one.key - other.key)
-    .map(({ item }) => item);
-}
-
-function batches<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
-}

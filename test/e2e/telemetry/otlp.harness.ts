@@ -115,3 +115,13 @@ export class RawExporter {
     });
   }
 }
+
+/** The same items in an order that the seed decides. */
+export function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
+  let state = seed + 1;
+  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  return items
+    .map((item) => ({ item, key: random() }))
+    .sort((one, other) => one.key - other.key)
+    .map(({ item }) => item);
+}

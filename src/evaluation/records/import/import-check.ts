@@ -1,22 +1,31 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { validateBody } from '#platform/http';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import type { DatasetSchemas } from '../../datasets/dataset-schemas';
-import type { DatasetEntity } from '../../datasets/dataset.entity';
-import { RecordFieldsDto } from '../record.dto';
+import type { DatasetSchemas, HeldSchemas, HeldValues } from '../../datasets/dataset-schemas';
+import { checkItem } from '../../shared/bulk';
+import { Pace } from '../../shared/pace';
+import { type OnConflict, RecordFieldsDto } from '../record.dto';
 import { contentOf } from '../record.service';
 import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';
 
 /** Faults that are told of in one answer; more are not looked for. */
-const FAULTS_MAX = 100;
-/** How long the process does nothing else. */
-const TURN_MS = 5;
+export const FAULTS_MAX = 100;
 
-export type RecordSchemas = Pick<DatasetEntity, 'input_schema' | 'expected_schema'>;
+/** What the records are held to. */
+export interface ImportRules {
+  schemas: DatasetSchemas;
+  /** Null where there is none, which is told after all other faults. */
+  dataset: HeldSchemas | null;
+  onConflict: OnConflict;
+}
 
 /** What was found in lines that can be imported, or not. */
 export interface CheckedImport {
   count: number;
+  /**
+   * Lines that contradict a schema and may be of a present record, which keeps what it held before the schema came:
+   * whether they are refused is known once the dataset is locked.
+   */
+  doubtful: ReadonlySet<number>;
   /** The line of each external id, the first where there are several. */
   lineOf: Map<string, number>;
   /** 409 for ids that come twice, and 422 for unknown values: told of once the dataset was found to take records. */
@@ -27,23 +36,15 @@ export interface CheckedImport {
 /**
  * Reads everything that is to be imported once, and keeps none of it but its ids. Errors: 400 with up to 100 faults,
  * each with its line; 400 for more lines than there may be.
- *
- * @param dataset whose schemas the records are held to; null where there is none, which is told after all other faults
  */
-export async function checkImport(
-  source: ImportSource,
-  schemas: DatasetSchemas,
-  dataset: RecordSchemas | null,
-): Promise<CheckedImport> {
-  const check = new Check((line) => faultsOf(line, schemas, dataset));
-  let since = performance.now();
+export async function checkImport(source: ImportSource, rules: ImportRules): Promise<CheckedImport> {
+  const check = new Check((line) => readLine(line, rules));
+  const pace = new Pace();
   try {
     for await (const lines of source.lines()) {
       for (const line of lines) {
         check.take(line);
-        if (performance.now() - since < TURN_MS) continue;
-        await turn();
-        since = performance.now();
+        if (pace.isDue()) await pace.rest();
       }
       if (check.isFull) break;
     }
@@ -54,21 +55,41 @@ export async function checkImport(
   return check.result();
 }
 
-/** What is wrong with one line; otherwise its external id, which may be null. */
-function faultsOf(
-  { line, value, fault }: ImportLine,
-  schemas: DatasetSchemas,
-  dataset: RecordSchemas | null,
-): Problem | string | null {
-  if (fault) return fault;
-  try {
-    const content = contentOf(validateBody(RecordFieldsDto, value));
-    if (dataset) schemas.checkRecord(dataset, content);
-    return content.external_id;
-  } catch (error) {
-    if (error instanceof Problem) return error.within(pointerOf(line));
-    throw error;
-  }
+interface ReadLine {
+  /** What is wrong with it. */
+  fault: Problem | null;
+  externalId: string | null;
+  isDoubtful: boolean;
+}
+
+function readLine({ line, value, fault }: ImportLine, rules: ImportRules): ReadLine {
+  const refused = (problem: Problem): ReadLine => ({ fault: problem, externalId: null, isDoubtful: false });
+  if (fault) return refused(fault);
+  const content = checkItem(() => contentOf(validateBody(RecordFieldsDto, value)));
+  if (content instanceof Problem) return refused(content.within(pointerOf(line)));
+  const externalId = content.external_id;
+  const faults = schemaFaultsOf(line, content, rules);
+  if (faults.length === 0) return { fault: null, externalId, isDoubtful: false };
+  const mayBePresent = externalId !== null && rules.onConflict !== 'error';
+  return mayBePresent
+    ? { fault: null, externalId, isDoubtful: true }
+    : refused(problem.invalidFields(faults));
+}
+
+/**
+ * What of a line contradicts the schemas of the dataset, where it is not as it was `before`. No problem is made of it,
+ * which costs more than finding it: there may be 100,000 lines that no answer tells of.
+ */
+export function schemaFaultsOf(
+  line: number,
+  content: HeldValues,
+  { schemas, dataset }: Pick<ImportRules, 'schemas' | 'dataset'>,
+  before?: HeldValues,
+): FieldError[] {
+  if (!dataset) return [];
+  return schemas
+    .faultsIn(dataset, content, before)
+    .map((fault) => ('pointer' in fault ? { ...fault, pointer: pointerOf(line, fault.pointer) } : fault));
 }
 
 class Check {
@@ -76,9 +97,10 @@ class Check {
   private readonly values: FieldError[] = [];
   private readonly repeated: FieldError[] = [];
   private readonly lineOf = new Map<string, number>();
+  private readonly doubtful = new Set<number>();
   private count = 0;
 
-  constructor(private readonly faultOf: (line: ImportLine) => Problem | string | null) {}
+  constructor(private readonly read: (line: ImportLine) => ReadLine) {}
 
   get isFull(): boolean {
     return this.form.length >= FAULTS_MAX;
@@ -91,9 +113,10 @@ class Check {
       throw problem.invalidFields([{ pointer: pointerOf(line.line), detail }]);
     }
     if (this.isFull) return;
-    const found = this.faultOf(line);
-    if (found instanceof Problem) this.note(found);
-    else if (found !== null) this.noteId(found, line.line);
+    const { fault, externalId, isDoubtful } = this.read(line);
+    if (fault) this.note(fault);
+    if (isDoubtful) this.doubtful.add(line.line);
+    if (externalId !== null) this.noteId(externalId, line.line);
   }
 
   note({ status, errors = [], detail }: Problem): void {
@@ -105,6 +128,7 @@ class Check {
     if (this.form.length > 0) throw problem.invalidFields(this.form);
     return {
       count: this.count,
+      doubtful: this.doubtful,
       lineOf: this.lineOf,
       conflict: this.repeated.length > 0 ? conflictOf(this.repeated) : null,
       values: this.values.length > 0 ? problem.validationFailed(this.values) : null,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, type BulkColumn, BulkColumns, type Tx } from '#platform/db';
+import { type BulkColumn, BulkColumns, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import type { RecordChange } from '../record.repository';
 import type { RecordContent } from '../record.service';
@@ -76,16 +76,6 @@ const UPDATE = {
 /** Writes many records at once: in arrays, which cost the server half of what one JSON parameter does. */
 @Injectable()
 export class RecordImportRepository {
-  /** Of these external ids, those that live records of the dataset have. */
-  async externalIdsIn(tx: Tx, scope: Scope, datasetId: string, ids: string[]): Promise<string[]> {
-    const rows = await tx.query<{ external_id: string }>(
-      `SELECT external_id FROM records
-       WHERE workspace_id = $1 AND dataset_id = $2 AND external_id = ANY($3::text[]) AND archived_at IS NULL`,
-      [scope.workspaceId, datasetId, arrayParameter('text', ids)],
-    );
-    return rows.map((row) => row.external_id);
-  }
-
   async insert(tx: Tx, scope: Scope, change: RecordChange, rows: ImportedRow[]): Promise<void> {
     await tx.query(INSERT, parameters(scope, change, rows));
   }

@@ -3,15 +3,15 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import type { SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { DatasetSchemas } from '../../datasets/dataset-schemas';
+import { DatasetSchemas, type HeldValues } from '../../datasets/dataset-schemas';
 import type { DatasetEntity } from '../../datasets/dataset.entity';
 import { checkLive, DatasetService } from '../../datasets/dataset.service';
 import { FairTurns } from '../../shared/fair-turns';
 import type { OnConflict } from '../record.dto';
 import { RecordRepository } from '../record.repository';
 import type { RecordImportDto, RecordImportQueryDto } from '../record-transfer.dto';
-import { checkImport, conflictOf, type CheckedImport } from './import-check';
-import { type ImportSource, pointerOf } from './import-source';
+import { checkImport, conflictOf, type CheckedImport, schemaFaultsOf } from './import-check';
+import { type ImportLine, type ImportSource, pointerOf } from './import-source';
 import { type ImportRequest, ImportSources } from './import-sources';
 import { ImportWriter } from './import-writer';
 import { RecordImportRepository } from './record-import.repository';
@@ -57,7 +57,8 @@ export class RecordImportService {
   private async carryOut(scope: Scope, datasetId: string, request: ImportRequest): Promise<RecordImportDto> {
     const dataset = await this.datasets.find(scope, datasetId);
     const source = await request.open();
-    const checked = await checkImport(source, this.schemas, dataset);
+    const rules = { schemas: this.schemas, dataset, onConflict: request.onConflict };
+    const checked = await checkImport(source, rules);
     if (!dataset) throw problem.notFound('dataset', datasetId);
     checkLive(dataset);
     if (checked.conflict) throw checked.conflict;
@@ -73,13 +74,13 @@ export class RecordImportService {
     scope: Scope,
     checkedAgainst: DatasetEntity,
     source: ImportSource,
-    { count, lineOf }: CheckedImport,
+    { count, lineOf, doubtful }: CheckedImport,
     onConflict: OnConflict,
   ): Promise<RecordImportDto> {
     const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
     checkSameSchemas(checkedAgainst, dataset);
-    const present = await this.presentIds(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
-    if (onConflict === 'error' && present.size > 0) throw conflictOf(takenIds(lineOf, present));
+    const present = await this.presentSizes(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
+    if (onConflict === 'error' && present.size > 0) throw conflictOf(takenIds(lineOf, present.keys()));
     const run = {
       tx,
       scope,
@@ -87,21 +88,31 @@ export class RecordImportService {
       onConflict,
       present,
       toCreate: count - present.size,
+      faultsOf: ({ line }: ImportLine, content: HeldValues, before?: HeldValues) =>
+        doubtful.has(line) ? schemaFaultsOf(line, content, { schemas: this.schemas, dataset }, before) : [],
     };
     const writer = new ImportWriter(run, this.datasets, this.records, this.imports);
     for await (const lines of source.lines()) {
       for (const line of lines) await writer.add(line);
     }
-    await writer.write();
+    await writer.finish();
     source.checkOpen();
     return writer.counts;
   }
 
-  private async presentIds(tx: Tx, scope: Scope, datasetId: string, ids: string[]): Promise<Set<string>> {
-    const present = new Set<string>();
+  /** @returns the size of each record that is there, by its external id */
+  private async presentSizes(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    ids: string[],
+  ): Promise<Map<string, number>> {
+    const present = new Map<string, number>();
     for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
       const some = ids.slice(at, at + IDS_AT_ONCE);
-      for (const id of await this.imports.externalIdsIn(tx, scope, datasetId, some)) present.add(id);
+      for (const { external_id, bytes } of await this.records.sizesOf(tx, scope, datasetId, some)) {
+        present.set(external_id, bytes);
+      }
     }
     return present;
   }
@@ -118,7 +129,7 @@ function checkSameSchemas(before: DatasetEntity, now: DatasetEntity): void {
   }
 }
 
-const takenIds = (lineOf: Map<string, number>, present: Set<string>) =>
+const takenIds = (lineOf: Map<string, number>, present: Iterable<string>) =>
   [...present]
     .map((id) => lineOf.get(id)!)
     .sort((a, b) => a - b)

@@ -132,7 +132,10 @@ export interface MaxDurationCheck extends CommonMembers {
   max: number;
 }
 
-/** Passes where the trace cost at most `max` US dollars: its `cost_usd`, else the sum of what its spans say. */
+/**
+ * Passes where the trace cost at most `max` US dollars: its `cost_usd`, else the sum of what its spans say. An error where
+ * its `cost_usd` is null, because then the sum is not all that it cost.
+ */
 export interface MaxCostCheck extends CommonMembers {
   type: 'max_cost_usd';
   max: number;

@@ -142,6 +142,8 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans: [], cost_usd: 0.5 })).toBe(1);
       const spans = [span(0, { 'gen_ai.usage.cost': 0.2 }), span(1, { 'llm.cost.total': 0.4 }), span(2, {})];
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans })).toBe(0);
+      const told = [...spans, span(3, { 'operation.cost': 0.3 })];
+      expect(scoreOf({ type: 'max_cost_usd', max: 0.7 }, { spans: told })).toBe(0);
     });
   });
 
@@ -165,6 +167,11 @@ describe('checks of traces', () => {
     [{ type: 'max_steps', max: 1 }, { spans: [] }, 'the trace has no spans'],
     [{ type: 'max_duration_ms', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell how long it took'],
     [{ type: 'max_cost_usd', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell what it cost'],
+    [
+      { type: 'max_cost_usd', max: 1 },
+      { spans: [{ name: 'a', cost_usd: 0.1 }], cost_usd: null },
+      'does not tell what it cost',
+    ],
   ])('%j is an error, not a failure, where the trace does not tell', (check, given, problem) => {
     expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
   });

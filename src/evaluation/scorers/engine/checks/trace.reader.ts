@@ -22,7 +22,8 @@ interface Trace {
   /** All of its spans are seen. */
   isWhole: boolean;
   durationMs: number | undefined;
-  costUsd: number | undefined;
+  /** Null where it is known that not all of it is told. */
+  costUsd: number | null | undefined;
 }
 
 const MAX_TRACES = 10_000;
@@ -36,7 +37,7 @@ const TOOL_ARGUMENTS = [
   'input.value',
 ];
 const MODEL_OPERATIONS = new Set(['chat', 'text_completion', 'generate_content']);
-const COSTS = ['gen_ai.usage.cost', 'llm.cost.total'];
+const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 
 /**
  * What checks read of a trace: spans `{name, attributes, started_at, ended_at, duration_ms, …}` as a list, or with
@@ -93,11 +94,13 @@ export class TraceReader {
     );
   }
 
-  /** @throws CannotCheck where neither a trace nor a span of it says what it cost */
+  /** @throws CannotCheck where neither a trace nor a span of it says what it cost, or the trace says that it is not known */
   costUsd(): Figure {
     return this.total(
       this.traces.map(({ costUsd, spans, isWhole }) =>
-        costUsd === undefined ? { value: costOf(spans), isExact: isWhole } : exactly(costUsd),
+        costUsd === undefined
+          ? { value: costOf(spans), isExact: isWhole }
+          : { value: costUsd ?? undefined, isExact: true },
       ),
       'the trace does not tell what it cost',
     );
@@ -135,7 +138,7 @@ function toTrace(value: unknown): Trace | undefined {
     spans,
     isWhole: isWholeTrace(value),
     durationMs: numberOf(value.duration_ms),
-    costUsd: numberOf(value.cost_usd),
+    costUsd: value.cost_usd === null ? null : numberOf(value.cost_usd),
   };
 }
 

@@ -1,9 +1,10 @@
 /** JavaScript of the scorer `personal_data`. Every pattern is bounded, so that a long text takes time by its length. */
-export const PERSONAL_DATA = String.raw`// Whether the output is free of personal data that can be told by its form: 1, or 0 with what was found.
+export const PERSONAL_DATA = String.raw`// Whether the output is free of personal data that can be told by its form: 1, or 0 with what was found; null without an output.
 //
 // Numbers count only where more than their length speaks for it: a check digit, a country code, or the groups in which
 // telephone numbers are written. So an order number, a date or a version is none. Names and addresses are not found.
 function score({ output }) {
+  if (output === null || output === undefined) return { score: null, reasoning: 'There is no output.' };
   const text = textOf(output, []).join('\n');
   const found = {
     email: count(emails(text)),

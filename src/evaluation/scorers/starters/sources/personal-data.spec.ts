@@ -72,7 +72,13 @@ describe('personal data', () => {
   it('is found wherever it is in an output that is no text', async () => {
     const output = { 'ada@example.com': [{ deep: ['call +442079460958'] }], card: 4111111111111111 };
     expect(await found(output)).toEqual({ email: 1, phone_number: 1, card_number: 1 });
-    for (const none of [null, true, 42, [], {}]) expect(await found(none)).toEqual({});
+    for (const none of [true, 42, [], {}]) expect(await found(none)).toEqual({});
+  });
+
+  it('is not judged without an output', async () => {
+    for (const subject of [{ output: null }, {}]) {
+      expect(await runner.run(subject)).toMatchObject({ score: null, reasoning: 'There is no output.' });
+    }
   });
 
   it('is not repeated by what tells of it', async () => {

@@ -1,0 +1,44 @@
+// jest's environment for Node, with one difference: a test file runs in the worker's own realm and not in one made for
+// it, so that all files of a worker share the modules of the application (see jest-runtime.cjs). What a test file or
+// jest itself changes in the process is undone after it.
+const { ModernFakeTimers } = require('@jest/fake-timers');
+const { ModuleMocker } = require('jest-mock');
+
+/** Where jest keeps what belongs to one test file: its tests, their handlers, timeout and retries. */
+const JEST_STATE = /^JEST_|^TEST_TIMEOUT|^EVENT_HANDLERS$|^RETRY_|^WAIT_BEFORE_RETRY$|^LOG_ERRORS/;
+
+module.exports = class {
+  global = globalThis;
+  moduleMocker = new ModuleMocker(globalThis);
+  fakeTimers = null;
+
+  constructor({ projectConfig }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    this.before = { console, exit: process.exit, environment: { ...process.env }, directory: process.cwd() };
+    Error.stackTraceLimit = 100;
+  }
+
+  async setup() {}
+
+  async teardown() {
+    this.fakeTimersModern.dispose();
+    const { console, exit, environment, directory } = this.before;
+    globalThis.console = console;
+    process.exit = exit;
+    process.chdir(directory);
+    for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+    Object.assign(process.env, environment);
+    for (const key of Object.getOwnPropertySymbols(globalThis)) {
+      if (JEST_STATE.test(key.description)) delete globalThis[key];
+    }
+  }
+
+  exportConditions() {
+    return ['node', 'node-addons'];
+  }
+
+  /** jest asks for one before it runs anything; scripts are run in the realm itself. */
+  getVmContext() {
+    return globalThis;
+  }
+};

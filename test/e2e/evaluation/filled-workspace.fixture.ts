@@ -1,0 +1,113 @@
+import type { TestApp } from '#testing';
+import { EvaluationWorkspace } from './evaluation.harness';
+
+/** A trace with as many spans, each of a source of its own, as there are traces. */
+export const LARGE_TRACE = '5'.padStart(32, '0');
+/** Named by as many results. */
+export const SHARED_SESSION = 'shared';
+
+const ID = `lpad(n::text, 26, '0')`;
+const TRACE_ID = `lpad(to_hex(n), 32, '0')`;
+
+const CHECKS = { checks: [{ type: 'equals' }] };
+const SOURCE = `{"attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
+const LIBRARY = `{"name": "s", "version": "", "attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
+
+/** A workspace with so much of each kind, written straight into the tables. */
+export interface FilledWorkspace {
+  space: EvaluationWorkspace;
+  /** Running, with results that name each trace and a session of each, and a baseline like it. */
+  experimentId: string;
+  baselineId: string;
+  datasetId: string;
+  scorers: Record<'code' | 'other' | 'human', string>;
+}
+
+export async function filledWorkspace(app: TestApp, count: number): Promise<FilledWorkspace> {
+  const space = await EvaluationWorkspace.open(app);
+  const baselineId = (await space.experiment()).experiment_id;
+  const experimentId = (await space.experiment({ baseline_experiment_id: baselineId })).experiment_id;
+  const sharedId = (await space.experiment()).experiment_id;
+  const datasetId = (await space.dataset()).dataset_id;
+  const scorer = async (name: string, scorer_kind: string, definition: object): Promise<string> => {
+    const fields = { name, scorer_kind, definition };
+    return (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  };
+  const scorers = {
+    code: await scorer('code', 'code', CHECKS),
+    other: await scorer('other', 'code', CHECKS),
+    human: await scorer('human', 'human', { rubric: 'Kind?', output: { type: 'boolean' } }),
+  };
+  /** @param statement whose `$1` is the workspace, `$2` the count and `$3` what tells ids from those of others. */
+  const fill = (statement: string, ...values: unknown[]) =>
+    app.database.query(statement, [space.id, count, `${count}_`, ...values]);
+  const rows = `FROM generate_series(1, $2::int) n WHERE $3::text IS NOT NULL`;
+
+  await fill(`
+    INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name, session_id)
+    SELECT $1, ${TRACE_ID}, now() - n * interval '1 s', now(), 1, 0, '{m}', 'root ' || n, 'ses ' || n ${rows}`);
+  await fill(
+    `INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens) SELECT $1, ${TRACE_ID}, 'm', n ${rows}`,
+  );
+  await fill(`INSERT INTO span_sources (workspace_id, source_id, resource, scope)
+    SELECT $1, md5(n::text)::uuid, '${SOURCE}', '${LIBRARY}' ${rows}`);
+  await fill(`
+    INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, attributes)
+    SELECT $1, '${LARGE_TRACE}', lpad(to_hex(n), 16, '0'), 'span', 'internal', 'ok', now() + n * interval '1 ms', now(),
+           md5(n::text)::uuid, '{}' ${rows}`);
+  const named = [baselineId, experimentId, sharedId].map((id) => [id, id === sharedId] as const);
+  for (const [side, [id, isShared]] of named.entries()) {
+    await fill(
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, session_id, scores, score_details,
+                            output, created_at, updated_at, created_by)
+       SELECT $4, 'res_' || $3 || $5::text || ${ID}, $1, 'case ' || n,
+              CASE WHEN $6 THEN NULL ELSE ${TRACE_ID} END, CASE WHEN $6 THEN '${SHARED_SESSION}' ELSE 'ses ' || n END,
+              jsonb_build_object('code', n % 2, 'other', n % 3),
+              json_build_object('code', json_build_object('scorer_id', $7::text, 'scorer_version', 1),
+                                'other', json_build_object('scorer_id', $8::text, 'scorer_version', 1)),
+              to_json('answer ' || n), now(), now(), 'test' ${rows}`,
+      ...[id, `${side}`, isShared, scorers.code, scorers.other],
+    );
+  }
+  await fill(
+    `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, score, value,
+                               output_sha256, created_at, updated_at, created_by)
+     SELECT 'score_' || $3 || ${ID}, $1, $4, 1, 'trace', ${TRACE_ID}, 1, 'true', 'o', now(), now(), 'usr_' || n ${rows}`,
+    scorers.human,
+  );
+  await fill(
+    `INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
+     SELECT $4, 'score_' || $3 || ${ID}, $1 ${rows}`,
+    experimentId,
+  );
+  await fill(
+    `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, external_id,
+                          created_revision, created_by, updated_at)
+     SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now()
+     ${rows}`,
+    datasetId,
+  );
+  await fill(`
+    INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, experiment_status, created_by, updated_at)
+    SELECT 'exp_' || $3 || ${ID}, $1, 'many', 'many', 'completed', 'test', now() ${rows}`);
+  await fill(`INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
+    SELECT $1, 'exp_' || $3 || ${ID}, 's', n ${rows}`);
+  // of runs of a hundred, half of the targets were scored
+  await fill(
+    `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                             concurrency, total, created_at, updated_at, created_by)
+     SELECT 'run_' || $3 || n, 'org', $1, $4, 1, 'trace', CASE WHEN n % 2 = 0 THEN 'succeeded' ELSE 'running' END, 4, 100,
+            now(), now(), 'test' FROM generate_series(0, $2::int / 100) n`,
+    scorers.code,
+  );
+  await fill(`INSERT INTO score_targets (score_run_id, ordinal, trace_id)
+    SELECT 'run_' || $3 || n / 100, n % 100, ${TRACE_ID} ${rows} AND $1::text IS NOT NULL`);
+  await fill(
+    `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                trace_id, score, elapsed_ms)
+     SELECT 'run_' || $3 || n / 100, n % 100, 'score_run_' || $3 || n, $1, $4, 1, 'trace', ${TRACE_ID}, 1, 1
+     ${rows} AND n % 2 = 0`,
+    scorers.code,
+  );
+  return { space, experimentId, baselineId, datasetId, scorers };
+}
