@@ -74,6 +74,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       PORT: '0',
       DATABASE_URL: database.url,
       DATABASE_POOL_SIZE: '5',
+      DATABASE_CONNECTION_TIMEOUT_MS: '60000', // Tests that send hundreds of requests at once hold on a slow machine too.
       SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),

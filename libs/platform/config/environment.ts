@@ -64,6 +64,13 @@ export class Environment {
   @Integer()
   DATABASE_POOL_SIZE = 10;
 
+  /** How long a request waits for a connection, one of the pool or a new one, before it is answered 503. */
+  @IsInt()
+  @Min(100)
+  @Max(600_000)
+  @Integer()
+  DATABASE_CONNECTION_TIMEOUT_MS = 5_000;
+
   /** Moves the queues to Redis. Absent: they live in PostgreSQL. */
   @IsOptional()
   @Matches(/^rediss?:\/\//, { message: 'must begin with redis:// or rediss://' })

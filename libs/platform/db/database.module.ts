@@ -28,7 +28,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
     type: 'postgres',
     url,
     poolSize: environment.DATABASE_POOL_SIZE,
-    connectTimeoutMS: 5_000,
+    connectTimeoutMS: environment.DATABASE_CONNECTION_TIMEOUT_MS,
     uuidExtension: 'pgcrypto',
     installExtensions: false,
     applicationName: 'agent-registry-service',

@@ -15,6 +15,12 @@ const UNREACHABLE: Rule = {
   headers: RETRY,
 };
 
+const BUSY: Rule = {
+  code: 'service_unavailable',
+  detail: 'No connection to the database became free in time. Try again.',
+  headers: RETRY,
+};
+
 /**
  * What an error of PostgreSQL means to a client, by SQLSTATE (PostgreSQL manual, appendix A) or, where the whole
  * class means the same, by its first two characters. What is not here is an `internal_error`.
@@ -67,8 +73,9 @@ export function explainConstraint(constraint: string, code: ProblemCode, detail:
 
 /** Errors of the socket to PostgreSQL, before there is any SQLSTATE. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
-const LOST_CONNECTION =
-  /Connection terminated|timeout exceeded when trying to connect|connection is closed|not queryable/i;
+const LOST_CONNECTION = /Connection terminated|connection is closed|not queryable/i;
+/** What pg-pool says when none of its connections became free in time. */
+const POOL_EXHAUSTED = /timeout exceeded when trying to connect/i;
 
 interface DatabaseError {
   code?: unknown;
@@ -89,6 +96,9 @@ export function problemOfDatabaseError(error: unknown): Problem | null {
     const named = typeof constraint === 'string' ? byConstraint.get(constraint) : undefined;
     const rule = named ?? BY_SQLSTATE[code] ?? BY_SQLSTATE[code.slice(0, 3)] ?? BY_SQLSTATE[code.slice(0, 2)];
     return rule ? new Problem(rule.code, rule.detail, { headers: rule.headers, cause: error }) : null;
+  }
+  if (typeof message === 'string' && POOL_EXHAUSTED.test(message)) {
+    return new Problem(BUSY.code, BUSY.detail, { headers: RETRY, cause: error });
   }
   const lost =
     (typeof code === 'string' && SOCKET_CODES.has(code)) ||
