@@ -14,7 +14,7 @@ export const REASONS: Record<number, string> = {
   415: 'The body is of an unsupported media type or encoding.',
   422: 'A value is not one of those known, or a rule of the service forbids it.',
   500: 'Something unforeseen; quote the request id.',
-  503: 'Something the service needs cannot be reached.',
+  503: 'Something the service needs cannot be reached, or is too busy.',
   504: 'The time for the request ran out.',
 };
 

@@ -64,10 +64,10 @@ export class Environment {
   @Integer()
   DATABASE_POOL_SIZE = 10;
 
-  /** How long a request waits for a connection, one of the pool or a new one, before it is answered 503. */
+  /** Milliseconds that a request waits, each time it needs one, for a connection of the pool; then 503. */
   @IsInt()
   @Min(100)
-  @Max(600_000)
+  @Max(60_000)
   @Integer()
   DATABASE_CONNECTION_TIMEOUT_MS = 5_000;
 

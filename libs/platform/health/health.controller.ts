@@ -35,7 +35,8 @@ export class HealthController {
       ),
       new Promise<false>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
     ]);
-    if (!answered) throw problem.unavailable('The database cannot be reached.');
+    if (!answered)
+      throw problem.unavailable('The database cannot be reached, or is too busy to answer in time.');
     return { status: 'ok' };
   }
 }

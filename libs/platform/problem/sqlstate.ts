@@ -17,7 +17,7 @@ const UNREACHABLE: Rule = {
 
 const BUSY: Rule = {
   code: 'service_unavailable',
-  detail: 'No connection to the database became free in time. Try again.',
+  detail: 'No connection to the database could be had in time. Try again.',
   headers: RETRY,
 };
 

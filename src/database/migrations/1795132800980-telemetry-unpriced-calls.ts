@@ -15,6 +15,8 @@ const STEPS = [
 
 /** Attributes by which a span tells its cost itself. */
 const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
+/** A number as it is written in JSON, or as a text that instrumentations send; of an exponent that can be computed with. */
+const NUMBER = String.raw`^\s*[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?\s*$`;
 
 /**
  * Tells of traces, and of what models used in them, how many calls used tokens that have no price; of traces also how
@@ -25,7 +27,12 @@ export class TelemetryUnpricedCalls1795132800980 implements MigrationInterface {
     const operation = OPERATION.map((name) => `nullif(attributes->>'${name}', '')`).join(', ');
     const steps = STEPS.map((step) => `'${step}'`).join(', ');
     const isStep = `coalesce(lower(coalesce(${operation})) IN (${steps}), false)`;
-    const tellsCost = COSTS.map((name) => `json_typeof(attributes->'${name}') = 'number'`).join(' OR ');
+    const tellsCost = COSTS.map(
+      (
+        name,
+      ) => `CASE WHEN json_typeof(attributes->'${name}') IN ('number', 'string') AND attributes->>'${name}' ~ '${NUMBER}'
+                      THEN (attributes->>'${name}')::numeric <= 1000000 ELSE false END`,
+    ).join(' OR ');
     await runner.query(`
       ALTER TABLE traces ADD COLUMN unpriced_count bigint NOT NULL DEFAULT 0,
         ADD COLUMN step_unpriced_count bigint NOT NULL DEFAULT 0, ADD COLUMN root_cost_usd numeric;

@@ -33,13 +33,14 @@ export class CaseRepository {
   ): Promise<Map<string, number>> {
     const rows = await tx.query<{ dataset_record_id: string; version: number }>(
       `SELECT r.dataset_record_id, coalesce(v.version, 1) AS version
-       FROM records r
+       FROM (SELECT $1::text AS workspace_id, $3::text AS dataset_id, unnest($2::text[]) AS dataset_record_id OFFSET 0) given
+       JOIN records r USING (workspace_id, dataset_record_id)
        LEFT JOIN LATERAL (
          SELECT version FROM record_versions
          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= $4
          ORDER BY revision DESC LIMIT 1
        ) v ON true
-       WHERE r.workspace_id = $1 AND r.dataset_record_id = ANY($2) AND ($3::text IS NULL OR r.dataset_id = $3)`,
+       WHERE given.dataset_id IS NULL OR r.dataset_id = given.dataset_id`,
       [scope.workspaceId, ids, experiment.dataset_id, experiment.dataset_revision ?? Number.MAX_SAFE_INTEGER],
     );
     return new Map(rows.map((row) => [row.dataset_record_id, row.version]));

@@ -54,10 +54,12 @@ const USED_NAMES = Object.keys(USED) as (keyof typeof USED)[];
 
 /**
  * What a model `m` used of what a trace `f` did: its calls. Where the trace's figure is a step's, it is the model's of
- * that step; of equal ones, the first by name. So a model's calls have a cost also where those of another have none.
+ * that step; of equal ones, the first by name. So a model's calls have a cost also where those of another have none, and
+ * where a step of the model says more than the trace's root does.
  */
 const shareOf = (used: keyof typeof USED): string =>
-  `CASE WHEN f.calls_${used} IS NOT NULL OR f.${used} IS NULL THEN ${USED[used]('m.')}
+  `CASE WHEN f.calls_${used} IS NOT NULL OR f.${used} IS NULL OR count(*) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace = 0
+       THEN ${USED[used]('m.')}
      WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
      END AS used_${used}`;
 

@@ -23,14 +23,36 @@ export interface FilledWorkspace {
   scorers: Record<'code' | 'other' | 'human', string>;
 }
 
-export async function filledWorkspace(app: TestApp, count: number): Promise<FilledWorkspace> {
+export const externalId = (n: number): string => `e${n}`;
+/** @param ids tells ids of one dataset from those of others */
+export const recordId = (ids: string, n: number): string => `rec_${ids}${String(n).padStart(26, '0')}`;
+
+/** Writes records 1 to `count` of a dataset straight into the tables. */
+export async function fillRecords(
+  app: TestApp,
+  { id }: EvaluationWorkspace,
+  datasetId: string,
+  count: number,
+  ids: string,
+): Promise<void> {
+  await app.database.query(
+    `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, external_id,
+                          created_revision, created_by, updated_at)
+     SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now()
+     FROM generate_series(1, $2::int) n`,
+    [id, count, ids, datasetId],
+  );
+}
+
+/** @param name tells ids of one workspace from those of others of the same size */
+export async function filledWorkspace(app: TestApp, count: number, name = ''): Promise<FilledWorkspace> {
   const space = await EvaluationWorkspace.open(app);
   const baselineId = (await space.experiment()).experiment_id;
   const experimentId = (await space.experiment({ baseline_experiment_id: baselineId })).experiment_id;
   const sharedId = (await space.experiment()).experiment_id;
   const datasetId = (await space.dataset()).dataset_id;
-  const scorer = async (name: string, scorer_kind: string, definition: object): Promise<string> => {
-    const fields = { name, scorer_kind, definition };
+  const scorer = async (called: string, scorer_kind: string, definition: object): Promise<string> => {
+    const fields = { name: called, scorer_kind, definition };
     return (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
   };
   const scorers = {
@@ -40,7 +62,7 @@ export async function filledWorkspace(app: TestApp, count: number): Promise<Fill
   };
   /** @param statement whose `$1` is the workspace, `$2` the count and `$3` what tells ids from those of others. */
   const fill = (statement: string, ...values: unknown[]) =>
-    app.database.query(statement, [space.id, count, `${count}_`, ...values]);
+    app.database.query(statement, [space.id, count, `${name}${count}_`, ...values]);
   const rows = `FROM generate_series(1, $2::int) n WHERE $3::text IS NOT NULL`;
 
   await fill(`
@@ -80,13 +102,7 @@ export async function filledWorkspace(app: TestApp, count: number): Promise<Fill
      SELECT $4, 'score_' || $3 || ${ID}, $1 ${rows}`,
     experimentId,
   );
-  await fill(
-    `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, external_id,
-                          created_revision, created_by, updated_at)
-     SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now()
-     ${rows}`,
-    datasetId,
-  );
+  await fillRecords(app, space, datasetId, count, `${name}${count}_`);
   await fill(`
     INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, experiment_status, created_by, updated_at)
     SELECT 'exp_' || $3 || ${ID}, $1, 'many', 'many', 'completed', 'test', now() ${rows}`);

@@ -1,4 +1,4 @@
-import type { PreparedStatement, Tx } from '#platform/db';
+import type { Tx } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import {
@@ -10,6 +10,7 @@ import {
   smallTables,
   vacuumed,
 } from './plans.harness';
+import { watched } from './work.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -121,32 +122,18 @@ describe('on filled tables', () => {
 
   /** The plans of every statement on results and scores by which a request is answered. */
   async function plansOfAll(path: string): Promise<Plan[]> {
-    const statements: [string, unknown[]][] = [];
-    type Query = (statement: string | PreparedStatement, values?: readonly unknown[]) => Promise<unknown[]>;
-    const watch =
-      (query: Query): Query =>
-      (statement, values = []) => {
-        statements.push([typeof statement === 'string' ? statement : statement.text, [...values]]);
-        return query(statement, values);
-      };
-    const { database } = app;
-    const { query, transaction } = database;
-    const spies = [
-      jest.spyOn(database, 'query').mockImplementation(watch(query.bind(database)) as never),
-      jest
-        .spyOn(database, 'transaction')
-        .mockImplementation(((work: (tx: Tx) => Promise<unknown>) =>
-          transaction.call(database, (tx) =>
-            work({ ...tx, query: watch(tx.query) as Tx['query'] }),
-          )) as never),
-    ];
-    const answer = await space.viewer.get(path);
-    for (const spy of spies) spy.mockRestore();
-    expect([path, answer.status]).toEqual([path, 200]);
+    const statements: [string, readonly unknown[]][] = [];
+    const note = (_: unknown, text: string, values: readonly unknown[]): Promise<void> => {
+      statements.push([text, values]);
+      return Promise.resolve();
+    };
+    await watched(app.database, note, async () => {
+      expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
+    });
     const reads = statements.filter(([text]) =>
       /FROM \(*(results|score_results|human_scores|unnest)/.test(text),
     );
-    return Promise.all(reads.map(([text, values]) => planOf(database, text, values)));
+    return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
 
   it('a comparison and an agreement read no table from end to end', async () => {

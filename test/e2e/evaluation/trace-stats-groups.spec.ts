@@ -153,6 +153,25 @@ describe('figures over traces, apart', () => {
       });
     });
 
+    it('tell what calls of models cost also where a step below the root says more than the root does', async () => {
+      const root = { ...AGENT, ...usage('planner', 0, 0, cost(0.4)) };
+      const more = { ...AGENT, ...usage('planner', 0, 0, cost(0.7)) };
+      const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
+      await on.trace(
+        { attributes: root },
+        { attributes: more },
+        { attributes: priced },
+        { attributes: unpriced },
+      );
+      const rows = await on.rows(asked('cost_usd.sum'));
+      expect(rows.map(({ group, values: one }) => [group.model, one['cost_usd.sum']])).toEqual([
+        ['planner', null],
+        ['priced', 0.002],
+        ['unpriced', null],
+      ]);
+      expect(await on.values(['cost_usd.sum'])).toEqual({ 'cost_usd.sum': 0.4 });
+    });
+
     it('know nothing of a step without a model that repeats what the calls of models used', async () => {
       const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
       await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });

@@ -1,24 +1,34 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Database } from '#platform/db';
+import { type Answer, createTestApp, createTestWorker, type TestApp } from '#testing';
 import type { EvaluationWorkspace, Experiment } from './evaluation.harness';
 import {
+  externalId,
   type FilledWorkspace,
   filledWorkspace,
+  fillRecords,
   LARGE_TRACE,
+  recordId,
   SHARED_SESSION,
 } from './filled-workspace.fixture';
 import { SCORES } from './human-scores.fixture';
 import { statsPath } from './trace-stats.fixture';
-import { workOf } from './work.harness';
+import { type Work, workOf } from './work.harness';
 
 /** Of each kind that the workspace has. */
 const MANY = 1_500;
 /** Rows that a statement may go through for each of them: some, where it would be all of them for each of them. */
 const EACH = 60;
+/** Records of a large dataset, and rows that a statement may go through for a hundred of them: not all. */
+const LARGE = 50_000;
+const OF_LARGE = 5_000;
 
 const EXPERIMENTS = '/eval/v1/experiments';
 const traceId = (n: number): string => n.toString(16).padStart(32, '0');
 
-type Ask = (on: FilledWorkspace & { pinnedId: string }) => Promise<Answer>;
+/** Also an experiment that takes cases of a file alone, and one that takes those of a large dataset. */
+type Filled = FilledWorkspace & { pinnedId: string; largeId: string; recordsId: string };
+type Ask = (on: Filled) => Promise<Answer>;
 
 /**
  * What a user would lose: answers within seconds in a workspace that was filled since PostgreSQL last looked at its
@@ -27,7 +37,7 @@ type Ask = (on: FilledWorkspace & { pinnedId: string }) => Promise<Answer>;
  */
 describe('in a workspace of which the statistics know nothing, the work of each statement grows with its rows', () => {
   let app: TestApp;
-  let on: FilledWorkspace & { pinnedId: string };
+  let on: Filled;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -40,7 +50,11 @@ describe('in a workspace of which the statistics know nothing, the work of each 
     await pinned((await filledWorkspace(app, 20)).space, 20);
     await app.database.query('ANALYZE');
     const filled = await filledWorkspace(app, MANY);
-    on = { ...filled, pinnedId: await pinned(filled.space, MANY) };
+    const { space } = filled;
+    const largeId = (await space.dataset()).dataset_id;
+    const recordsId = (await space.experiment({ dataset_id: largeId })).experiment_id;
+    await fillRecords(app, space, largeId, LARGE, 'large_');
+    on = { ...filled, pinnedId: await pinned(space, MANY), largeId, recordsId };
   });
   afterAll(() => app.close());
 
@@ -78,11 +92,32 @@ describe('in a workspace of which the statistics know nothing, the work of each 
         ...body,
       });
   const upload =
-    (to: 'experimentId' | 'pinnedId', item: (n: number) => object): Ask =>
+    (to: 'experimentId' | 'pinnedId' | 'recordsId', item: (n: number) => object): Ask =>
     (of) =>
       of.space.post(`${EXPERIMENTS}/${of[to]}/results/bulk`, {
         items: Array.from({ length: 100 }, (_, n) => item(n)),
       });
+  const records =
+    (on_conflict: string): Ask =>
+    ({ space, largeId }) =>
+      space.post(`/eval/v1/datasets/${largeId}/records/bulk`, {
+        on_conflict,
+        items: Array.from({ length: 100 }, (_, n) => ({
+          external_id: externalId(n + 1),
+          input: on_conflict,
+        })),
+      });
+  const lines: Ask = ({ space, largeId }) => {
+    const items = Array.from({ length: 100 }, (_, n) => ({
+      external_id: externalId(n + 1),
+      input: `again ${n}`,
+    }));
+    return space.editor.post(
+      `/eval/v1/datasets/${largeId}/records/import?on_conflict=update`,
+      Buffer.from(items.map((item) => JSON.stringify(item)).join('\n')),
+      { 'Content-Type': 'application/jsonl' },
+    );
+  };
   const finalize =
     (id: (of: typeof on) => string): Ask =>
     (of) =>
@@ -90,40 +125,93 @@ describe('in a workspace of which the statistics know nothing, the work of each 
 
   const since = '2020-01-01T00:00:00Z';
   // those that come last change what there is
-  const asked: [string, number, Ask][] = [
-    ['the results of an experiment', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
-    ['its traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
-    ['the spans of a trace', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces/${LARGE_TRACE}/spans?limit=500&offset=900`)],
-    ['figures over its traces', 200, stats({})],
-    ['figures by model and case', 200, stats({ group_by: ['model', 'case_id'] })],
-    ['figures of a model', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
-    ['a comparison', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
-    ['an agreement', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.other}`)],
-    ['an agreement with people', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.human}&experiment_id=${of.experimentId}`)],
-    ['the scores of people', 200, list((of) => `${SCORES}?experiment_id=${of.experimentId}&limit=500&offset=500&sort=updated_at`)],
-    ['experiments by a score', 200, search({ name: 'many', score: { scorer: 's', gte: 1 } })],
-    ['records by a word', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records?limit=500&q=question`)],
-    ['an export of records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records/export`)],
-    ['what is to be scored', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5 }))],
-    ['what is not scored', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
-    ['a selection of too many', 422, score(() => ({ since, unscored_only: true }))],
-    ['a selection of too many sessions', 422, score(() => ({ since, unscored_only: true, grain: 'session' }))],
-    ['a run', 202, score((of) => ({ experiment_id: of.experimentId, limit: 100, unscored_only: true }))],
-    ['a score of a person', 201, said({ trace_id: traceId(7) })],
-    ['a score of what many results name', 201, said({ session_id: SHARED_SESSION })],
-    ['an upload of what people have scored', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
-    ['an upload of cases of a file', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
-    ['finalizing', 200, finalize((of) => of.experimentId)],
-    ['finalizing the baseline', 200, finalize((of) => of.baselineId)],
-    ['a comparison of the frozen', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+  const asked: [string, string, number, Ask][] = [
+    ['the results of an experiment', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
+    ['its traces', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
+    ['the spans of a trace', 'spans', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces/${LARGE_TRACE}/spans?limit=500&offset=900`)],
+    ['figures over its traces', 'traces', 200, stats({})],
+    ['figures by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
+    ['figures of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
+    ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+    ['an agreement', 'results', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.other}`)],
+    ['an agreement with people', 'human_scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.human}&experiment_id=${of.experimentId}`)],
+    ['the scores of people', 'human_scores', 200, list((of) => `${SCORES}?experiment_id=${of.experimentId}&limit=500&offset=500&sort=updated_at`)],
+    ['experiments by a score', 'experiment_scores', 200, search({ name: 'many', score: { scorer: 's', gte: 1 } })],
+    ['records by a word', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records?limit=500&q=question`)],
+    ['an export of records', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records/export`)],
+    ['what is to be scored', 'results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5 }))],
+    ['what is not scored', 'score_results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
+    ['a selection of too many', 'traces', 422, score(() => ({ since, unscored_only: true }))],
+    ['a selection of too many sessions', 'traces', 422, score(() => ({ since, unscored_only: true, grain: 'session' }))],
+    ['a test', 'results', 200, score((of) => ({ mode: 'test', experiment_id: of.experimentId, limit: 5 }))],
+    ['a run', 'score_targets', 202, score((of) => ({ experiment_id: of.experimentId, limit: 100, unscored_only: true }))],
+    ['a score of a person', 'human_scores', 201, said({ trace_id: traceId(7) })],
+    ['a score of what many results name', 'results', 201, said({ session_id: SHARED_SESSION })],
+    ['an upload of what people have scored', 'human_scores', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
+    ['an upload of cases of a file', 'dataset_cases', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
+    ['finalizing', 'results', 200, finalize((of) => of.experimentId)],
+    ['finalizing the baseline', 'results', 200, finalize((of) => of.baselineId)],
+    ['a comparison of the frozen', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+  ]; // prettier-ignore
+  const askedOfLarge: typeof asked = [
+    ['an upload of records', 'records', 207, upload('recordsId', (n) => ({ case_id: `record ${n}`, dataset_record_id: recordId('large_', n + 1) }))],
+    ['records that are there', 'records', 207, records('skip')],
+    ['records that are written anew', 'records', 207, records('update')],
+    ['an import that writes them anew', 'records', 200, lines],
   ]; // prettier-ignore
 
-  it.each(asked)('%s', async (_, status, ask) => {
-    let answer: Answer | undefined;
-    const works = await workOf(app, async () => (answer = await ask(on)));
-    expect(answer?.status).toBe(status);
-    expect(works.length).toBeGreaterThan(0);
-    const heavy = works.filter(({ rows }) => rows > MANY * EACH);
+  /** Statements that go through few rows; those on a table are among them. */
+  function expectLight(works: Work[], table: string, most = MANY * EACH): void {
+    const reads = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE) ${table}\\b`);
+    expect(works.filter(({ statement }) => reads.test(statement))).not.toEqual([]);
+    const heavy = works.filter(({ rows }) => rows > most);
     if (heavy.length > 0) throw new Error(JSON.stringify(heavy, null, 1).slice(0, 20_000));
+  }
+
+  it.each(asked)('%s', async (_, table, status, ask) => {
+    let answer: Answer | undefined;
+    const works = await workOf(app.database, async () => (answer = await ask(on)));
+    expect(answer?.status).toBe(status);
+    expectLight(works, table);
   });
+
+  it.each(askedOfLarge)(
+    'and of a large dataset with those that are named: %s',
+    async (_, table, status, ask) => {
+      let answer: Answer | undefined;
+      const works = await workOf(app.database, async () => (answer = await ask(on)));
+      expect(answer?.status).toBe(status);
+      expectLight(works, table, OF_LARGE);
+    },
+  );
+
+  it('a run in the worker', async () => {
+    const { space, experimentId } = await filledWorkspace(app, MANY, 'worker');
+    const scorer = {
+      name: 'run',
+      scorer_kind: 'code',
+      definition: { checks: [{ type: 'contains', value: '7' }] },
+    };
+    const { scorer_id } = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
+    const path = `/eval/v1/scorers/${scorer_id}/score`;
+    const body = { experiment_id: experimentId, limit: 50 };
+    const run = (await space.evaluator.post<{ score_run_id: string }>(path, body)).body;
+    const worker = await createTestWorker(app);
+    try {
+      const works = await workOf(worker.get(Database), () => finished(space, run.score_run_id));
+      for (const table of ['score_targets', 'results', 'score_results', 'score_runs'])
+        expectLight(works, table);
+    } finally {
+      await worker.close();
+    }
+  });
+
+  async function finished({ evaluator }: EvaluationWorkspace, id: string): Promise<void> {
+    for (;;) {
+      const { body } = await evaluator.get<{ run_status: string }>(`/eval/v1/score-runs/${id}`);
+      if (body.run_status === 'succeeded') return;
+      expect(['queued', 'running']).toContain(body.run_status);
+      await delay(50);
+    }
+  }
 });

@@ -1,6 +1,5 @@
-import type { PreparedStatement, SqlExecutor } from '#platform/db';
+import type { Database, PreparedStatement, SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type { TestApp } from '#testing';
 
 interface ExecutedPlan {
   'Node Type': string;
@@ -21,12 +20,41 @@ export interface Work {
 
 type Query = SqlExecutor['query'];
 
-/** Executes every statement by which a request is answered a time before, undone, and tells what it had to go through. */
-export async function workOf({ database }: TestApp, ask: () => Promise<unknown>): Promise<Work[]> {
-  const works: Work[] = [];
+/** Tells of a statement before it is executed. @param on executes others in the same transaction. */
+type Watch = (on: Query, text: string, values: readonly unknown[]) => Promise<void>;
+
+/** Watches every statement that a process executes meanwhile. */
+export async function watched(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
   const { query, transaction } = database;
-  const measure = async (on: Query, statement: string | PreparedStatement, values: readonly unknown[]) => {
-    const text = typeof statement === 'string' ? statement : statement.text;
+  const textOf = (statement: string | PreparedStatement): string =>
+    typeof statement === 'string' ? statement : statement.text;
+  const spies = [
+    jest.spyOn(database, 'query').mockImplementation(async (statement, values = []) => {
+      await transaction.call(database, (tx) => watch(tx.query, textOf(statement), values));
+      return query.call(database, statement, values) as never;
+    }),
+    jest.spyOn(database, 'transaction').mockImplementation(((inner: Parameters<typeof transaction>[0]) =>
+      transaction.call(database, (tx) =>
+        inner({
+          ...tx,
+          query: async (statement, values = []) => {
+            await watch(tx.query, textOf(statement), values);
+            return tx.query(statement, values) as never;
+          },
+        }),
+      )) as never),
+  ];
+  try {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Executes every statement of a process a time before, undone, and tells what each had to go through. */
+export async function workOf(database: Database, ask: () => Promise<unknown>): Promise<Work[]> {
+  const works: Work[] = [];
+  const measure: Watch = async (on, text, values) => {
     if (!/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/i.test(text)) return;
     await on('SAVEPOINT measured');
     try {
@@ -40,27 +68,7 @@ export async function workOf({ database }: TestApp, ask: () => Promise<unknown>)
       await on('ROLLBACK TO SAVEPOINT measured');
     }
   };
-  const spies = [
-    jest.spyOn(database, 'query').mockImplementation(async (statement, values = []) => {
-      await transaction.call(database, (tx) => measure(tx.query, statement, values));
-      return query.call(database, statement, values) as never;
-    }),
-    jest.spyOn(database, 'transaction').mockImplementation(((work: Parameters<typeof transaction>[0]) =>
-      transaction.call(database, (tx) =>
-        work({
-          ...tx,
-          query: async (statement, values = []) => {
-            await measure(tx.query, statement, values);
-            return tx.query(statement, values) as never;
-          },
-        }),
-      )) as never),
-  ];
-  try {
-    await ask();
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
+  await watched(database, measure, ask);
   return works;
 }
 

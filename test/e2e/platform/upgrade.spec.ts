@@ -15,6 +15,14 @@ const ROWS = `
     VALUES ('a', 'o', 'default', '{owner}', '{w}', ${BY}), ('b', 'o', 'another', '{owner}', '{w}', ${BY});
   INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, input)
     VALUES ('w', 't', '2026-11-20', '2026-11-20', 1, 0, '{}', '"asked"'), ('w', 'u', '2026-11-20', '2026-11-20', 1, 0, '{}', NULL);
+  INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+    SELECT 'w', trace_id, '2026-11-20', '2026-11-20', 1, 0, '{}' FROM (VALUES ('v1'), ('v2'), ('v3'), ('v4')) AS t(trace_id);
+  INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, cost_usd,
+                     attributes)
+    SELECT 'w', trace_id, '0', 'agent', 'internal', 'unset', now(), now(), '00000000-0000-0000-0000-000000000001', cost,
+           json_build_object('gen_ai.operation.name', 'invoke_agent', 'llm.cost.total', told)
+    FROM (VALUES ('v1', 0.25, '" .25 "'::json), ('v2', 0.3, '-1'), ('v3', 0.3, '1e7'), ('v4', 0.3, '"1e999999"'))
+      AS t(trace_id, cost, told);
   INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, model,
                      input_tokens, cost_usd, attributes, parent_span_id)
     SELECT 'w', 't', n::text, 'step', 'client', 'unset', now(), now(), '00000000-0000-0000-0000-000000000001', model,
@@ -73,7 +81,7 @@ describe('a database of the first schema', () => {
 
   it('tells what each model used in its traces, apart from steps that repeat it', async () => {
     const used = `SELECT model, input_tokens::int AS calls, cost_usd::float AS cost, step_input_tokens::int AS steps,
-      unpriced_count::int AS unpriced FROM trace_models ORDER BY 1`;
+      unpriced_count::int AS unpriced FROM trace_models WHERE trace_id = 't' ORDER BY 1`;
     expect(await rows(used)).toEqual([
       { model: '', calls: 5, cost: null, steps: null, unpriced: 1 },
       { model: 'a', calls: 30, cost: 0.3, steps: 30, unpriced: 0 },
@@ -88,6 +96,14 @@ describe('a database of the first schema', () => {
     expect(await rows(told)).toEqual([
       { trace_id: 't', content_size: 7, calls: 2, steps: 1, root: 0.4 },
       { trace_id: 'u', content_size: 0, calls: 0, steps: 0, root: null },
+      { trace_id: 'v1', content_size: 0, calls: 0, steps: 0, root: 0.25 },
+      ...['v2', 'v3', 'v4'].map((trace_id) => ({
+        trace_id,
+        content_size: 0,
+        calls: 0,
+        steps: 0,
+        root: null,
+      })),
     ]);
   });
 

@@ -47,13 +47,13 @@ const CONTENT_NAMES = CONTENT.join(', ');
 
 /** The rows that are given, and the versions that they are: what both statements begin with. */
 const GIVEN = `given AS MATERIALIZED (
-  SELECT dataset_record_id, version::integer, version_id, input, expected, metadata,
+  SELECT $1::text AS dataset_id, $2::text AS workspace_id, dataset_record_id, version::integer, version_id, input, expected, metadata,
          ARRAY(SELECT json_array_elements_text(tags)) AS tags, label, category, source_kind, source_ref, external_id
   FROM ${ROW.from(6, 't')}
 ), versions AS (
   INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT_NAMES},
                                created_at, created_by)
-  SELECT dataset_record_id, $1, $2, version, version_id, $3, ${CONTENT_NAMES}, $4, $5 FROM given
+  SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, $3, ${CONTENT_NAMES}, $4, $5 FROM given
 )`;
 
 const INSERT = {
@@ -61,7 +61,7 @@ const INSERT = {
   text: `WITH ${GIVEN}
     INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT_NAMES},
                          created_revision, created_at, updated_at, created_by)
-    SELECT dataset_record_id, $1, $2, version, version_id, ${CONTENT_NAMES}, $3, $4, $4, $5 FROM given`,
+    SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT_NAMES}, $3, $4, $4, $5 FROM given`,
 };
 
 const UPDATE = {
@@ -70,7 +70,8 @@ const UPDATE = {
     UPDATE records SET version = given.version, version_id = given.version_id, updated_at = $4,
            ${CONTENT.map((column) => `${column} = given.${column}`).join(', ')}
     FROM given
-    WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = $2 AND records.dataset_id = $1`,
+    WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
+      AND records.dataset_id = given.dataset_id`,
 };
 
 /** Writes many records at once: in arrays, which cost the server half of what one JSON parameter does. */
