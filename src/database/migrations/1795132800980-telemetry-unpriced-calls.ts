@@ -18,6 +18,13 @@ const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 /** A number as it is written in JSON, or as a text that instrumentations send; of an exponent that can be computed with. */
 const NUMBER = String.raw`^\s*[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?\s*$`;
 
+/** Whether an attribute is an amount that is told: 0 to 10^6 US dollars. */
+const tells = (name: string): string => {
+  const value = `attributes->>'${name}'`;
+  const isNumber = `json_typeof(attributes->'${name}') IN ('number', 'string') AND ${value} ~ '${NUMBER}'`;
+  return `CASE WHEN ${isNumber} THEN (${value})::numeric <= 1000000 ELSE false END`;
+};
+
 /**
  * Tells of traces, and of what models used in them, how many calls used tokens that have no price; of traces also how
  * many steps did, and what their root tells that they cost.
@@ -27,12 +34,7 @@ export class TelemetryUnpricedCalls1795132800980 implements MigrationInterface {
     const operation = OPERATION.map((name) => `nullif(attributes->>'${name}', '')`).join(', ');
     const steps = STEPS.map((step) => `'${step}'`).join(', ');
     const isStep = `coalesce(lower(coalesce(${operation})) IN (${steps}), false)`;
-    const tellsCost = COSTS.map(
-      (
-        name,
-      ) => `CASE WHEN json_typeof(attributes->'${name}') IN ('number', 'string') AND attributes->>'${name}' ~ '${NUMBER}'
-                      THEN (attributes->>'${name}')::numeric <= 1000000 ELSE false END`,
-    ).join(' OR ');
+    const tellsCost = COSTS.map(tells).join(' OR ');
     await runner.query(`
       ALTER TABLE traces ADD COLUMN unpriced_count bigint NOT NULL DEFAULT 0,
         ADD COLUMN step_unpriced_count bigint NOT NULL DEFAULT 0, ADD COLUMN root_cost_usd numeric;
