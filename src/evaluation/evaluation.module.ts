@@ -54,6 +54,7 @@ import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { JudgeBackends } from './scoring/judge-backends';
 import { KnownTargets } from './scoring/known-targets';
+import { RunOrders } from './scoring/run-orders';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
 import { ScoreRunRepository } from './scoring/score-run.repository';
@@ -103,6 +104,7 @@ const SCORING = [
   CandidateSource,
   JudgeBackends,
   KnownTargets,
+  RunOrders,
   ScoreRunService,
   ScoringRunner,
   ScoringService,

@@ -70,10 +70,7 @@ export class EarlierScoresRepository {
     return on.query<EarlierScoring>(FIND, [...keyOf(scope, scorer, grain), ids]);
   }
 
-  /**
-   * Whether none of these targets is taken; others who ask the same of this version of the scorer then wait until the
-   * transaction ends, and so see what it takes.
-   */
+  /** Whether none of these targets is taken, as `taken` tells it. */
   async claim(
     tx: Tx,
     scope: Scope,
@@ -81,10 +78,24 @@ export class EarlierScoresRepository {
     grain: Grain,
     targetIds: readonly string[],
   ): Promise<boolean> {
+    return (await this.taken(tx, scope, scorer, grain, targetIds)).size === 0;
+  }
+
+  /**
+   * Which of these targets are taken; others who ask the same of this version of the scorer then wait until the
+   * transaction ends, and so see what it takes.
+   */
+  async taken(
+    tx: Tx,
+    scope: Scope,
+    scorer: PinnedScorer,
+    grain: Grain,
+    targetIds: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     const key = JSON.stringify(['unscored', ...keyOf(scope, scorer, grain)]);
     await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [key]);
     const met = await this.find(scope, scorer, grain, targetIds, tx);
-    return !met.some((one) => one.is_taken);
+    return new Set(met.filter((one) => one.is_taken).map((one) => one.target_id));
   }
 
   /** All that were met, to be joined with. */

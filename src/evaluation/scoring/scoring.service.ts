@@ -2,15 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { checkValues } from '#platform/http';
-import { newId } from '#platform/ids';
-import { JobQueue } from '#platform/jobs';
 import { problem } from '#platform/problem';
 import { ScorerService } from '../scorers/scorer.service';
-import { SCORE_RUN } from './score-run.job';
-import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
-import { ScoreRunRepository } from './score-run.repository';
 import { targetIdOf } from './candidates';
 import { EarlierScoresRepository } from './earlier-scores.repository';
+import { newRun, RunOrders } from './run-orders';
+import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
@@ -28,9 +25,8 @@ export class ScoringService {
     private readonly database: Database,
     private readonly scorers: ScorerService,
     private readonly selector: TargetSelector,
-    private readonly runs: ScoreRunRepository,
     private readonly earlier: EarlierScoresRepository,
-    private readonly jobs: JobQueue,
+    private readonly orders: RunOrders,
     private readonly work: ScoringWork,
   ) {}
 
@@ -76,15 +72,13 @@ export class ScoringService {
   ): Promise<QueuedRunDto> {
     for (;;) {
       const targets = await this.selector.select(scope, scorer, selection);
-      const run = newRun(scope, scorer, selection, targets.length, concurrency);
+      const { grain, experimentId: experiment_id } = selection;
+      const run = newRun(scope, scorer, { grain, experiment_id, total: targets.length, concurrency });
       if (await this.accept(scope, selection, run, targets)) return toQueuedRunDto(run);
     }
   }
 
-  /**
-   * The run, its targets and the order to run it are committed together: an accepted run is never lost.
-   * @returns false where the targets were to be unscored, and some are so no more.
-   */
+  /** @returns false where the targets were to be unscored, and some are so no more. */
   private accept(
     scope: Scope,
     { grain, unscoredOnly }: Selection,
@@ -95,40 +89,8 @@ export class ScoringService {
       if (unscoredOnly && !(await this.earlier.claim(tx, scope, run, grain, targets.map(targetIdOf)))) {
         return false;
       }
-      await this.runs.insert(tx, scope, run, targets);
-      await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
+      await this.orders.place(tx, scope, run, targets);
       return true;
     });
   }
-}
-
-function newRun(
-  scope: Scope,
-  scorer: RunnableScorer,
-  selection: Selection,
-  total: number,
-  concurrency: number,
-): ScoreRunRow {
-  const now = new Date();
-  return {
-    score_run_id: newId('run'),
-    workspace_id: scope.workspaceId,
-    scorer_id: scorer.scorer_id,
-    scorer_version: scorer.scorer_version,
-    experiment_id: selection.experimentId ?? null,
-    grain: selection.grain,
-    run_status: 'queued',
-    concurrency,
-    total,
-    completed_count: 0,
-    failed_count: 0,
-    cost_usd: null,
-    failure_code: null,
-    failure_detail: null,
-    started_at: null,
-    finished_at: null,
-    created_at: now,
-    updated_at: now,
-    created_by: scope.principalId,
-  };
 }

@@ -59,11 +59,11 @@ export class TargetSelector {
   }
 
   /** Adds to each target the result that names it: the experiment's own, else the newest. */
-  private async withResults(
+  async withResults(
     scope: Scope,
-    { grain }: Selection,
+    { grain }: Pick<Selection, 'grain'>,
     chosen: Candidate[],
-    ofExperiment: NamingResult[] | undefined,
+    ofExperiment?: NamingResult[],
   ): Promise<ScoringTarget[]> {
     const ids = chosen.map(targetIdOf);
     const naming =
