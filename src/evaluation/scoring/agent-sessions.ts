@@ -5,6 +5,10 @@ import type { Scope } from '#platform/auth';
 export interface SessionMessage {
   role: string;
   content: unknown;
+  /** Calls of tools, as its maker wrote them. */
+  tool_calls?: unknown;
+  /** Of a message of a tool: which. */
+  name?: string;
   trace_id?: string | null;
   created_at?: Date;
 }

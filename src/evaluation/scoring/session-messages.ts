@@ -1,4 +1,4 @@
-import { isJsonObject, type RawJson } from '#platform/json';
+import { isJsonObject, RawJson } from '#platform/json';
 import type { TraceRow } from '../../telemetry';
 import type { SessionMessage } from './agent-sessions';
 
@@ -30,13 +30,17 @@ const isOf =
     message.role === role;
 
 /** A span's content as messages: a list of them as it is, anything else as one message of `role`. */
-function messagesIn(content: RawJson | null, role: string): SessionMessage[] {
-  if (content === null) return [];
-  const value = content.parse();
-  if (value === null) return [];
+export function messagesIn(content: unknown, role: string): SessionMessage[] {
+  const value = content instanceof RawJson ? content.parse() : content;
+  if (value === null || value === undefined) return [];
   const listed = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
   if (Array.isArray(listed) && listed.length > 0 && listed.every(isMessage)) {
-    return listed.map((message) => ({ role: roleOf(message, role), content: contentOf(message) }));
+    return listed.map((message) => ({
+      role: roleOf(message, role),
+      content: contentOf(message),
+      ...(Array.isArray(message.tool_calls) && { tool_calls: message.tool_calls }),
+      ...(typeof message.name === 'string' && { name: message.name }),
+    }));
   }
   return [{ role, content: value }];
 }
@@ -60,4 +64,7 @@ function contentOf(message: Record<string, unknown>): unknown {
 
 const isMessage = (value: unknown): value is Record<string, unknown> =>
   isJsonObject(value) &&
-  (typeof value.role === 'string' || value.content !== undefined || Array.isArray(value.parts));
+  (typeof value.role === 'string' ||
+    value.content !== undefined ||
+    Array.isArray(value.parts) ||
+    Array.isArray(value.tool_calls));

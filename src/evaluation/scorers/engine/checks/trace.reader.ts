@@ -1,14 +1,9 @@
 import { isJsonObject } from '#platform/json';
 import type { ScoringSubject } from '../score-outcome';
 import type { JsonObject } from './json.value';
+import { attributesOf, type ToolCall, toolCallOf } from './tool-call.reader';
 import { CannotCheck } from './verdict';
 import { hasAllTraces, IN_PART, isWholeTrace } from './whole.subject';
-
-/** A call of a tool as a span tells it. `args` is undefined where the span does not say. */
-export interface ToolCall {
-  name: string;
-  args: unknown;
-}
 
 /** A figure of a trace. */
 export interface Figure {
@@ -28,14 +23,6 @@ interface Trace {
 
 const MAX_TRACES = 10_000;
 const MAX_SPANS = 100_000;
-const TOOL_NAMES = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name'];
-const TOOL_ARGUMENTS = [
-  'gen_ai.tool.call.arguments',
-  'tool.parameters',
-  'ai.toolCall.args',
-  'traceloop.entity.input',
-  'input.value',
-];
 const MODEL_OPERATIONS = new Set(['chat', 'text_completion', 'generate_content']);
 const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 
@@ -70,13 +57,13 @@ export class TraceReader {
 
   /** Calls of tools in the order of their start. */
   toolCalls(): ToolCall[] {
-    return this.spans().flatMap((span) => toToolCall(span) ?? []);
+    return this.spans().flatMap((span) => toolCallOf(span) ?? []);
   }
 
   /** Spans that are steps; all of them where none is known to be a call of a model or of a tool. */
   stepCount(kind: 'model' | 'tool' | undefined): Figure {
     const spans = this.spans();
-    const tools = spans.filter((span) => toToolCall(span)).length;
+    const tools = spans.filter((span) => toolCallOf(span)).length;
     const models = spans.filter(isModelCall).length;
     const isExact = this.isWhole;
     if (kind) return { value: kind === 'tool' ? tools : models, isExact };
@@ -144,40 +131,11 @@ function toTrace(value: unknown): Trace | undefined {
 
 const exactly = (value: number): Figure => ({ value, isExact: true });
 
-function attributesOf(span: JsonObject): JsonObject {
-  return isJsonObject(span.attributes) ? span.attributes : {};
-}
-
-function toToolCall(span: JsonObject): ToolCall | undefined {
-  const attributes = attributesOf(span);
-  const operation = attributes['gen_ai.operation.name'];
-  const named = TOOL_NAMES.map((key) => attributes[key]).find(
-    (name): name is string => typeof name === 'string',
-  );
-  const isKind =
-    attributes['openinference.span.kind'] === 'TOOL' || attributes['traceloop.span.kind'] === 'tool';
-  const isTool = operation === undefined ? isKind || named !== undefined : operation === 'execute_tool';
-  if (!isTool) return undefined;
-  const entity = attributes['traceloop.entity.name'];
-  const ofSpan = typeof span.name === 'string' ? span.name.replace(/^execute_tool /, '') : '';
-  return { name: named ?? (typeof entity === 'string' ? entity : ofSpan), args: argumentsOf(attributes) };
-}
-
-function argumentsOf(attributes: JsonObject): unknown {
-  const given = TOOL_ARGUMENTS.map((key) => attributes[key]).find((value) => value !== undefined);
-  if (typeof given !== 'string') return given;
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
-}
-
 function isModelCall(span: JsonObject): boolean {
   const attributes = attributesOf(span);
   const operation = attributes['gen_ai.operation.name'];
   if (operation !== undefined) return typeof operation === 'string' && MODEL_OPERATIONS.has(operation);
-  if (toToolCall(span)) return false;
+  if (toolCallOf(span)) return false;
   return attributes['openinference.span.kind'] === 'LLM' || attributes['gen_ai.request.model'] !== undefined;
 }
 

@@ -1,0 +1,93 @@
+import { Writer } from 'mustache';
+import { parsePath, type PathStep } from '../../scorers/engine/checks/json.path';
+import { SUBJECT_MEMBERS } from '../../scorers/engine/limits';
+
+/** Sections may stand in sections this deep. */
+const DEPTH_MAX = 16;
+
+/** Where a name of a template leads to. */
+export interface TemplatePath {
+  readonly steps: readonly PathStep[];
+  /** It begins with `$`: it starts from the variables, also within a section. */
+  readonly isAbsolute: boolean;
+}
+
+export type TemplatePart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'variable'; readonly path: TemplatePath }
+  | {
+      readonly kind: 'section';
+      readonly path: TemplatePath;
+      readonly isInverted: boolean;
+      readonly parts: readonly TemplatePart[];
+    };
+
+type Token = readonly [type: string, value: string, start: number, end: number, inner?: Token[]];
+
+/**
+ * Parses the prompt of a judge: Mustache (mustache(5)) with the variables `input`, `output`, `expected`, `metadata`,
+ * `trace` and `session`, and with paths into them, `{{metadata.items[0]['a b']}}`, which are singular queries of RFC
+ * 9535. Sections and inverted sections work as in Mustache; nothing is escaped, so that two and three braces mean the
+ * same. Partials are refused, because there is nothing that they could name.
+ *
+ * @throws SyntaxError for what is no template, and for a name outside of sections that is no variable: a misspelt one
+ *   would judge nothing, in silence.
+ */
+export function parsePrompt(text: string): TemplatePart[] {
+  const writer = new Writer();
+  // the library would keep every template for as long as the process lives
+  (writer as unknown as { templateCache: undefined }).templateCache = undefined;
+  let tokens: Token[];
+  try {
+    tokens = writer.parse(text) as unknown as Token[];
+  } catch (error) {
+    throw new SyntaxError(`is no Mustache template: ${(error as Error).message}`, { cause: error });
+  }
+  return partsOf(tokens, 0);
+}
+
+function partsOf(tokens: readonly Token[], depth: number): TemplatePart[] {
+  if (depth > DEPTH_MAX) throw new SyntaxError(`has sections more than ${DEPTH_MAX} deep`);
+  return tokens.flatMap((token): TemplatePart | [] => {
+    const [type, value, , , inner] = token;
+    switch (type) {
+      case 'text':
+        return { kind: 'text', text: value };
+      case 'name':
+      case '&':
+        return { kind: 'variable', path: pathOf(value, depth) };
+      case '#':
+      case '^':
+        return {
+          kind: 'section',
+          path: pathOf(value, depth),
+          isInverted: type === '^',
+          parts: partsOf(inner ?? [], depth + 1),
+        };
+      case '>':
+        throw new SyntaxError(`has a partial, {{> ${value}}}, and there are none`);
+      default:
+        return []; // a comment, or a change of the delimiters, which the library has made
+    }
+  });
+}
+
+const VARIABLES: ReadonlySet<unknown> = new Set(SUBJECT_MEMBERS);
+
+function pathOf(name: string, depth: number): TemplatePath {
+  const isAbsolute = name.startsWith('$');
+  const steps = name === '.' ? [] : parsedPath(name);
+  const isOfVariable = VARIABLES.has(steps[0]);
+  if (!isOfVariable && (depth === 0 || isAbsolute)) {
+    throw new SyntaxError(`has {{${name}}}, and the variables are ${SUBJECT_MEMBERS.join(', ')}`);
+  }
+  return { steps, isAbsolute };
+}
+
+function parsedPath(name: string): PathStep[] {
+  try {
+    return parsePath(name);
+  } catch (error) {
+    throw new SyntaxError(`has {{${name}}}: ${(error as Error).message}`, { cause: error });
+  }
+}
