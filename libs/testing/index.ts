@@ -20,5 +20,6 @@ export {
   type TestDatabaseServer,
 } from './test-database';
 export { TcpProxy } from './tcp-proxy';
+export { agree, type JudgeAsked, type JudgeReply, TestJudge } from './test-judge';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
 export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';

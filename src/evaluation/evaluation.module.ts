@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
+import { SecretsModule } from '#platform/secrets';
 import { TelemetryModule } from '../telemetry';
 import { AgreementRepository } from './agreement/agreement.repository';
 import { AgreementService } from './agreement/agreement.service';
@@ -24,6 +25,7 @@ import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { GateService } from './gate/gate.service';
+import { JUDGES } from './judges/judge.providers';
 import { RecordBulkService } from './records/record-bulk.service';
 import { ImportSources } from './records/import/import-sources';
 import { RecordImportRepository } from './records/import/record-import.repository';
@@ -52,7 +54,6 @@ import { ScorerStarterService } from './scorers/starters/scorer-starter.service'
 import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
-import { JudgeBackends } from './scoring/judge-backends';
 import { KnownTargets } from './scoring/known-targets';
 import { RunOrders } from './scoring/run-orders';
 import { RunWorkRepository } from './scoring/run-work.repository';
@@ -102,7 +103,6 @@ const SERVICES = [
 const SCORING = [
   { provide: AgentSessions, useClass: NoAgentSessions },
   CandidateSource,
-  JudgeBackends,
   KnownTargets,
   RunOrders,
   ScoreRunService,
@@ -153,10 +153,11 @@ const REPOSITORIES = [
 @Module({
   imports: [
     TelemetryModule,
+    SecretsModule,
     JobsModule.register(SCORE_RUN),
     TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
   ],
-  providers: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
-  exports: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
+  providers: [...SERVICES, ...SCORING, ...JUDGES, ...COMPARISON, ...REPOSITORIES],
+  exports: [...SERVICES, ...SCORING, ...JUDGES, ...COMPARISON, ...REPOSITORIES],
 })
 export class EvaluationModule {}

@@ -13,6 +13,7 @@ export {
   type TraceStats,
   type TraceStatsQuery,
 } from './trace-stats';
+export { ModelPrices } from './model-prices';
 export {
   type KeptIds,
   type SessionRef,

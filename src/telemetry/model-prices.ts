@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import type { ModelPrice, PriceTable } from './semantics/model-price';
+import { costOf, type ModelPrice, type PriceTable } from './semantics/model-price';
 
 const MEMBERS: readonly (keyof ModelPrice)[] = ['input_usd_per_million', 'output_usd_per_million'];
 
@@ -12,6 +12,11 @@ export class ModelPrices {
 
   constructor(environment: Environment) {
     this.table = readPriceTable(environment.MODEL_PRICES);
+  }
+
+  /** What tokens of a model cost, in US dollars; null where that is not known. */
+  costOf(model: string, inputTokens: number | null, outputTokens: number | null): number | null {
+    return costOf(model, inputTokens, outputTokens, this.table);
   }
 }
 

@@ -17,6 +17,6 @@ import { TraceStatsRepository } from './traces/trace-stats.repository';
     TraceExportService,
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
-  exports: [TraceStore, TraceExportService],
+  exports: [ModelPrices, TraceStore, TraceExportService],
 })
 export class TelemetryModule {}

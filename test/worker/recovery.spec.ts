@@ -10,7 +10,7 @@ import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executo
 import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
-import { askGate, Gate, JUDGE } from './gate.fixture';
+import { Gate, JUDGE } from './gate.fixture';
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
@@ -21,23 +21,25 @@ describeOnBothQueues('a scoring run', (env) => {
   let workers: { close(): Promise<unknown> }[];
 
   beforeAll(async () => {
-    app = await createTestApp({ env });
-  });
-  afterAll(() => app.close());
-  beforeEach(async () => {
     gate = await Gate.listen();
-    askGate(gate, app);
+    app = await createTestApp({ env: { ...env, ...gate.env } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await gate.close();
+  });
+  beforeEach(async () => {
+    gate.reset();
     on = await ScoringFixture.create(app);
     workers = [];
   });
   afterEach(async () => {
-    await gate.close();
+    gate.release({ open: true });
     await Promise.all(workers.map((worker) => worker.close()));
   });
 
   const newWorker = async (vars: Record<string, string> = {}): Promise<TestWorker> => {
     const worker = await createTestWorker(app, vars);
-    askGate(gate, worker);
     workers.push(worker);
     return worker;
   };

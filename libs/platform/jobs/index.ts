@@ -1,5 +1,5 @@
 export { defineJob, type JobIds, type JobKind } from './job-kind';
-export { Handles, JobHandedBack, JobProcessor } from './job.processor';
+export { Handles, JobHandedBack, JobPoisoned, JobProcessor } from './job.processor';
 export { JobQueue } from './job-queue';
 export { JobsModule } from './jobs.module';
 export { JobsWorkerModule } from './jobs.worker.module';

@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
-import { type Job, WaitingError } from 'bullmq';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { JobIds, JobKind } from './job-kind';
 import { RECONNECT_MS } from './queue-connection';
 
@@ -33,6 +33,15 @@ export class JobHandedBack extends Error {
   constructor() {
     super('The job was handed back.');
     this.name = 'JobHandedBack';
+  }
+}
+
+/** Thrown by a handler whose job would fail each time: it is not tried again, and kept among the failed ones. */
+export class JobPoisoned extends UnrecoverableError {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause));
+    this.name = 'JobPoisoned';
+    this.cause = cause;
   }
 }
 

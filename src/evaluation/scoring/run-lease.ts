@@ -4,6 +4,13 @@ import type { RunKey, RunWorkRepository } from './run-work.repository';
 /** A run is taken from a worker that has given no sign of life for this long. */
 export const LEASE_MS = 10_000;
 const HEARTBEAT_MS = 3_000;
+/** How soon a heartbeat that failed is tried again. */
+const AGAIN_MS = 500;
+/**
+ * A worker that could not say so for this long gives its run up by itself. Nobody takes it before the database is back,
+ * and then who has it is asked there; giving it up earlier would only throw away what is under way.
+ */
+const AWAY_MS = 60_000;
 
 /** A worker's hold on a run, renewed by a heartbeat until it is given up or lost. */
 export class RunLease {
@@ -37,8 +44,8 @@ export class RunLease {
     this.controller.abort(cause ?? new Error('The run is held no more.'));
   }
 
-  private schedule(): void {
-    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.beat(), HEARTBEAT_MS);
+  private schedule(afterMs = HEARTBEAT_MS): void {
+    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.beat(), afterMs);
   }
 
   private async beat(): Promise<void> {
@@ -51,7 +58,9 @@ export class RunLease {
         { err: error, score_run_id: this.run.score_run_id },
         'the hold on a scoring run was not renewed',
       );
-      if (performance.now() - this.renewedAt > LEASE_MS) this.lose(error);
+      if (performance.now() - this.renewedAt > AWAY_MS) this.lose(error);
+      this.schedule(AGAIN_MS);
+      return;
     }
     this.schedule();
   }

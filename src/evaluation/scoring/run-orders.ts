@@ -10,13 +10,13 @@ import { ScoreRunRepository } from './score-run.repository';
 
 /** What is settled of a run before it is ordered. */
 export type NewRun = Pick<ScoreRunRow, 'grain' | 'total' | 'concurrency'> &
-  Partial<Pick<ScoreRunRow, 'experiment_id'>>;
+  Partial<Pick<ScoreRunRow, 'experiment_id' | 'max_cost_usd' | 'uses_cache'>>;
 
 /** A run of a version of a scorer that nobody has begun. */
 export function newRun(
   scope: Scope,
   { scorer_id, scorer_version }: PinnedScorer,
-  { grain, total, concurrency, experiment_id = null }: NewRun,
+  { grain, total, concurrency, experiment_id = null, max_cost_usd = null, uses_cache = true }: NewRun,
 ): ScoreRunRow {
   const now = new Date();
   return {
@@ -32,6 +32,8 @@ export function newRun(
     completed_count: 0,
     failed_count: 0,
     cost_usd: null,
+    max_cost_usd,
+    uses_cache,
     failure_code: null,
     failure_detail: null,
     started_at: null,

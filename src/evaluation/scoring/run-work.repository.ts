@@ -17,6 +17,10 @@ export interface ClaimedRun {
   concurrency: number;
   total: number;
   takeovers: number;
+  max_cost_usd: number | null;
+  uses_cache: boolean;
+  /** What its results have cost so far. */
+  cost_usd: number;
   /** Until its deadline; by the clock of the database. */
   ms_left: number;
   created_by: string;
@@ -37,7 +41,10 @@ const CLAIM = {
       AND (run_status = 'queued'
            OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
     RETURNING score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain, concurrency, total,
-              takeovers, created_by, (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
+              takeovers, created_by, max_cost_usd, uses_cache,
+              (SELECT coalesce(sum(s.cost_usd), 0) FROM score_results s
+               WHERE s.score_run_id = score_runs.score_run_id AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
+              (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
 };
 
 const TARGETS_LEFT = {
@@ -69,9 +76,9 @@ const STORE = {
   text: `WITH stored AS (
       INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                  trace_id, session_id, score, choice, confidence, probabilities, answers, reasoning,
-                                 backend, model, error, elapsed_ms, cost_usd)
+                                 backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples)
       SELECT r.score_run_id, $2, $3, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, $4, $5, $6, $7, $8, $9,
-             $10, $11, $12, $13, $14, $15, $16
+             $10, $11, $12, $13, $14, $15, $16, $23, $24, $25
       FROM score_runs r WHERE r.score_run_id = $1 AND r.workspace_id = $22 AND r.run_status = 'running'
       ON CONFLICT (score_run_id, ordinal) DO NOTHING
       RETURNING workspace_id
@@ -172,6 +179,20 @@ export class RunWorkRepository {
     );
   }
 
+  /**
+   * Gives a run back with which the worker could not go on. @returns how often that has happened with it; 0 where it was
+   * not the holder's any more.
+   */
+  async breakDown(run: RunKey, token: string): Promise<number> {
+    const [row] = await this.database.query<{ breakdowns: number }>(
+      `UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
+       WHERE score_run_id = $1 AND workspace_id = $2 AND lease_token = $3 AND run_status = 'running'
+       RETURNING breakdowns`,
+      [...keyOf(run), token],
+    );
+    return row?.breakdowns ?? 0;
+  }
+
   /** Keeps what came of a target. @returns false where it has a result already, or its run has ended. */
   async store(
     run: RunKey,
@@ -203,6 +224,9 @@ export class RunWorkRepository {
       landing?.score ?? null,
       jsonOrNull(landing?.detail),
       run.workspace_id,
+      item.request_sha256 ?? null,
+      item.is_cached ?? null,
+      jsonOrNull(item.samples),
     ]);
     return outcome!.stored > 0;
   }

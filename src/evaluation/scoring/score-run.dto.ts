@@ -48,7 +48,14 @@ export class ScoreRunDto {
   failed_count!: number;
   /** What the judge's calls cost, where that is known. */
   cost_usd!: number | null;
-  /** Why the run failed: `all_targets_failed`, `no_scores`, `cancelled`, `deadline_exceeded`, `worker_lost`. */
+  /** What they may cost; see the request. */
+  max_cost_usd!: number | null;
+  /** Whether what a judge answered before was not asked again. */
+  cache!: boolean;
+  /**
+   * Why the run failed: `all_targets_failed`, `no_scores`, `cancelled`, `budget_exceeded`, `deadline_exceeded`,
+   * `worker_lost` (workers died with it), `internal_error` (workers could not go on with it).
+   */
   @ApiProperty({ type: 'string', nullable: true })
   failure_code!: FailureCode | null;
   failure_detail!: string | null;

@@ -9,7 +9,13 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Why a run failed. */
 export type FailureCode =
-  'all_targets_failed' | 'no_scores' | 'cancelled' | 'deadline_exceeded' | 'worker_lost';
+  | 'all_targets_failed'
+  | 'no_scores'
+  | 'cancelled'
+  | 'budget_exceeded'
+  | 'deadline_exceeded'
+  | 'worker_lost'
+  | 'internal_error';
 
 /** One run of a scorer over targets that were frozen as it was accepted. */
 export interface ScoreRunRow {
@@ -25,6 +31,8 @@ export interface ScoreRunRow {
   completed_count: number;
   failed_count: number;
   cost_usd: number | null;
+  max_cost_usd: number | null;
+  uses_cache: boolean;
   failure_code: FailureCode | null;
   failure_detail: string | null;
   started_at: Date | null;
@@ -64,5 +72,8 @@ export interface ScoreResultRow {
   error: string | null;
   elapsed_ms: number;
   cost_usd: number | null;
+  request_sha256: string | null;
+  is_cached: boolean | null;
+  samples: RawJson | null;
   created_at: Date;
 }

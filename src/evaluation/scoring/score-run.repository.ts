@@ -15,11 +15,12 @@ const soFar = (column: string, aggregate: string): string =>
 
 const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.grain, r.run_status,
   r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
-  ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.failure_code,
+  ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache, r.failure_code,
   r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
 
 const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, score, choice,
-  confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, created_at`;
+  confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples,
+  created_at`;
 
 /** Runs of hosted scoring as requests see them. What a worker does to them is in `RunWorkRepository`. */
 @Injectable()
@@ -30,8 +31,8 @@ export class ScoreRunRepository {
   async insert(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
     await tx.query(
       `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                               concurrency, total, created_at, updated_at, created_by)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)`,
+                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)`,
       [
         run.score_run_id,
         scope.orgId,
@@ -42,6 +43,8 @@ export class ScoreRunRepository {
         run.grain,
         run.concurrency,
         run.total,
+        run.max_cost_usd,
+        run.uses_cache,
         run.created_at,
         scope.principalId,
       ],

@@ -1,3 +1,4 @@
+import type { SampleSpread } from '../judges/samples';
 import type { ScoreOutcome } from '../scorers/engine/score-outcome';
 
 /** What came of scoring one target, as it is kept and answered. Absent members have nothing to say. */
@@ -14,7 +15,14 @@ export interface ScoredItem {
   /** Why there is no score. Never together with one: a failure is not a score of 0. */
   error?: string;
   elapsed_ms: number;
+  /** In US dollars: what asking the judge cost. */
   cost_usd?: number;
+  /** SHA-256 of the request to the judge, hexadecimal. */
+  request_sha256?: string;
+  /** All of it was answered before, and nobody was asked. */
+  is_cached?: boolean;
+  /** How far the samples were apart, where there are several. */
+  samples?: SampleSpread;
 }
 
 /** Characters of a text that are kept. */

@@ -2,10 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { linkedSignal } from './linked-signal';
 import type { ScoringTarget } from './score-run.entity';
+import type { JudgingTerms } from '../judges/judging';
+import type { Budget } from './budget';
+import type { Patience } from './patience';
 import type { ScoredItem } from './scored-item';
-import { SubjectBuilder } from './subject-builder';
+import { type PreparedTarget, SubjectBuilder } from './subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
-import { WorkerSlots } from './worker-slots';
+import { Slot, WorkerSlots } from './worker-slots';
 
 /** Targets whose input and output are read together; more would only hold more memory. */
 const CHUNK = 8;
@@ -15,6 +18,12 @@ export interface ScoringJob {
   targets: readonly ScoringTarget[];
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
+  /** Whether a judge's earlier answers are taken, and new ones kept. */
+  cache: JudgingTerms['cache'];
+  /** Once it is spent, no further target is begun. */
+  budget: Budget;
+  /** How long the database is waited for. */
+  patience: Patience;
   /** Aborted when no further target is to be begun; those under way are finished. */
   stopping: AbortSignal;
   /** Aborted when what is under way is to be given up, too. */
@@ -39,9 +48,10 @@ export class ScoringRunner {
     job: ScoringJob,
     keep: (target: ScoringTarget, item: ScoredItem) => Promise<void>,
   ): Promise<void> {
-    const queue = this.subjects.prepare(scope, job.targets, Math.min(CHUNK, job.concurrency));
+    const chunk = Math.min(CHUNK, job.concurrency);
+    const queue = this.subjects.prepare(scope, job.targets, chunk, job.patience);
     const broken = new AbortController();
-    const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
+    const stopping = linkedSignal(job.stopping, job.signal, job.budget.spent, broken.signal);
     const giveUp = linkedSignal(job.signal, broken.signal);
     const ownJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
     const lane = async (): Promise<void> => {
@@ -63,31 +73,39 @@ export class ScoringRunner {
   /** Scores the next target. @returns whether there may be another. */
   private async next(
     queue: ReturnType<SubjectBuilder['prepare']>,
-    { scorer, signal, stopping }: ScoringJob,
+    job: ScoringJob,
     keep: (target: ScoringTarget, item: ScoredItem) => Promise<void>,
   ): Promise<boolean> {
+    const slot = new Slot(this.slots, job.stopping);
     try {
-      await this.slots.acquire(stopping);
-    } catch (error) {
-      if (stopping.aborted) return false;
-      throw error;
-    }
-    try {
+      await slot.take();
       const following = await queue.next();
-      if (following.done === true || signal.aborted) return false;
-      const { target } = following.value;
-      const shown = await following.value.show();
-      const item =
-        'error' in shown
-          ? { error: shown.error, elapsed_ms: 0 }
-          : await this.scorer.score(scorer, shown.subject, signal);
-      await keep(target, item);
+      if (following.done === true || job.signal.aborted) return false;
+      const item = await this.scoreOne(following.value, job, slot);
+      job.budget.spend(item.cost_usd ?? 0);
+      await keep(following.value.target, item);
       return true;
     } catch (error) {
-      if (signal.aborted) return false;
+      // what only waited is left to others as soon as nothing more is begun; what is under way is finished
+      if (job.stopping.aborted) return false;
       throw error;
     } finally {
-      this.slots.release();
+      slot.giveBack();
     }
+  }
+
+  private async scoreOne(
+    { show }: PreparedTarget,
+    { scorer, signal, cache, patience }: ScoringJob,
+    slot: Slot,
+  ): Promise<ScoredItem> {
+    const shown = await patience(show);
+    if ('error' in shown) return { error: shown.error, elapsed_ms: 0 };
+    const { subject } = shown;
+    return this.scorer.score(scorer, subject, {
+      signal,
+      cache,
+      idle: (until, work) => slot.lend(until, work),
+    });
   }
 }

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
+import { Budget, BUDGET_SPENT } from './budget';
+import { impatient } from './patience';
 import type { ScoringTarget } from './score-run.entity';
 import type { ScoringResultDto } from './scoring.dto';
 import { toScoringResultDto } from './scoring.mapper';
-import { ScoringRunner } from './scoring-runner';
+import { type ScoringJob, ScoringRunner } from './scoring-runner';
+import type { ScoringTerms } from './selection';
 import { SubjectBuilder } from './subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
@@ -18,8 +21,10 @@ export class ScoringWork {
     private readonly runner: ScoringRunner,
   ) {}
 
-  checkBackend(scorer: RunnableScorer): void {
+  /** Throws 503 where the scorer needs a judge and none is configured, and 422 for a bound on a cost that nobody knows. */
+  check(scorer: RunnableScorer, maxCostUsd: number | null): void {
     this.scorer.checkBackend(scorer);
+    if (maxCostUsd !== null) this.scorer.checkPrice(scorer);
   }
 
   /** What would be run on each target; nothing is. */
@@ -27,28 +32,42 @@ export class ScoringWork {
     const results: ScoringResultDto[] = [];
     for await (const { target, show } of this.subjects.prepare(scope, targets, targets.length)) {
       const shown = await show();
-      const result =
-        'error' in shown ? shown : { preview_request: this.scorer.preview(scorer, shown.subject) };
+      const result = 'error' in shown ? shown : await this.scorer.preview(scorer, shown.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
   }
 
-  /** What came of each target, in their order. What is not done when the request's time is out is given up. */
+  /**
+   * What came of each target, in their order. A judge is asked in any case, and nothing of it is kept. What is not done
+   * when the request's time is out is given up.
+   */
   async test(
     scope: Scope,
     scorer: RunnableScorer,
     targets: ScoringTarget[],
-    concurrency: number,
+    { concurrency, maxCostUsd }: ScoringTerms,
   ): Promise<ScoringResultDto[]> {
     const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS);
     const results = new Map<number, ScoringResultDto>();
-    const job = { scorer, targets, concurrency, stopping: signal, signal };
+    const job: ScoringJob = {
+      scorer,
+      targets,
+      concurrency,
+      cache: 'none',
+      budget: new Budget(maxCostUsd),
+      patience: impatient,
+      stopping: signal,
+      signal,
+    };
     await this.runner.run(scope, job, (target, item) => {
       results.set(target.ordinal, toScoringResultDto(target, item));
       return Promise.resolve();
     });
     signal.throwIfAborted();
-    return targets.map(({ ordinal }) => results.get(ordinal)!);
+    return targets.map(
+      (target) =>
+        results.get(target.ordinal) ?? toScoringResultDto(target, { error: BUDGET_SPENT, elapsed_ms: 0 }),
+    );
   }
 }

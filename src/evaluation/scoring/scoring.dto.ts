@@ -1,5 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsBoolean, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsPositive,
+  IsString,
+  Matches,
+  Min,
+} from 'class-validator';
 import { AnyJson, AnyJsonObject, ClosedBody, IsOneOf, ValuesCheckedLater, IsTime } from '#platform/http';
 import { TRACE_ID } from '../results/result.dto';
 import { type Grain, GRAINS } from '../scorers/scorer.entity';
@@ -81,10 +92,40 @@ export class ScoreDto {
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
+  /**
+   * Stops the run once its judge has cost so much, in US dollars: `failure_code` is `budget_exceeded` then, and what was
+   * not begun ends with an error. What is under way at that moment is finished, so that it may cost a little more.
+   */
+  @ApiProperty({ type: 'number', exclusiveMinimum: 0, required: false, nullable: true } as object)
+  @IsOptional()
+  @IsNumber({ allowNaN: false, allowInfinity: false })
+  @IsPositive()
+  max_cost_usd?: number | null;
+
+  /** Whether a judge that was asked the very same by this version of the scorer is not asked again. */
+  @ApiProperty({ type: 'boolean', required: false, nullable: true, default: true })
+  @IsOptional()
+  @IsBoolean()
+  cache?: boolean | null;
+
   /** Leaves out what this version of the scorer has scored or is about to score. */
   @IsOptional()
   @IsBoolean()
   unscored_only?: boolean | null;
+}
+
+/** How far the samples of one target were apart. */
+export class SampleSpreadDto {
+  /** How often the judge was asked. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  count!: number;
+  /** How often in vain. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  failed_count!: number;
+  /** The score of each sample that was answered, in order. */
+  scores!: number[];
+  /** The standard deviation of these (n − 1); null of fewer than two. */
+  spread!: number | null;
 }
 
 /** What came of one target. A member that has nothing to say is left out. */
@@ -95,8 +136,13 @@ export class ScoringResultDto {
   score?: number;
   /** The label that the scorer gave, or the choice that a judge made. */
   choice?: string;
+  /** How sure the judge is, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
   confidence?: number;
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: 'Of each choice, or of `true` and `false`, where the judge tells them.',
+  })
   probabilities?: object;
   @AnyJsonObject({ required: false })
   answers?: object;
@@ -107,7 +153,18 @@ export class ScoringResultDto {
   error?: string;
   @ApiProperty({ type: 'integer', minimum: 0 })
   elapsed_ms!: number;
-  @AnyJson({ required: false, description: 'In `preview`: exactly what would be run.' })
+  /** What asking the judge cost, in US dollars, where that is known. */
+  cost_usd?: number;
+  /** SHA-256 of the request to the judge, in hexadecimal digits. */
+  request_sha256?: string;
+  /** The judge had answered all of this before, and was not asked again. */
+  is_cached?: boolean;
+  samples?: SampleSpreadDto;
+  @AnyJson({
+    required: false,
+    description:
+      'In `preview`: exactly what would be run, or the body of the request that a judge would be sent.',
+  })
   preview_request?: unknown;
 }
 

@@ -1,7 +1,7 @@
 import type { ScoreResultDto, ScoreRunDto } from './score-run.dto';
 import type { ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
 import type { ScoredItem } from './scored-item';
-import type { QueuedRunDto, ScoringResultDto } from './scoring.dto';
+import type { QueuedRunDto, SampleSpreadDto, ScoringResultDto } from './scoring.dto';
 
 export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   score_run_id: row.score_run_id,
@@ -16,6 +16,8 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   completed_count: row.completed_count,
   failed_count: row.failed_count,
   cost_usd: row.cost_usd,
+  max_cost_usd: row.max_cost_usd,
+  cache: row.uses_cache,
   failure_code: row.failure_code,
   failure_detail: row.failure_detail,
   started_at: row.started_at,
@@ -39,7 +41,7 @@ export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
 /** What came of a target that is answered at once. */
 export const toScoringResultDto = (
   { trace_id, session_id }: ScoringTarget,
-  { cost_usd: _, ...item }: ScoredItem,
+  item: ScoredItem,
 ): ScoringResultDto => ({ ...present({ trace_id, session_id }), ...item });
 
 export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
@@ -59,6 +61,10 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
     backend: row.backend,
     model: row.model,
     error: row.error,
+    cost_usd: row.cost_usd,
+    request_sha256: row.request_sha256,
+    is_cached: row.is_cached,
+    samples: row.samples as SampleSpreadDto | null,
   }),
   elapsed_ms: row.elapsed_ms,
   created_at: row.created_at,

@@ -11,7 +11,7 @@ import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
-import { checkSelectors, concurrencyOf, type Selection, selectionOf } from './selection';
+import { checkSelectors, type ScoringTerms, type Selection, selectionOf, termsOf } from './selection';
 import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
@@ -46,14 +46,15 @@ export class ScoringService {
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
     const scorer = runnable(row);
-    this.work.checkBackend(scorer);
+    const terms = termsOf(dto);
+    this.work.check(scorer, terms.maxCostUsd);
     const mode = dto.mode ?? 'score';
-    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, concurrencyOf(dto)) };
+    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, terms) };
     const targets = await this.selector.select(scope, scorer, selection);
     const results =
       mode === 'preview'
         ? await this.work.preview(scope, scorer, targets)
-        : await this.work.test(scope, scorer, targets, concurrencyOf(dto));
+        : await this.work.test(scope, scorer, targets, terms);
     const { scorer_id, scorer_version } = scorer;
     return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
   }
@@ -68,12 +69,19 @@ export class ScoringService {
     scope: Scope,
     scorer: RunnableScorer,
     selection: Selection,
-    concurrency: number,
+    { concurrency, maxCostUsd, usesCache }: ScoringTerms,
   ): Promise<QueuedRunDto> {
     for (;;) {
       const targets = await this.selector.select(scope, scorer, selection);
       const { grain, experimentId: experiment_id } = selection;
-      const run = newRun(scope, scorer, { grain, experiment_id, total: targets.length, concurrency });
+      const run = newRun(scope, scorer, {
+        grain,
+        experiment_id,
+        total: targets.length,
+        concurrency,
+        max_cost_usd: maxCostUsd,
+        uses_cache: usesCache,
+      });
       if (await this.accept(scope, selection, run, targets)) return toQueuedRunDto(run);
     }
   }

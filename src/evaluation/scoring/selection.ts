@@ -78,9 +78,21 @@ export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
   };
 }
 
-/** Targets scored at a time: 4 unless asked for otherwise, and never over 32. */
-export const concurrencyOf = ({ concurrency }: ScoreDto): number =>
-  Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX);
+/** How what is selected is to be scored. */
+export interface ScoringTerms {
+  /** Targets at a time: 4 unless asked for otherwise, and never over 32. */
+  concurrency: number;
+  /** In US dollars; null for no bound. */
+  maxCostUsd: number | null;
+  /** Whether what a judge answered before is not asked again. */
+  usesCache: boolean;
+}
+
+export const termsOf = ({ concurrency, max_cost_usd, cache }: ScoreDto): ScoringTerms => ({
+  concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
+  maxCostUsd: max_cost_usd ?? null,
+  usesCache: cache !== false,
+});
 
 /** What the ids of a request are, the finer one first. */
 function grainsOfIds(dto: ScoreDto): Grain[] {

@@ -5,6 +5,7 @@ import { type TraceRow, TraceStore } from '../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import { AgentSessions, type SessionMessage } from './agent-sessions';
+import { impatient, type Patience } from './patience';
 import type { ScoringTarget } from './score-run.entity';
 import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
 import { jsonSize, Room, SUBJECT_MAX } from './subject-room';
@@ -65,10 +66,11 @@ export class SubjectBuilder {
     scope: Scope,
     targets: readonly ScoringTarget[],
     chunkSize: number,
+    patience: Patience = impatient,
   ): AsyncGenerator<PreparedTarget, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const shared = await this.readShared(scope, chunk);
+      const shared = await patience(() => this.readShared(scope, chunk));
       for (const target of chunk) yield { target, show: () => this.build(scope, target, shared) };
     }
   }
@@ -233,6 +235,7 @@ export class SubjectBuilder {
 const asWritten = (message: SessionMessage): SessionMessage => ({
   ...message,
   content: new RawJson(toJsonText(message.content ?? null)),
+  ...(message.tool_calls !== undefined && { tool_calls: new RawJson(toJsonText(message.tool_calls)) }),
 });
 
 const tooLarge = (what: string): { error: string } => ({

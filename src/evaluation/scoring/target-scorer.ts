@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { RawJson } from '#platform/json';
+import { RawJson } from '#platform/json';
+import { problem } from '#platform/problem';
+import { JudgeBackends } from '../judges/judge-backends';
+import { CannotJudge } from '../judges/judge-failure';
+import { Judging, type JudgingTerms } from '../judges/judging';
 import { CodeEngine } from '../scorers/code-engine';
-import {
-  type JudgeBackend as JudgeBackendName,
-  judgeBackendOf,
-} from '../scorers/definitions/judge.definition';
+import { judgeBackendOf, type JudgeDefinition } from '../scorers/definitions/judge.definition';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import type { ScorerKind } from '../scorers/scorer.entity';
-import { JudgeBackends } from './judge-backends';
-import { itemOf, type ScoredItem } from './scored-item';
+import { MAX_ERROR_LENGTH } from '../scorers/engine/limits';
+import { itemOf, type ScoredItem, storable } from './scored-item';
 
 /** A version of a scorer, ready to be run: its definition is parsed once for all targets. */
 export interface RunnableScorer {
@@ -36,36 +37,55 @@ export const runnable = (
 export class TargetScorer {
   constructor(
     private readonly engine: CodeEngine,
-    private readonly judges: JudgeBackends,
+    private readonly backends: JudgeBackends,
+    private readonly judging: Judging,
   ) {}
 
   /** Throws 503 where the scorer needs a judge and none is configured. */
   checkBackend(scorer: RunnableScorer): void {
-    if (scorer.scorer_kind === 'llm_judge') this.judges.require(backendOf(scorer));
+    if (scorer.scorer_kind === 'llm_judge') this.backends.require(judgeBackendOf(judgeOf(scorer)));
   }
 
-  /** Exactly what would be run, or sent. */
-  preview(scorer: RunnableScorer, subject: ScoringSubject): unknown {
-    if (scorer.scorer_kind !== 'llm_judge')
-      return { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } };
-    return this.judges.require(backendOf(scorer)).preview(scorer.definition, subject);
+  /** Throws 422 where nobody knows what the scorer costs, so that no bound on it could be held. */
+  checkPrice(scorer: RunnableScorer): void {
+    if (scorer.scorer_kind !== 'llm_judge') return;
+    const definition = judgeOf(scorer);
+    if (this.backends.require(judgeBackendOf(definition)).isPriced(definition)) return;
+    const detail = 'cannot be held: the price of the judge’s model is not known (MODEL_PRICES)';
+    throw problem.validationFailed([{ pointer: '/max_cost_usd', detail }]);
+  }
+
+  /** Exactly what would be run, or sent; or why nothing would. */
+  async preview(scorer: RunnableScorer, subject: ScoringSubject): Promise<Preview> {
+    if (scorer.scorer_kind !== 'llm_judge') {
+      return {
+        preview_request: { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } },
+      };
+    }
+    try {
+      const { body, sha256 } = await this.judging.prepare(judgeOf(scorer), subject);
+      return { preview_request: new RawJson(body), request_sha256: sha256 };
+    } catch (error) {
+      if (error instanceof CannotJudge) return { error: storable(error.message, MAX_ERROR_LENGTH) };
+      throw error;
+    }
   }
 
   /**
    * Scores a target. What the scorer fails at is the item's `error`. Throws the signal's reason when it is aborted, and
    * an Error where scoring is not possible at all at the moment.
    */
-  async score(scorer: RunnableScorer, subject: ScoringSubject, signal: AbortSignal): Promise<ScoredItem> {
-    const begun = performance.now();
-    if (scorer.scorer_kind !== 'llm_judge') {
-      const outcome = await this.engine.run(scorer.definition, subject, signal, scorer.workspace_id);
-      return itemOf(outcome, performance.now() - begun);
+  async score(scorer: RunnableScorer, subject: ScoringSubject, terms: JudgingTerms): Promise<ScoredItem> {
+    if (scorer.scorer_kind === 'llm_judge') {
+      return this.judging.judge({ ...scorer, definition: judgeOf(scorer) }, subject, terms);
     }
-    const backend = this.judges.find(backendOf(scorer));
-    if (!backend) return { error: 'No judge backend is configured any more.', elapsed_ms: 0 };
-    return backend.judge(scorer.definition, subject, signal);
+    const begun = performance.now();
+    const outcome = await this.engine.run(scorer.definition, subject, terms.signal, scorer.workspace_id);
+    return itemOf(outcome, performance.now() - begun);
   }
 }
 
-const backendOf = ({ definition }: RunnableScorer): JudgeBackendName =>
-  judgeBackendOf(definition as { backend?: JudgeBackendName });
+/** What `preview` tells of one target. */
+export type Preview = { preview_request: unknown; request_sha256?: string } | { error: string };
+
+const judgeOf = ({ definition }: RunnableScorer): JudgeDefinition => definition as unknown as JudgeDefinition;

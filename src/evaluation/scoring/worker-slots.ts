@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { linkedSignal } from './linked-signal';
 
 /** A count of what may go on at once, shared by all runs of a process. Who waits longest is first. */
 export class Slots {
@@ -35,6 +36,48 @@ export class Slots {
     const next = this.waiting.shift();
     if (next) next();
     else this.free += 1;
+  }
+}
+
+/** A slot in use, which can be lent while what it is used for only waits. */
+export class Slot {
+  private isHeld = false;
+
+  /** @param stopping aborted when nothing is to be waited for any more. */
+  constructor(
+    private readonly slots: Slots,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  /** Throws the reason of `stopping` when it is aborted. */
+  async take(): Promise<void> {
+    await this.slots.acquire(this.stopping);
+    this.isHeld = true;
+  }
+
+  /**
+   * Waits for something while others use the slot. What is waited for is given up when `signal` is aborted, or when
+   * nothing is to be begun any more; the reason is thrown then.
+   */
+  async lend<Result>(
+    signal: AbortSignal,
+    waiting: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const either = linkedSignal(signal, this.stopping);
+    this.giveBack();
+    try {
+      const result = await waiting(either.signal);
+      await this.slots.acquire(either.signal);
+      this.isHeld = true;
+      return result;
+    } finally {
+      either.unlink();
+    }
+  }
+
+  giveBack(): void {
+    if (this.isHeld) this.slots.release();
+    this.isHeld = false;
   }
 }
 

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { isJsonObject, toJsonText } from '#platform/json';
+import type { JudgeDefinition } from '../../scorers/definitions/judge.definition';
+import type { Output } from '../../scorers/definitions/output.answer';
+import type { ScoringSubject } from '../../scorers/engine/score-outcome';
+import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { JudgeBackend, JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
+import { CannotJudge, JudgeFailure } from '../judge-failure';
+import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
+
+type Choices = Extract<Output, { type: 'choice' }>['choices'];
+
+/** What is classified where a definition has no prompt. */
+const OUTPUT_ALONE = '{{output}}';
+
+/** Probabilities that add up to 1 within this are taken as they are. */
+const SUM_TOLERANCE = 1e-3;
+
+/**
+ * Asks a classifier: `{"inputs", "labels"}`, and `"model"` where the definition names one, is answered by `[{"label",
+ * "score"}]`, as zero-shot classification servers do. What is classified is the prompt with the subject in it, or the
+ * output where there is none; a classifier takes no orders, so nothing stands between delimiters. It says the same each
+ * time and is asked once, whatever `samples` are asked for, and it is free.
+ */
+export class ClassifierBackend implements JudgeBackend {
+  constructor(
+    private readonly endpoint: JudgeEndpoint,
+    private readonly contextTokens: number,
+  ) {}
+
+  samplesOf(): number {
+    return 1;
+  }
+
+  isPriced(): boolean {
+    return true;
+  }
+
+  prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
+    const { output, prompt, model } = definition;
+    if (output.type !== 'choice') throw new CannotJudge('A classifier can only choose.');
+    const pieces = judgePrompt(prompt ?? OUTPUT_ALONE, subject, this.contextTokens * BYTES_PER_TOKEN);
+    const inputs = pieces.map((piece) => ('own' in piece ? piece.own : piece.data)).join('');
+    const labels = output.choices.map(({ value }) => value);
+    const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
+    return Promise.resolve(new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint));
+  }
+}
+
+class ClassifierRequest implements JudgeRequest {
+  readonly sha256: string;
+
+  constructor(
+    readonly body: string,
+    private readonly choices: Choices,
+    private readonly model: string | undefined,
+    private readonly endpoint: JudgeEndpoint,
+  ) {
+    this.sha256 = createHash('sha256').update(body).digest('hex');
+  }
+
+  async ask(call: JudgeCall): Promise<Judgement> {
+    const reply = await this.endpoint.post(this.model ?? '', this.body, call);
+    if ('refusal' in reply) throw new JudgeFailure(reply.error);
+    const probabilities = readProbabilities(reply.value, this.choices);
+    const likeliest = this.choices.reduce((best, one) =>
+      probabilities.get(one.value)! > probabilities.get(best.value)! ? one : best,
+    );
+    return {
+      choice: likeliest.value,
+      // of choices with large scores the products may be infinite where their sum is not; then there is no score
+      score: finite(
+        this.choices.reduce((sum, { value, score }) => sum + probabilities.get(value)! * score, 0),
+      ),
+      probabilities: Object.fromEntries(probabilities),
+      ...(this.model !== undefined && { model: this.model }),
+      costUsd: 0,
+      requestSha256: this.sha256,
+    };
+  }
+}
+
+/** Reads `[{"label", "score"}]`, or that in a list of its own. A choice that is not told has none of the probability. */
+function readProbabilities(value: unknown, choices: Choices): Map<string, number> {
+  const listed: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
+  if (!Array.isArray(listed)) throw unreadable('it is not a list of labels with their scores');
+  const probabilities = new Map(choices.map((choice) => [choice.value, 0]));
+  for (const one of listed as unknown[]) {
+    const { label, score } = isJsonObject(one) ? one : {};
+    if (typeof label !== 'string' || typeof score !== 'number' || !(score >= 0 && score <= 1)) {
+      throw unreadable('an item of it is not a label with a score from 0 to 1');
+    }
+    if (!probabilities.has(label))
+      throw unreadable(`${toJsonText(label.slice(0, 100))} is none of the choices`);
+    probabilities.set(label, score);
+  }
+  const sum = [...probabilities.values()].reduce((total, score) => total + score, 0);
+  if (!(sum > 0)) throw unreadable('it gives no choice any probability');
+  if (Math.abs(sum - 1) > SUM_TOLERANCE) {
+    for (const [label, score] of probabilities) probabilities.set(label, score / sum);
+  }
+  return probabilities;
+}
+
+function finite(score: number): number {
+  if (!Number.isFinite(score))
+    throw new JudgeFailure('The scores of the choices are too large to be weighed.');
+  return score;
+}
+
+const unreadable = (why: string): JudgeFailure =>
+  new JudgeFailure(`The classifier's answer cannot be read: ${why}.`);

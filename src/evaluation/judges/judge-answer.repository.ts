@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '#platform/db';
+import { type RawJson, toJsonText } from '#platform/json';
+import type { PinnedScorer } from '../scoring/earlier-scores.repository';
+import type { Judgement } from './judge-backend';
+
+/** Which question it was: what one version of a scorer asked in these very bytes. */
+export interface AskedQuestion extends PinnedScorer {
+  workspace_id: string;
+  request_sha256: string;
+}
+
+const FIND = {
+  name: 'judge-answer.find',
+  text: `SELECT sample, judgement FROM judge_answers
+    WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND request_sha256 = $4 AND sample < $5`,
+};
+
+const SAVE = {
+  name: 'judge-answer.save',
+  text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, request_sha256, sample, judgement)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (workspace_id, scorer_id, scorer_version, request_sha256, sample)
+    DO UPDATE SET judgement = excluded.judgement, created_at = now()`,
+};
+
+/** What judges have answered, so that the same is not asked, and paid, twice. */
+@Injectable()
+export class JudgeAnswerRepository {
+  constructor(private readonly database: Database) {}
+
+  /** What was answered to the first samples of a question, by their numbers from 0. */
+  async find(question: AskedQuestion, samples: number): Promise<Map<number, Judgement>> {
+    const values = [...keyOf(question), samples];
+    const rows = await this.database.query<{ sample: number; judgement: RawJson }>(FIND, values);
+    return new Map(rows.map(({ sample, judgement }) => [sample, judgement.parse() as Judgement]));
+  }
+
+  async save(question: AskedQuestion, sample: number, judgement: Judgement): Promise<void> {
+    await this.database.query(SAVE, [...keyOf(question), sample, toJsonText(judgement)]);
+  }
+
+  /** Deletes answers that are older than so many days, at most `limit` of them. @returns how many. */
+  async prune(days: number, limit: number): Promise<number> {
+    const rows = await this.database.query<{ count: number }>(
+      `WITH old AS (
+         SELECT ctid FROM judge_answers WHERE created_at < now() - $1 * interval '1 day' LIMIT $2
+       ), gone AS (
+         DELETE FROM judge_answers WHERE ctid IN (SELECT ctid FROM old) RETURNING 1
+       ) SELECT count(*)::integer AS count FROM gone`,
+      [days, limit],
+    );
+    return rows[0]!.count;
+  }
+}
+
+const keyOf = (question: AskedQuestion): unknown[] => [
+  question.workspace_id,
+  question.scorer_id,
+  question.scorer_version,
+  question.request_sha256,
+];

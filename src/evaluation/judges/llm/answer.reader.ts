@@ -1,0 +1,50 @@
+import { isJsonObject } from '#platform/json';
+import { Problem } from '#platform/problem';
+import { type Answer, type Output, scoreOfAnswer } from '../../scorers/definitions/output.answer';
+import { memberOf } from './answer.schema';
+
+/** What a judge's text says. */
+export interface ReadAnswer extends Answer {
+  score: number;
+  reasoning?: string;
+}
+
+/** Why a text is no answer; worded so that the judge, too, can do better next time. */
+export class UnreadableAnswer extends Error {}
+
+/**
+ * Reads what a model answered: one JSON object, perhaps within a Markdown fence, or behind what it thought. Nothing is
+ * guessed: an answer of another form, out of bounds, or that is none of the choices, is none.
+ *
+ * @throws UnreadableAnswer
+ */
+export function readAnswerText(output: Output, text: string): ReadAnswer {
+  const value = parsed(bare(text));
+  if (!isJsonObject(value)) throw new UnreadableAnswer('it is not a JSON object');
+  const member = memberOf(output);
+  try {
+    const { answer, score } = scoreOfAnswer(output, { [member]: value[member] });
+    const { reasoning } = value;
+    return { ...answer, score, ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning }) };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new UnreadableAnswer(
+      error.errors?.map((fault) => `${'pointer' in fault ? fault.pointer : ''} ${fault.detail}`).join('; ') ??
+        error.detail,
+    );
+  }
+}
+
+/** A text without what reasoning models put before it, and without a Markdown fence around it. */
+export function bare(text: string): string {
+  const said = text.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim();
+  return /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i.exec(said)?.[1]?.trim() ?? said;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { judgeBackendOf } from '../../scorers/definitions/judge.definition';
+import type { JudgeDefinition } from '../../scorers/definitions/judge.definition';
+import type { ScoringSubject } from '../../scorers/engine/score-outcome';
+import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { JudgeBackend, JudgeRequest } from '../judge-backend';
+import { CannotJudge } from '../judge-failure';
+import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
+import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
+import { answerSchema } from './answer.schema';
+import type { KnownFeatures } from './chat-features';
+import type { ChatQuestion } from './chat-request';
+import { instructionsOf } from './instructions';
+import { LlmRequest } from './llm.request';
+
+/** What an operator says of the model that judges. */
+export interface LlmSettings {
+  /** Asked where a definition names no other. */
+  model: string;
+  /** Tokens of a request and its answer together. */
+  contextTokens: number;
+  /** Tokens of an answer, with what a model thinks before it. */
+  maxTokens: number;
+}
+
+/** What tokens cost: null for a model of which it is not known. */
+export type TokenPrices = (
+  model: string,
+  inputTokens: number | null,
+  outputTokens: number | null,
+) => number | null;
+
+/** Tokens that a server may add to messages by itself. */
+const OVERHEAD_TOKENS = 200;
+
+/** Asks a language model by chat completions (OpenAI's API, which most servers and gateways offer). */
+export class LlmBackend implements JudgeBackend {
+  constructor(
+    private readonly settings: LlmSettings,
+    private readonly endpoint: JudgeEndpoint,
+    private readonly features: KnownFeatures,
+    private readonly hash: KeyedHash,
+    private readonly prices: TokenPrices,
+  ) {}
+
+  samplesOf({ samples }: JudgeDefinition): number {
+    return samples ?? 1;
+  }
+
+  isPriced(definition: JudgeDefinition): boolean {
+    return this.prices(this.modelOf(definition), 1, 1) !== null;
+  }
+
+  async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
+    if (!definition.prompt)
+      throw new CannotJudge(`A judge of the kind ${judgeBackendOf(definition)} needs a prompt.`);
+    const question: ChatQuestion = {
+      model: this.modelOf(definition),
+      output: definition.output,
+      withReasoning: definition.reasoning ?? true,
+      // one answer is to be the same each time; of several, each is to be the model's own
+      temperature: definition.temperature ?? (this.samplesOf(definition) === 1 ? 0 : undefined),
+      maxTokens: this.settings.maxTokens,
+    };
+    const pieces = judgePrompt(definition.prompt, subject, this.roomFor(question));
+    const delimiters = delimitersOf(
+      this.hash,
+      pieces.flatMap((piece) => ('data' in piece ? piece.data : [])),
+    );
+    const prompt = pieces
+      .map((piece) => ('own' in piece ? piece.own : dataBlock(delimiters, piece.data)))
+      .join('');
+    const instructions = instructionsOf(question.output, question.withReasoning, delimiters);
+    return new LlmRequest(
+      question,
+      [
+        { role: 'system', content: instructions },
+        { role: 'user', content: prompt },
+      ],
+      await this.features.of(question.model),
+      { endpoint: this.endpoint, features: this.features, hash: this.hash, prices: this.prices },
+    );
+  }
+
+  private modelOf(definition: JudgeDefinition): string {
+    return definition.model ?? this.settings.model;
+  }
+
+  /** Bytes that a prompt may have beside what goes with it. */
+  private roomFor({ output, withReasoning }: ChatQuestion): number {
+    const instructions = instructionsOf(output, withReasoning, delimitersOf(this.hash, []));
+    const schema = JSON.stringify(answerSchema(output, withReasoning));
+    const tokens = this.settings.contextTokens - this.settings.maxTokens - OVERHEAD_TOKENS;
+    return tokens * BYTES_PER_TOKEN - Buffer.byteLength(instructions) - Buffer.byteLength(schema);
+  }
+}

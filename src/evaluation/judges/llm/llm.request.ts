@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { cutText } from '../../scorers/engine/limits';
+import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
+import { JudgeFailure } from '../judge-failure';
+import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
+import { cutMiddle } from '../prompt/middle-cut';
+import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './answer.reader';
+import { type ChatAnswer, readChatAnswer } from './chat-answer';
+import type { KnownFeatures } from './chat-features';
+import {
+  chatBody,
+  type ChatFeatures,
+  type ChatMessage,
+  type ChatQuestion,
+  withoutRefused,
+} from './chat-request';
+import type { TokenPrices } from './llm.backend';
+import { probabilitiesOf } from './token-probabilities';
+
+/** Of an answer that cannot be read, so many bytes are shown to the judge again. */
+const SHOWN_ANSWER_BYTES = 4_000;
+/** Characters of what a judge says of itself that an error repeats. */
+const QUOTED_MAX = 300;
+
+interface Means {
+  endpoint: JudgeEndpoint;
+  features: KnownFeatures;
+  hash: KeyedHash;
+  prices: TokenPrices;
+}
+
+/** One request for a chat completion; an answer that cannot be read is asked for once more, and the fault is named. */
+export class LlmRequest implements JudgeRequest {
+  readonly body: string;
+  readonly sha256: string;
+
+  constructor(
+    private readonly question: ChatQuestion,
+    private readonly messages: readonly ChatMessage[],
+    private readonly features: ChatFeatures,
+    private readonly means: Means,
+  ) {
+    this.body = chatBody(question, messages, features);
+    this.sha256 = sha256Of(this.body);
+  }
+
+  async ask(call: JudgeCall): Promise<Judgement> {
+    const bill = new Bill(this.question.model, this.means.prices);
+    try {
+      return await this.askTwice(call, bill);
+    } catch (error) {
+      throw error instanceof JudgeFailure ? new JudgeFailure(error.message, bill.costUsd) : error;
+    }
+  }
+
+  private async askTwice(call: JudgeCall, bill: Bill): Promise<Judgement> {
+    const first = await this.send(this.messages, this.features, bill, call);
+    try {
+      return this.judgement(first, bill);
+    } catch (fault) {
+      if (!(fault instanceof UnreadableAnswer)) throw fault;
+      const again = [...this.messages, this.complaint(first.answer, fault)];
+      const second = await this.send(again, first.features, bill, call);
+      try {
+        // the request that is told of is the one that anybody can see before
+        return this.judgement({ ...second, sha256: first.sha256 }, bill);
+      } catch (error) {
+        if (!(error instanceof UnreadableAnswer)) throw error;
+        const message = `The judge's answer cannot be read, nor the one that it gave when it was told so: ${error.message}.`;
+        throw new JudgeFailure(cutText(message, QUOTED_MAX * 2));
+      }
+    }
+  }
+
+  /** Sends messages, with ever less of what the server may not take, until it takes them. */
+  private async send(
+    messages: readonly ChatMessage[],
+    known: ChatFeatures,
+    bill: Bill,
+    call: JudgeCall,
+  ): Promise<{ answer: ChatAnswer; features: ChatFeatures; sha256: string }> {
+    const { model } = this.question;
+    for (let features = known; ;) {
+      const body = chatBody(this.question, messages, features);
+      const reply = await this.means.endpoint.post(model, body, call);
+      if ('refusal' in reply) {
+        const fewer = reply.isOfRequest ? withoutRefused(features, reply.refusal) : undefined;
+        if (!fewer) throw new JudgeFailure(reply.error);
+        features = fewer;
+        continue;
+      }
+      if (features !== known) await this.means.features.learn(model, features);
+      const answer = readChatAnswer(reply.value);
+      if (!answer) throw new JudgeFailure('The judge answered with something else than a chat completion.');
+      bill.add(answer);
+      return { answer, features, sha256: sha256Of(body) };
+    }
+  }
+
+  private judgement({ answer, sha256 }: { answer: ChatAnswer; sha256: string }, bill: Bill): Judgement {
+    const { refusal, finishReason, text, logprobs, model } = answer;
+    if (refusal !== undefined || finishReason === 'content_filter') {
+      const why = refusal === undefined ? 'its server filtered the answer' : cutText(refusal, QUOTED_MAX);
+      throw new JudgeFailure(`The judge would not answer: ${why}`);
+    }
+    const read = this.read(answer);
+    const probabilities = probabilitiesOf(this.question.output, text, logprobs);
+    const { costUsd } = bill;
+    return {
+      ...read,
+      ...(probabilities && { probabilities }),
+      ...(model !== undefined && { model: cutText(model, 255) }),
+      ...(costUsd !== undefined && { costUsd }),
+      requestSha256: sha256,
+    };
+  }
+
+  private read({ text, finishReason }: ChatAnswer): ReadAnswer {
+    try {
+      return readAnswerText(this.question.output, text);
+    } catch (error) {
+      if (!(error instanceof UnreadableAnswer) || finishReason !== 'length') throw error;
+      throw new UnreadableAnswer(
+        `it was cut off, because it was longer than ${this.question.maxTokens} tokens`,
+      );
+    }
+  }
+
+  /** What the judge is told of an answer that cannot be read. It may repeat what is judged, so it is data like that. */
+  private complaint({ text }: ChatAnswer, { message }: UnreadableAnswer): ChatMessage {
+    const shown = [cutMiddle(text, SHOWN_ANSWER_BYTES), message];
+    const delimiters = delimitersOf(this.means.hash, shown);
+    const [given, fault] = shown.map((one) => dataBlock(delimiters, one));
+    return {
+      role: 'user',
+      content: `This is what you answered, as data:\n${given}\nIt cannot be read. Why, also as data:\n${fault}\nAnswer again, with nothing but the JSON object that you were asked for, and briefly.`,
+    };
+  }
+}
+
+/** What the calls for one judgement cost together. */
+class Bill {
+  private sum: number | undefined;
+
+  constructor(
+    private readonly model: string,
+    private readonly prices: TokenPrices,
+  ) {}
+
+  /** In US dollars; undefined where nothing is known. */
+  get costUsd(): number | undefined {
+    return this.sum;
+  }
+
+  add({ costUsd, inputTokens, outputTokens, model }: ChatAnswer): void {
+    const cost =
+      costUsd ??
+      this.prices(this.model, inputTokens, outputTokens) ??
+      (model === undefined ? null : this.prices(model, inputTokens, outputTokens));
+    if (cost !== null) this.sum = (this.sum ?? 0) + cost;
+  }
+}
+
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
