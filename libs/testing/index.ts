@@ -11,7 +11,7 @@ export {
   type TestAttributes,
   type TestSpan,
 } from './otlp-export';
-export { describeWithRedis, findRedis, provideRedis, type TestRedis } from './redis';
+export { describeWithRedis, findRedis, ownRedis, type OwnRedis, provideRedis, type TestRedis } from './redis';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,

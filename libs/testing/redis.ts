@@ -31,7 +31,7 @@ export async function findRedis(): Promise<TestRedis | null> {
   }
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const redis = await startRedis();
+    const redis = await startRedis({ port: await freePort(), password: newPassword() });
     if (redis) return redis; // Otherwise the port was taken meanwhile.
   }
   throw new Error('redis-server is installed, but does not start.');
@@ -67,10 +67,40 @@ function warn(text: string): void {
   process.stderr.write(`\nWARNING (Redis): ${text}\n`);
 }
 
-async function startRedis(): Promise<TestRedis | undefined> {
-  const port = await freePort();
-  // With a password no other server that took the port can be mistaken for this one.
-  const password = randomBytes(16).toString('hex');
+/** A Redis of one test's own, which keeps nothing when it is restarted. */
+export interface OwnRedis extends TestRedis {
+  /** Ends it, and starts another one, which is empty, at the same address. */
+  restart(): Promise<void>;
+}
+
+/** A `redis-server` from the PATH for one test; undefined where there is none. */
+export async function ownRedis(): Promise<OwnRedis | undefined> {
+  if (spawnSync('redis-server', ['--version']).status !== 0) return undefined;
+  const address = { port: await freePort(), password: newPassword() };
+  let server = await startRedis(address);
+  if (!server) throw new Error('redis-server is installed, but does not start.');
+  return {
+    url: server.url,
+    stop: () => server!.stop(),
+    restart: async () => {
+      await server!.stop();
+      const next = await startRedis(address);
+      if (!next) throw new Error('redis-server does not start again.');
+      server = next;
+    },
+  };
+}
+
+/** With a password no other server that took the port can be mistaken for this one. */
+const newPassword = (): string => randomBytes(16).toString('hex');
+
+async function startRedis({
+  port,
+  password,
+}: {
+  port: number;
+  password: string;
+}): Promise<TestRedis | undefined> {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'registry-test-redis-'));
   const output = openSync(path.join(directory, 'redis.log'), 'w');
   const server = holdProcess(

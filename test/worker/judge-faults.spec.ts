@@ -1,0 +1,409 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
+import {
+  createTestApp,
+  createTestDatabase,
+  createTestWorker,
+  describeWithRedis,
+  type JudgeAsked,
+  type JudgeReply,
+  ownRedis,
+  type OwnRedis,
+  TcpProxy,
+  type TestApp,
+  type TestDatabase,
+  TestJudge,
+  WorkerProcess,
+} from '#testing';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
+import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
+import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
+import { Gate, JUDGE } from './gate.fixture';
+import { JudgeFixture, says } from './judge.fixture';
+
+const inputs = (count: number) => Array.from({ length: count }, (_, input) => ({ input: `<${input}>` }));
+const TRUE = says({ reasoning: 'r', value: true });
+
+/** Which of the inputs a judge was asked about. */
+const inputOf = ({ prompt }: JudgeAsked): number => Number(/<(\d+)>/.exec(prompt)![1]);
+
+/** Every target has come to one end, scored or with an error and never as 0, and the run counts just these. */
+function expectAccounted(run: any, results: any[]): void {
+  expect(results).toHaveLength(run.total);
+  expect(new Set(results.map((one) => one.trace_id)).size).toBe(run.total);
+  const failed = results.filter((one) => one.error !== undefined);
+  expect(run).toMatchObject({
+    completed_count: run.total - failed.length,
+    failed_count: failed.length,
+  });
+  for (const one of failed) {
+    expect(one.error).not.toBe('');
+    expect(one).not.toHaveProperty('score');
+  }
+  for (const one of results) if (one.error === undefined) expect(one.score).toBe(1);
+}
+
+describe('a judge that misbehaves', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let workers: { close(): Promise<unknown> }[] = [];
+  let on: JudgeFixture;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({
+      env: { ...judge.env, JUDGE_TIMEOUT_MS: '1000', JUDGE_TARGET_SECONDS: '120' },
+    });
+    for (let count = 0; count < 2; count++) workers.push(await createTestWorker(app));
+  });
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.close()));
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    await app.database.query('DELETE FROM judge_limits');
+    on = await JudgeFixture.create(app);
+  });
+
+  const scored = async (count: number, definition: object = {}, body: object = {}) => {
+    const scorer = await on.scorer({ ...JUDGE.definition, ...definition });
+    const { run, results } = await on.scored(scorer, await on.experiment(...inputs(count)), body);
+    expectAccounted(run, results);
+    return { run, results };
+  };
+
+  it.each<[string, JudgeReply]>([
+    ['closes the connection amid its answer', 'closes'],
+    ['does not answer in time', 'hangs'],
+    ['answers with something else than JSON', { status: 200, body: '<html>Bad gateway</html>' }],
+    ['answers nothing', { status: 200, body: '' }],
+    ['has an error of its own', { status: 500 }],
+    ['is away for a moment', { status: 503, headers: { 'retry-after': '0' } }],
+    ['asks for patience', { status: 429 }],
+  ])('and %s is asked again', async (_, trouble) => {
+    judge.reply = ({ repeat }) => (repeat === 0 ? trouble : TRUE);
+    const { run } = await scored(3);
+    expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
+    expect(judge.asked).toHaveLength(6);
+  });
+
+  it.each<[string, JudgeReply, RegExp]>([
+    ['always closes the connection', 'closes', /^The judge closed the connection .*, 6 times/],
+    [
+      'never answers with JSON',
+      { status: 200, body: 'no' },
+      /^The judge answered with something else than JSON, 6 times/,
+    ],
+    ['always has an error of its own', { status: 502 }, /^The judge answered 502, 6 times/],
+  ])(
+    'and %s fails the target in the end',
+    async (_, trouble, error) => {
+      judge.reply = () => trouble;
+      const { run, results } = await scored(1);
+      expect(run).toMatchObject({ run_status: 'failed', failure_code: 'all_targets_failed' });
+      expect(results[0].error).toMatch(error);
+    },
+    120_000,
+  );
+
+  it('and answers without an end is left after 1 MiB, and asked no second time', async () => {
+    judge.reply = () => 'floods';
+    const { results } = await scored(2);
+    expect(results.map((one) => one.error)).toEqual(
+      Array(2).fill('The judge answered with more than 1 MiB, which is no judgement.'),
+    );
+    expect(judge.asked).toHaveLength(2);
+  });
+
+  it('and is not there at all fails its targets', async () => {
+    const gone = await TestJudge.listen();
+    const { env } = gone;
+    await gone.close();
+    const other = await createTestApp({ env: { ...env, JUDGE_TARGET_SECONDS: '2' } });
+    try {
+      const fixture = await JudgeFixture.create(other);
+      expect((await fixture.tested({})).error).toMatch(/^The judge (cannot be reached|gave no answer)/);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('and asks for a wait is not asked before that is over, by any worker', async () => {
+    const askedAt: number[] = [];
+    judge.reply = () => {
+      askedAt.push(performance.now());
+      return askedAt.length === 1 ? { status: 429, headers: { 'retry-after': '2' } } : TRUE;
+    };
+    const run = scored(1);
+    while (judge.asked.length === 0) await sleep(5);
+    // both workers hear of it within the second that they go by what they knew
+    await sleep(1_200);
+    await Promise.all([run, scored(4), scored(4)]);
+    const before = askedAt.filter((at) => at - askedAt[0]! < 1_990);
+    expect(before).toHaveLength(1);
+  });
+
+  it('and asks for a longer wait than there is time fails its targets at once', async () => {
+    judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
+    const { results } = await scored(1);
+    expect(results[0].error).toBe('The judge answered 429, and there was no more time to ask it again.');
+  });
+
+  it('by bearing little at once is asked by all workers together for about as much as it bears', async () => {
+    let underWay = 0;
+    let refused = 0;
+    judge.reply = async () => {
+      if (underWay >= 4) {
+        refused += 1;
+        return { status: 429 };
+      }
+      underWay += 1;
+      await sleep(30);
+      underWay -= 1;
+      return TRUE;
+    };
+    const runs = await Promise.all([
+      scored(60, {}, { concurrency: 32 }),
+      scored(60, {}, { concurrency: 32 }),
+    ]);
+    for (const { run } of runs) expect(run.run_status).toBe('succeeded');
+    const [{ state }] = await app.database.query<any>('SELECT state FROM judge_limits');
+    expect(state.maxInFlight).toBeLessThan(16);
+    // without a limit of its own each of the 64 that are wanted at once would be refused again and again
+    expect(refused).toBeLessThan(200);
+  }, 120_000);
+
+  it('in all ways in turn ends a run with every target accounted for', async () => {
+    const begun = performance.now();
+    const ways: ((asked: JudgeAsked) => JudgeReply)[] = [
+      () => TRUE,
+      ({ repeat }) => (repeat === 0 ? 'hangs' : TRUE),
+      ({ repeat }) => (repeat === 0 ? 'closes' : TRUE),
+      ({ repeat }) => (repeat < 2 ? { status: 200, body: 'Bad gateway' } : TRUE),
+      () => 'floods',
+      () => says({ reasoning: 'r', value: 'perhaps' }),
+      ({ json }) => (json.messages.length === 2 ? says({ value: 'perhaps' }) : TRUE),
+      ({ repeat }) => (repeat === 0 ? { status: 500 } : TRUE),
+      () => ({ status: 400, body: '{"error":{"message":"not this one"}}' }),
+      ({ repeat }) => (repeat === 0 ? { status: 429, headers: { 'retry-after': '1' } } : TRUE),
+    ];
+    judge.reply = (asked) => {
+      // for a minute nothing is to be had at all
+      if (performance.now() - begun < 60_000) return { status: 429, headers: { 'retry-after': '3' } };
+      return ways[inputOf(asked) % ways.length]!(asked);
+    };
+    const { run, results } = await scored(100, {}, { concurrency: 16 });
+    expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 70, failed_count: 30 });
+    const errors = results.flatMap(({ error }) => error ?? []);
+    const count = (pattern: RegExp): number => errors.filter((error) => pattern.test(error)).length;
+    expect([count(/more than 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([10, 10, 10]);
+  }, 300_000);
+
+  it('with every request fails a target when its time is over, and gives it no score', async () => {
+    const other = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '2' } });
+    judge.reply = ({ repeat }) => (repeat % 2 === 0 ? 'hangs' : { status: 429 });
+    try {
+      const fixture = await JudgeFixture.create(other);
+      const item = await fixture.tested({});
+      expect(item.error).toMatch(/within 2 s|no more time/);
+      expect(item).not.toHaveProperty('score');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('does not keep a worker from other work while it is waited for', async () => {
+    const busy = await createTestApp({ env: judge.env });
+    const small = await createTestWorker(busy, { WORKER_CONCURRENCY: '2' });
+    try {
+      const fixture = await JudgeFixture.create(busy);
+      judge.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });
+      const scorer = await fixture.scorer(JUDGE.definition);
+      const { experiment_id } = await fixture.experiment(...inputs(8));
+      const { body: waiting } = await fixture.on.score(scorer, { experiment_id, concurrency: 8 });
+      while (judge.asked.length === 0) await sleep(5);
+      const code = await fixture.on.scorer({
+        definition: { language: 'javascript', source: 'function score() { return 1; }' },
+      });
+      const { run } = await fixture.scored(code, { experiment_id });
+      expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
+      expect((await fixture.on.run(waiting.score_run_id)).run_status).toBe('running');
+      // and told to stop, it gives back at once what only waits
+      await small.close();
+      const left = await fixture.on.run(waiting.score_run_id);
+      expect(left).toMatchObject({ run_status: 'running', completed_count: 0, failed_count: 0 });
+    } finally {
+      await small.close();
+      await busy.close();
+    }
+  });
+});
+
+describe('a run of a judge', () => {
+  let gate: Gate;
+  let running: { close(): Promise<unknown> }[] = [];
+
+  beforeAll(async () => {
+    gate = await Gate.listen();
+  });
+  afterAll(() => gate.close());
+  beforeEach(() => gate.reset());
+  afterEach(async () => {
+    gate.release({ open: true });
+    for (const one of running.reverse()) await one.close();
+    running = [];
+  });
+
+  const started = <Process extends { close(): Promise<unknown> }>(one: Process): Process => {
+    running.push(one);
+    return one;
+  };
+  const newProcess = async (app: TestApp, env: Record<string, string> = {}): Promise<WorkerProcess> => {
+    const worker = await WorkerProcess.start(app, env);
+    started({ close: () => worker.kill() });
+    return worker;
+  };
+  const begin = async (on: JudgeFixture, count: number, concurrency = 4): Promise<string> => {
+    const scorer = await on.scorer(JUDGE.definition);
+    const { experiment_id } = await on.experiment(...inputs(count));
+    return (await on.on.score(scorer, { experiment_id, concurrency })).body.score_run_id;
+  };
+  const end = async (on: JudgeFixture, runId: string): Promise<any> => {
+    const run = await on.on.finished(runId);
+    expectAccounted(run, await on.on.resultsOf(runId));
+    expect(run).toMatchObject({ run_status: 'succeeded', failed_count: 0 });
+    return run;
+  };
+
+  it('survives the end of its worker with four targets in flight', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const killed = await newProcess(app);
+    const runId = await begin(on, 12);
+    await gate.holds(4);
+    gate.release();
+    await gate.holds(4);
+    while ((await on.on.run(runId)).completed_count < 4) await sleep(20);
+    await killed.kill();
+    const kept = (await on.on.resultsOf(runId)).map((one) => one.score_id);
+    expect(kept).toHaveLength(4);
+    await newProcess(app);
+    await gate.holds(4);
+    gate.release({ open: true });
+    await end(on, runId);
+    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(kept));
+    // those four were asked for once more, and nothing else
+    expect(gate.asked).toHaveLength(12 + 4);
+  }, 120_000);
+
+  it('survives that its worker is told to stop with four targets in flight', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const stopped = await newProcess(app);
+    const runId = await begin(on, 8);
+    await gate.holds(4);
+    const code = stopped.stop();
+    await sleep(300);
+    gate.release();
+    expect(await code).toBe(0);
+    expect(gate.asked).toHaveLength(4);
+    expect(await on.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 4 });
+    gate.release({ open: true });
+    await newProcess(app);
+    await end(on, runId);
+    expect(gate.asked).toHaveLength(8);
+  }, 120_000);
+
+  describe('whose database goes away', () => {
+    let database: TestDatabase;
+    let proxy: TcpProxy;
+
+    beforeEach(async () => {
+      database = await createTestDatabase();
+      proxy = await TcpProxy.to(database.url);
+    });
+    afterEach(async () => {
+      gate.release({ open: true });
+      for (const one of running.splice(0).reverse()) await one.close();
+      await proxy.close();
+      await database.drop();
+    });
+
+    it('for ten seconds in the middle keeps what was judged meanwhile, and asks for nothing twice', async () => {
+      const app = started(await createTestApp({ databaseUrl: database.url, env: gate.env }));
+      const on = await JudgeFixture.create(app);
+      await newProcess(app, { DATABASE_URL: proxy.url });
+      const runId = await begin(on, 12);
+      await gate.holds(4);
+      proxy.cut();
+      gate.release();
+      await sleep(10_000);
+      gate.release({ open: true });
+      proxy.restore();
+      await end(on, runId);
+      expect(gate.asked).toHaveLength(12);
+    }, 120_000);
+  });
+
+  describeWithRedis('whose queue is in a Redis', () => {
+    let redis: OwnRedis | undefined;
+
+    beforeEach(async () => {
+      redis = await ownRedis();
+    });
+    afterEach(async () => {
+      gate.release({ open: true });
+      for (const one of running.splice(0).reverse()) await one.close();
+      await redis?.stop();
+    });
+
+    it('that is restarted empty is ended all the same, and so is one that had only been queued', async () => {
+      if (!redis) throw new Error('TEST_REDIS_URL alone does not do here: redis-server has to be installed.');
+      const app = started(await createTestApp({ env: { ...gate.env, REDIS_URL: redis.url } }));
+      const on = await JudgeFixture.create(app);
+      const worker = started(await createTestWorker(app, { WORKER_RUNS: '1' }));
+      const runs = [await begin(on, 8), await begin(on, 3)];
+      await gate.holds(4);
+      await redis.restart();
+      gate.release({ open: true });
+      await end(on, runs[0]!);
+      // half a minute later the sweeper takes a run that nobody begins for one whose job is lost
+      await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
+      await worker.get(ScoreRunSweeper).sweep();
+      await end(on, runs[1]!);
+      expect(gate.asked).toHaveLength(11);
+    }, 120_000);
+  });
+
+  it('that no worker can go on with fails by itself, and its job is kept to be looked at', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const poisoned = await begin(on, 3);
+    await app.database.query(
+      'ALTER TABLE score_runs DROP CONSTRAINT IF EXISTS score_runs_scorer_id_scorer_version_fkey',
+    );
+    await app.database.query(
+      'DELETE FROM scorer_versions WHERE scorer_id IN (SELECT scorer_id FROM score_runs WHERE score_run_id = $1)',
+      [poisoned],
+    );
+    const healthy = await begin(on, 3);
+    const worker = started(await createTestWorker(app));
+    gate.release({ open: true });
+    await end(on, healthy);
+    const executor = worker.get(ScoreRunExecutor);
+    // what the queue does by itself, with ever longer waits between
+    for (let attempt = 0; attempt < 5; attempt++) await executor.execute(poisoned).catch(() => undefined);
+    const run = await on.on.finished(poisoned);
+    expect(run).toMatchObject({ run_status: 'failed', failure_code: 'internal_error' });
+    const results = await on.on.resultsOf(poisoned);
+    expectAccounted(run, results);
+    expect(JSON.stringify(results)).not.toMatch(/scorer_versions|gone/);
+    const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
+    let kept: { data: { score_run_id: string } }[] = [];
+    while (kept.length === 0) kept = await queue.getFailed();
+    expect(kept.map(({ data }) => data.score_run_id)).toEqual([poisoned]);
+  }, 120_000);
+});

@@ -1,0 +1,64 @@
+import type { JudgeReply, TestApp } from '#testing';
+import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
+
+export const CHOICES = {
+  type: 'choice',
+  choices: [
+    { value: 'good', score: 1 },
+    { value: 'fair', score: 0.5 },
+    { value: 'bad', score: 0 },
+  ],
+};
+
+/** What a chat model answers. */
+export const says = (answer: object, more: object = {}): JudgeReply => ({
+  content: JSON.stringify(answer),
+  ...more,
+});
+
+/** A workspace in which judges are tried out, over HTTP alone. */
+export class JudgeFixture {
+  private constructor(readonly on: ScoringFixture) {}
+
+  static async create(app: TestApp): Promise<JudgeFixture> {
+    return new JudgeFixture(await ScoringFixture.create(app));
+  }
+
+  /** A scorer that asks a judge. */
+  scorer(definition: object = {}, members: object = {}): Promise<any> {
+    const judge = { prompt: 'Is {{output}} right for {{input}}?', output: CHOICES };
+    return this.on.scorer({ scorer_kind: 'llm_judge', definition: { ...judge, ...definition }, ...members });
+  }
+
+  /** An experiment with a result for each of these. */
+  async experiment(...results: object[]): Promise<any> {
+    const experiment = await this.on.experiment();
+    await this.on.results(experiment, results.length > 0 ? results : [{ input: 'in', output: 'out' }]);
+    return experiment;
+  }
+
+  /** Scores the results of an experiment, and waits for it. @returns the run and its results. */
+  async scored(
+    scorer: any,
+    { experiment_id }: any,
+    body: object = {},
+  ): Promise<{ run: any; results: any[] }> {
+    const { status, body: queued } = await this.on.score(scorer, { experiment_id, ...body });
+    if (status !== 202) throw new Error(JSON.stringify(queued));
+    const run = await this.on.finished(queued.score_run_id);
+    return { run, results: await this.on.resultsOf(queued.score_run_id) };
+  }
+
+  /** What `test` or `preview` says of the results of an experiment. */
+  async at(mode: 'test' | 'preview', scorer: any, { experiment_id }: any, body: object = {}): Promise<any[]> {
+    const answer = await this.on.score(scorer, { experiment_id, mode, ...body });
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body.results;
+  }
+
+  /** What `test` says of one result. */
+  async tested(definition: object, result: object = { input: 'in', output: 'out' }): Promise<any> {
+    const [item] = await this.at('test', await this.scorer(definition), await this.experiment(result));
+    return item;
+  }
+}
