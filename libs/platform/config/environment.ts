@@ -158,6 +158,13 @@ export class Environment {
   @Integer()
   TELEMETRY_LIMIT_BYTES = 16 * 1024 * 1024;
 
+  /** Largest body of a request to score after decoding, in bytes. */
+  @IsInt()
+  @Min(1024)
+  @Max(1_073_741_824)
+  @Integer()
+  SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
+
   /** Targets one worker process scores at once, over all its runs. */
   @IsInt()
   @Min(1)

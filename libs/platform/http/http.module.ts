@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { BodyInterceptor } from './body.interceptor';
+import { DecodedSpace } from './decoded-space';
 import { DeadlineInterceptor } from './deadline.interceptor';
 import { HttpShutdown } from './http-shutdown';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
@@ -14,6 +15,7 @@ import { ServiceValidationPipe } from './validation.pipe';
 /** The way of every request after its guards: query, body, deadline, idempotency, validation, handler, answer. */
 @Module({
   providers: [
+    DecodedSpace,
     HttpShutdown,
     IdempotencyStore,
     SpoolSpace,
