@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
+import { MetricsModule } from '#platform/metrics';
 import { TelemetryModule } from '../telemetry';
 import { AgreementRepository } from './agreement/agreement.repository';
 import { AgreementService } from './agreement/agreement.service';
@@ -54,10 +55,12 @@ import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { JudgeBackends } from './scoring/judge-backends';
 import { KnownTargets } from './scoring/known-targets';
+import { OpenRunsRepository } from './scoring/open-runs.repository';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
 import { ScoreRunRepository } from './scoring/score-run.repository';
 import { ScoreRunService } from './scoring/score-run.service';
+import { ScoringMetrics } from './scoring/scoring.metrics';
 import { ScoringRunner } from './scoring/scoring-runner';
 import { ScoringService } from './scoring/scoring.service';
 import { ScoringWork } from './scoring/scoring-work';
@@ -104,6 +107,7 @@ const SCORING = [
   JudgeBackends,
   KnownTargets,
   ScoreRunService,
+  ScoringMetrics,
   ScoringRunner,
   ScoringService,
   ScoringWork,
@@ -138,6 +142,7 @@ const REPOSITORIES = [
   ExperimentTraceRepository,
   ScorerRepository,
   ScoreRunRepository,
+  OpenRunsRepository,
   RunWorkRepository,
   EarlierScoresRepository,
   SelectionRepository,
@@ -150,6 +155,7 @@ const REPOSITORIES = [
 /** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */
 @Module({
   imports: [
+    MetricsModule,
     TelemetryModule,
     JobsModule.register(SCORE_RUN),
     TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),

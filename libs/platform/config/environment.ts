@@ -47,6 +47,14 @@ export class Environment {
   @IsString()
   HOST = '0.0.0.0';
 
+  /** Port that metrics are served on, without authentication; 0 takes a free one. Absent: none. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  @Integer()
+  METRICS_PORT?: number;
+
   /** The address clients reach the service at: in OpenAPI, and the issuer of its own tokens. */
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })

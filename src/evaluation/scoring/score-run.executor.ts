@@ -12,6 +12,7 @@ import { linkedSignal } from './linked-signal';
 import { LEASE_MS, RunLease } from './run-lease';
 import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
+import { ScoringMetrics } from './scoring.metrics';
 import { ScoringRunner } from './scoring-runner';
 import { runnable } from './target-scorer';
 
@@ -29,6 +30,7 @@ export class ScoreRunExecutor {
     private readonly work: RunWorkRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
+    private readonly metrics: ScoringMetrics,
   ) {}
 
   /**
@@ -101,8 +103,9 @@ export class ScoreRunExecutor {
       await this.runner.run(scope, job, async (target, item) => {
         const landing = landingOf(run, scorer, target, item);
         const isKept = await this.work.store(run, target, newId('score'), item, landing);
+        if (isKept) this.metrics.scored(scorer.scorer_kind, item);
         // somebody else scored it, or the run has ended: the next heartbeat would tell, later
-        if (!isKept) await lease.verify();
+        else await lease.verify();
       });
     } finally {
       giveUp.unlink();
