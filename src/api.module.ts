@@ -5,6 +5,7 @@ import { DatabaseModule } from '#platform/db';
 import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
+import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
@@ -28,6 +29,7 @@ export class ApiModule {
         AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,
+        MetricsServerModule,
         OpenApiModule,
         ...API_AREAS,
         ...(withWorker ? WORKER_AREAS : []),

@@ -3,6 +3,7 @@ import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
+import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
 
 /** The areas, as the worker loads them: their processors, and no controller. */
@@ -18,6 +19,7 @@ export class WorkerModule {
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
         JobsModule.forRoot(),
+        MetricsServerModule,
         ...WORKER_AREAS,
       ],
     };

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
+import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
 import { TelemetryModule } from '../telemetry';
 import { AgreementRepository } from './agreement/agreement.repository';
@@ -55,11 +56,13 @@ import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { KnownTargets } from './scoring/known-targets';
+import { OpenRunsRepository } from './scoring/open-runs.repository';
 import { RunOrders } from './scoring/run-orders';
 import { RunWorkRepository } from './scoring/run-work.repository';
 import { SCORE_RUN } from './scoring/score-run.job';
 import { ScoreRunRepository } from './scoring/score-run.repository';
 import { ScoreRunService } from './scoring/score-run.service';
+import { ScoringMetrics } from './scoring/scoring.metrics';
 import { ScoringRunner } from './scoring/scoring-runner';
 import { ScoringService } from './scoring/scoring.service';
 import { ScoringWork } from './scoring/scoring-work';
@@ -106,6 +109,7 @@ const SCORING = [
   KnownTargets,
   RunOrders,
   ScoreRunService,
+  ScoringMetrics,
   ScoringRunner,
   ScoringService,
   ScoringWork,
@@ -140,6 +144,7 @@ const REPOSITORIES = [
   ExperimentTraceRepository,
   ScorerRepository,
   ScoreRunRepository,
+  OpenRunsRepository,
   RunWorkRepository,
   EarlierScoresRepository,
   SelectionRepository,
@@ -152,6 +157,7 @@ const REPOSITORIES = [
 /** Evaluation: datasets, records, experiments, results, traces, scorers, scoring. Its logic, for the API and the worker alike. */
 @Module({
   imports: [
+    MetricsModule,
     TelemetryModule,
     SecretsModule,
     JobsModule.register(SCORE_RUN),

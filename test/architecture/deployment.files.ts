@@ -41,7 +41,7 @@ interface HttpProbe {
 }
 
 export interface Pod {
-  metadata: { labels: Record<string, string> };
+  metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
   spec: {
     automountServiceAccountToken: boolean;
     terminationGracePeriodSeconds: number;

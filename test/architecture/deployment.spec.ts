@@ -244,8 +244,23 @@ describe('the Kubernetes manifests', () => {
       (probe) => probe?.httpGet.path,
     );
     expect(paths).toEqual(['/health/live', '/health/live', '/health/ready']);
-    expect(api.ports).toEqual([{ name: 'http', containerPort: Number(settings['PORT']) }]);
+    expect(api.ports).toContainEqual({ name: 'http', containerPort: Number(settings['PORT']) });
     expect(find('Service', 'agent-registry-api').spec.ports).toMatchObject([{ targetPort: 'http' }]);
+  });
+
+  it('say where each process serves its metrics, and let nobody from outside reach them', () => {
+    const port = settings['METRICS_PORT']!;
+    for (const name of ['agent-registry-api', 'agent-registry-worker']) {
+      const { metadata, spec } = find('Deployment', name).spec.template;
+      expect(metadata.annotations).toEqual({
+        'prometheus.io/scrape': 'true',
+        'prometheus.io/port': port,
+        'prometheus.io/path': '/metrics',
+      });
+      expect(spec.containers[0]!.ports).toContainEqual({ name: 'metrics', containerPort: Number(port) });
+    }
+    const services = objects.filter(({ kind }) => kind === 'Service');
+    expect(services.flatMap(({ spec }) => spec.ports as unknown[])).toHaveLength(1);
   });
 
   it('scale, balance and protect what is there', () => {

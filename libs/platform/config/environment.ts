@@ -49,6 +49,14 @@ export class Environment {
   @IsString()
   HOST = '0.0.0.0';
 
+  /** Port that metrics are served on, without authentication; 0 takes a free one. Absent: none. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  @Integer()
+  METRICS_PORT?: number;
+
   /** The address clients reach the service at: in OpenAPI, and the issuer of its own tokens. */
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
@@ -159,6 +167,13 @@ export class Environment {
   @Max(1_073_741_824)
   @Integer()
   TELEMETRY_LIMIT_BYTES = 16 * 1024 * 1024;
+
+  /** Largest body of a request to score after decoding, in bytes. */
+  @IsInt()
+  @Min(1024)
+  @Max(1_073_741_824)
+  @Integer()
+  SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
   /** Targets one worker process scores at once, over all its runs. */
   @IsInt()

@@ -1,4 +1,5 @@
 import { Problem, problem } from '#platform/problem';
+import { ReceivedBytes } from './received-bytes';
 import type { ServiceRequest } from './request-context';
 
 /** A body that sends nothing for this long is given up: 408. */
@@ -17,9 +18,9 @@ export async function readBody(
   limit: number,
   stallMs = BODY_STALL_MS,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  const size = await receiveBody(request, limit, (chunk) => void chunks.push(chunk), stallMs);
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+  const received = new ReceivedBytes();
+  await receiveBody(request, limit, (chunk) => void received.add(chunk), stallMs);
+  return received.whole();
 }
 
 /**

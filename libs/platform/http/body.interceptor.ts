@@ -6,7 +6,10 @@ import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody, receiveBody } from './body-reader';
-import { codingsOf, undoCodings } from './content-coding';
+import { undoCodings } from './body-decoder';
+import { codingsOf } from './content-coding';
+import { DecodedSpace } from './decoded-space';
+import { readEncodedBody } from './encoded-body';
 import { takes } from './handler-parameters';
 import { checkCharset, mediaTypeOf } from './media-type';
 import { parseBody } from './parse-body';
@@ -29,6 +32,7 @@ export class BodyInterceptor implements NestInterceptor {
     private readonly reflector: Reflector,
     private readonly environment: Environment,
     private readonly space: SpoolSpace,
+    private readonly decoded: DecodedSpace,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -36,20 +40,19 @@ export class BodyInterceptor implements NestInterceptor {
     if (!rule || rule.kind === 'stream') return next.handle();
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
+    const response = http.getResponse<Response>();
     const read =
-      rule.kind === 'file'
-        ? this.spool(request, http.getResponse<Response>(), rule)
-        : this.read(request, rule);
+      rule.kind === 'file' ? this.spool(request, response, rule) : this.read(request, response, rule);
     return from(read).pipe(mergeMap(() => next.handle()));
   }
 
-  private async read(request: ServiceRequest, rule: BodyRule): Promise<void> {
+  private async read(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     const limit = this.limitOf(request, rule);
     if (rule.kind === 'bytes') {
       request.rawBody = await readBytes(request, rule, limit);
       return;
     }
-    refuseCodings(request);
+    const codings = codingsOf(request.headers['content-encoding'], rule.codings ?? []);
     const media = request.headers['content-type'];
     const empty = request.headers['content-length'] === '0' || !hasBody(request);
     if (empty && rule.optional === true) {
@@ -60,7 +63,12 @@ export class BodyInterceptor implements NestInterceptor {
     if (!empty && (media === undefined || !JSON_MEDIA.test(media))) {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    const bytes = await readBody(request, limit);
+    const bytes =
+      codings.length === 0
+        ? await readBody(request, limit)
+        : await readEncodedBody(request, codings, limit, (size) =>
+            this.decoded.hold(request.user?.orgId ?? '', size, response),
+          );
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
     request.rawBody = bytes;
     request.body = parseBody(bytes);
@@ -68,7 +76,7 @@ export class BodyInterceptor implements NestInterceptor {
 
   /** The file goes with the answer, whatever becomes of it: also a 504, or one that the client does not wait for. */
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
-    refuseCodings(request);
+    codingsOf(request.headers['content-encoding'], []);
     checkMedia(request, rule);
     checkCharset(request.headers['content-type'] ?? '');
     const file = await SpooledFile.create(this.space.roomOf(request.user?.orgId ?? ''));
@@ -97,14 +105,6 @@ export class BodyInterceptor implements NestInterceptor {
   }
 }
 
-function refuseCodings({ headers }: ServiceRequest): void {
-  const encoding = headers['content-encoding'];
-  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
-  throw new Problem('unsupported_content_encoding', 'Send the body without a Content-Encoding.', {
-    headers: { 'Accept-Encoding': 'identity' },
-  });
-}
-
 function checkMedia(request: ServiceRequest, { media }: BodyRule): void {
   if (!media || media.includes(mediaTypeOf(request) ?? '')) return;
   throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
@@ -114,7 +114,7 @@ async function readBytes(request: ServiceRequest, rule: BodyRule, limit: number)
   const { codings: allowed } = rule;
   const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
   checkMedia(request, rule);
-  return undoCodings(await readBody(request, limit), codings, limit);
+  return undoCodings([await readBody(request, limit)], codings, limit);
 }
 
 const hasBody = ({ headers }: ServiceRequest): boolean =>

@@ -1,5 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
+import { HttpMetrics } from './http.metrics';
 import { requestContext } from './request-context';
 
 /** What every answer carries. Answers are private to their caller, and revalidated by ETag. */
@@ -15,5 +16,10 @@ export function configureHttp(app: NestExpressApplication): void {
   app.set('etag', false);
   app.set('query parser', 'simple');
   app.set('case sensitive routing', true);
-  app.use(requestContext, answerHeaders);
+  const metrics = app.get(HttpMetrics, { strict: false });
+  const measure = (request: Request, response: Response, next: NextFunction): void => {
+    response.once('close', () => metrics.count(request, response));
+    next();
+  };
+  app.use(requestContext, measure, answerHeaders);
 }

@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
+import { MetricsModule } from '#platform/metrics';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { BodyInterceptor } from './body.interceptor';
+import { DecodedSpace } from './decoded-space';
 import { DeadlineInterceptor } from './deadline.interceptor';
+import { HttpMetrics } from './http.metrics';
 import { HttpShutdown } from './http-shutdown';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { IdempotencyStore } from './idempotency.store';
@@ -13,7 +16,10 @@ import { ServiceValidationPipe } from './validation.pipe';
 
 /** The way of every request after its guards: query, body, deadline, idempotency, validation, handler, answer. */
 @Module({
+  imports: [MetricsModule],
   providers: [
+    DecodedSpace,
+    HttpMetrics,
     HttpShutdown,
     IdempotencyStore,
     SpoolSpace,

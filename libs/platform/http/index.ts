@@ -5,7 +5,7 @@ export { readBody } from './body-reader';
 export { checkIfMatch, IfMatch } from './conditions';
 export { configureHttp } from './configure';
 export { LongRunning } from './deadline.interceptor';
-export { type ContentCoding, codingsOf, undoCodings } from './content-coding';
+export { type ContentCoding, codingsOf } from './content-coding';
 export { HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import type { JobIds, JobKind } from './job-kind';
 
@@ -12,11 +12,22 @@ export interface OutboxRow {
 /** Jobs that are ordered and not yet in a queue outside PostgreSQL. */
 @Injectable()
 export class JobOutboxRepository {
+  constructor(private readonly database: Database) {}
+
   async insert(tx: Tx, kind: JobKind, jobs: readonly JobIds[]): Promise<void> {
     await tx.query(
       'INSERT INTO job_outbox (kind, ids) SELECT $1, value FROM jsonb_array_elements($2::jsonb)',
       [kind.name, toJsonText(jobs)],
     );
+  }
+
+  /** How many there are, of which `limit` are counted at most. */
+  async count(limit: number): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*) AS count FROM (SELECT FROM job_outbox LIMIT $1) counted',
+      [limit],
+    );
+    return row!.count;
   }
 
   /** Takes the oldest rows of these kinds that nobody else is taking; they are gone when the transaction commits. */

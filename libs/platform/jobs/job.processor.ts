@@ -1,6 +1,7 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import type { JobOutcome } from './job.metrics';
 import type { JobIds, JobKind } from './job-kind';
 import { RECONNECT_MS } from './queue-connection';
 
@@ -56,11 +57,19 @@ export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
   /** Does the job. What it throws has the job tried again later; `JobHandedBack` puts it back for others at once. */
   protected abstract handle(ids: Ids): Promise<void>;
 
+  /** Is told of each job that was handled; set by what starts the processor. */
+  onHandled: (outcome: JobOutcome, seconds: number) => void = () => undefined;
+
   async process(job: Job<Ids>, token?: string): Promise<void> {
+    const begun = performance.now();
+    const tell = (outcome: JobOutcome): void => this.onHandled(outcome, (performance.now() - begun) / 1000);
     try {
       await this.handle(job.data);
+      tell('completed');
     } catch (error) {
-      if (!(error instanceof JobHandedBack)) throw error;
+      const isHandedBack = error instanceof JobHandedBack;
+      tell(isHandedBack ? 'handed_back' : 'failed');
+      if (!isHandedBack) throw error;
       await job.moveToWait(token);
       throw new WaitingError();
     }

@@ -4,13 +4,18 @@ import { BullModule, getQueueToken } from '@nestjs/bullmq';
 import type { Queue } from 'bullmq';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
+import { MetricsModule } from '#platform/metrics';
 import { DeclaredJob, DeclaredJobs } from './declared-jobs';
+import { JobMetrics } from './job.metrics';
 import type { JobKind } from './job-kind';
 import { JobOutbox } from './job-outbox';
 import { JobOutboxRepository } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
 import { PostgresJobRepository } from './postgres-job.repository';
+import { PostgresQueueDepthRepository } from './postgres-queue-depth.repository';
 import { queueConnection, usesRedis } from './queue-connection';
+import { QueueDepths } from './queue-depth';
+import { RedisQueueDepths } from './redis-queue-depth';
 
 /** Ordering of jobs, for every process: BullMQ on PostgreSQL, or on Redis where `REDIS_URL` is set. */
 @Module({})
@@ -21,6 +26,7 @@ export class JobsModule {
       global: true,
       imports: [
         DiscoveryModule,
+        MetricsModule,
         BullModule.forRootAsync({
           inject: [Environment],
           useFactory: queueConnection,
@@ -33,6 +39,18 @@ export class JobsModule {
         JobOutboxRepository,
         JobOutbox,
         PostgresJobRepository,
+        PostgresQueueDepthRepository,
+        RedisQueueDepths,
+        JobMetrics,
+        {
+          provide: QueueDepths,
+          inject: [Environment, RedisQueueDepths, PostgresQueueDepthRepository],
+          useFactory: (
+            environment: Environment,
+            redis: RedisQueueDepths,
+            postgres: PostgresQueueDepthRepository,
+          ) => (usesRedis(environment) ? redis : postgres),
+        },
         {
           provide: JobQueue,
           inject: [Environment, JobOutbox, PostgresJobRepository],
@@ -40,7 +58,7 @@ export class JobsModule {
             usesRedis(environment) ? outbox : postgres,
         },
       ],
-      exports: [JobQueue, JobOutbox, DeclaredJobs],
+      exports: [JobQueue, JobOutbox, JobMetrics, DeclaredJobs],
     };
   }
 

@@ -4,6 +4,7 @@ import { BullRegistrar } from '@nestjs/bullmq';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { DeclaredJobs } from './declared-jobs';
+import { JobMetrics } from './job.metrics';
 import { HANDLED_JOB, JobProcessor } from './job.processor';
 import type { JobIds, JobKind } from './job-kind';
 import { usesRedis } from './queue-connection';
@@ -23,6 +24,7 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly registrar: BullRegistrar,
     private readonly shutdown: WorkerShutdown,
     private readonly environment: Environment,
+    private readonly metrics: JobMetrics,
   ) {}
 
   /**
@@ -36,7 +38,11 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
       processors.map(({ kind, instance }) => ({ kind, handler: instance.constructor.name })),
     );
     this.registrar.register();
-    this.started = processors.map(({ kind, instance }) => prepare(kind, instance));
+    this.started = processors.map(({ kind, instance }) => {
+      this.metrics.begin(kind);
+      instance.onHandled = (outcome, seconds) => this.metrics.handled(kind, outcome, seconds);
+      return prepare(kind, instance);
+    });
     const running = Promise.all(this.started.map((processor) => run(processor)));
     // Redis may come later; a first connection to PostgreSQL that failed BullMQ never tries again
     if (!usesRedis(this.environment)) await running;

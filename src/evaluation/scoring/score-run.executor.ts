@@ -14,6 +14,7 @@ import { LEASE_MS, RunLease } from './run-lease';
 import { isDatabaseAway, patientUntil } from './patience';
 import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
+import { ScoringMetrics } from './scoring.metrics';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { runnable } from './target-scorer';
 
@@ -33,6 +34,7 @@ export class ScoreRunExecutor {
     private readonly work: RunWorkRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
+    private readonly metrics: ScoringMetrics,
   ) {}
 
   /**
@@ -138,8 +140,9 @@ export class ScoreRunExecutor {
         const landing = landingOf(run, scorer, target, item);
         const scoreId = newId('score');
         const isKept = await patience(() => this.work.store(run, target, scoreId, item, landing));
+        if (isKept) this.metrics.scored(scorer.scorer_kind, item);
         // somebody else scored it, or the run has ended: the next heartbeat would tell, later
-        if (!isKept) await patience(() => lease.verify());
+        else await patience(() => lease.verify());
       });
     } finally {
       giveUp.unlink();

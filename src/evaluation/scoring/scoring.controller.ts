@@ -5,9 +5,6 @@ import { LongRunning, Reply, RequestBody } from '#platform/http';
 import { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { ScoringService } from './scoring.service';
 
-/** Largest body of a request to score, in bytes. */
-const BODY_MAX = 8 * 1024 * 1024;
-
 @ApiTags('Scoring')
 @Controller('eval/v1/scorers/:scorer_id/score')
 @RequireWorkspace()
@@ -26,7 +23,11 @@ export class ScoringController {
     ({ body }) => (body as Partial<ScoreDto> | null | undefined)?.mode === 'test',
     ({ TEST_SCORING_TIMEOUT_MS }) => TEST_SCORING_TIMEOUT_MS,
   )
-  @RequestBody({ kind: 'json', limit: BODY_MAX })
+  @RequestBody({
+    kind: 'json',
+    limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
+    codings: ['gzip', 'base64'],
+  })
   @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: a run is queued.' })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`.' })
   async score(

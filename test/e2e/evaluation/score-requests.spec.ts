@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { createTestApp, type TestApp } from '#testing';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
 
@@ -327,16 +326,6 @@ describe('a request to score', () => {
       const sessions = await on.score(scorer, { ...body, grain: 'session' });
       expect(sessions.status).toBe(422);
       expect(sessions.body.detail).toContain('holds 6 targets');
-    });
-
-    it('in an encoding, before it is looked into', async () => {
-      const scorer = await on.scorer();
-      const body = gzipSync(JSON.stringify({ trace_ids: [await on.trace()] }));
-      const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
-      const answer = await on.evaluator.post(path, body, { 'content-encoding': 'gzip' });
-      expect(answer.status).toBe(415);
-      expect(answer.body.code).toBe('unsupported_content_encoding');
-      expect(answer.headers.get('accept-encoding')).toBe('identity');
     });
   });
 

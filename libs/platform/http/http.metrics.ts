@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { type Counter, type Histogram, Metrics } from '#platform/metrics';
+import { routeOf, type ServiceRequest } from './request-context';
+
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** What was asked for of no route: there are as many such paths as anybody likes. */
+const NO_ROUTE = 'none';
+
+/** Requests as metrics, by the pattern of their route and never by their path. */
+@Injectable()
+export class HttpMetrics {
+  private readonly requests: Counter<'method' | 'route' | 'status'>;
+  private readonly duration: Histogram<'method' | 'route'>;
+
+  constructor(metrics: Metrics) {
+    this.requests = metrics.counter('http_requests_total', 'Requests that were answered, by status class.', [
+      'method',
+      'route',
+      'status',
+    ]);
+    this.duration = metrics.histogram(
+      'http_request_duration_seconds',
+      'From the headers of a request to the end of its answer.',
+      BUCKETS,
+      ['method', 'route'],
+    );
+  }
+
+  /** To be called when a request is over. A client that went away before its answer is `aborted`. */
+  count(request: Request, response: Response): void {
+    const { context, method } = request as unknown as ServiceRequest;
+    const route = routeOf(request as unknown as ServiceRequest) ?? NO_ROUTE;
+    const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
+    this.requests.inc({ method, route, status });
+    this.duration.observe({ method, route }, (performance.now() - context.startedAt) / 1000);
+  }
+}

@@ -1,0 +1,90 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { type Counter, type Histogram, Metrics } from '#platform/metrics';
+import { DeclaredJobs } from './declared-jobs';
+import type { JobKind } from './job-kind';
+import { JobOutboxRepository } from './job-outbox.repository';
+import { usesRedis } from './queue-connection';
+import { COUNTED_MAX, JOB_STATES, QueueDepths } from './queue-depth';
+
+/** What became of a job that was handled once; one that failed may be tried again. */
+export const JOB_OUTCOMES = ['completed', 'failed', 'handed_back'] as const;
+
+export type JobOutcome = (typeof JOB_OUTCOMES)[number];
+
+const DURATION_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+
+/** The queues as metrics: how long they are, in every process, and what is done, in the workers. */
+@Injectable()
+export class JobMetrics implements OnModuleInit {
+  private readonly handledCount: Counter<'kind' | 'outcome'>;
+  private readonly duration: Histogram<'kind'>;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly metrics: Metrics,
+    private readonly declared: DeclaredJobs,
+    private readonly depths: QueueDepths,
+    private readonly outbox: JobOutboxRepository,
+  ) {
+    this.handledCount = metrics.counter('jobs_handled_total', 'Jobs that this process handled, by outcome.', [
+      'kind',
+      'outcome',
+    ]);
+    this.duration = metrics.histogram(
+      'job_duration_seconds',
+      'Time that this process took for one job.',
+      DURATION_BUCKETS,
+      ['kind'],
+    );
+  }
+
+  onModuleInit(): void {
+    this.tellQueues();
+    if (usesRedis(this.environment)) this.tellOutbox();
+  }
+
+  /** Says that this process handles jobs of a kind, so that its counters are there from the beginning. */
+  begin({ name: kind }: JobKind): void {
+    for (const outcome of JOB_OUTCOMES) this.handledCount.inc({ kind, outcome }, 0);
+  }
+
+  handled({ name: kind }: JobKind, outcome: JobOutcome, seconds: number): void {
+    this.handledCount.inc({ kind, outcome });
+    this.duration.observe({ kind }, seconds);
+  }
+
+  private tellQueues(): void {
+    const jobs = this.metrics.gauge('jobs', 'Jobs in the queue, by state.', ['kind', 'state']);
+    const age = this.metrics.gauge(
+      'jobs_oldest_waiting_age_seconds',
+      'Since the job that is next in line was ordered; 0 where none waits.',
+      ['kind'],
+    );
+    this.metrics.from({
+      name: 'jobs',
+      gauges: [jobs, age],
+      read: async () => {
+        const depths = await this.depths.read(this.declared.all());
+        return () => {
+          for (const { kind, jobs: counts, oldestWaitingSeconds } of depths) {
+            for (const state of JOB_STATES) jobs.set({ kind, state }, counts[state]);
+            age.set({ kind }, oldestWaitingSeconds);
+          }
+        };
+      },
+    });
+  }
+
+  private tellOutbox(): void {
+    const waiting = this.metrics.gauge('job_outbox', 'Jobs that are ordered and not yet in Redis.');
+    this.metrics.from({
+      name: 'job_outbox',
+      gauges: [waiting],
+      read: async () => {
+        const count = await this.outbox.count(COUNTED_MAX);
+        return () => waiting.set(count);
+      },
+    });
+  }
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { rootLogger } from '#platform/logging';
+import { Metrics } from './metrics';
+
+const HEADERS_TIMEOUT_MS = 5_000;
+const CONNECTIONS_MAX = 50;
+
+/**
+ * `GET /metrics` on a port of its own, `METRICS_PORT`, which is none of the API's: without authentication, for those
+ * who run the service, and answering also while the API sheds requests or the database is away. It is the last to stop.
+ */
+@Injectable()
+export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  private server: http.Server | null = null;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Where it listens; null where it does not. */
+  get port(): number | null {
+    return (this.server?.address() as AddressInfo | undefined | null)?.port ?? null;
+  }
+
+  /** @throws an Error where the port is taken: the process does not start. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { METRICS_PORT: port, HOST: host } = this.environment;
+    if (port === undefined) return;
+    this.metrics.addProcessMetrics();
+    const server = http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+      void this.answer(request, response);
+    });
+    server.maxConnections = CONNECTIONS_MAX;
+    server.listen(port, host);
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      throw new Error(`METRICS_PORT: ${(error as Error).message}`, { cause: error });
+    }
+    server.on('error', (error) => rootLogger.warn({ err: error }, 'the server of metrics failed'));
+    this.server = server;
+    rootLogger.info({ host, port: this.port }, 'metrics are served');
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    const { server } = this;
+    if (!server) return;
+    this.server = null;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  private async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    try {
+      if (request.url?.split('?')[0] !== '/metrics') return end(response, 404, 'Metrics are at /metrics.\n');
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        response.setHeader('Allow', 'GET, HEAD');
+        return end(response, 405, 'Metrics are read with GET.\n');
+      }
+      const text = await this.metrics.text();
+      end(response, 200, text, this.metrics.contentType);
+    } catch (error) {
+      rootLogger.error({ err: error }, 'metrics could not be answered');
+      end(response, 500, 'The metrics could not be made.\n');
+    }
+  }
+}
+
+function end(response: http.ServerResponse, status: number, body: string, type = 'text/plain'): void {
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body);
+}

@@ -1,0 +1,167 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { ApiClient, createTestApp, type TestApp } from '#testing';
+import { base64, bombOf, GIB, sendInPieces } from './encoded-bodies.fixture';
+import { ScoringFixture } from './scoring.fixture';
+import type { MemoryUse } from './upload-memory.child';
+
+const MIB = 1024 * 1024;
+const LIMIT = 8 * MIB;
+
+/** What a user would lose: the process, to a few bytes that stand for many. */
+describe('a small body that would be a large one', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+  let child: ChildProcess;
+  let caller: { baseUrl: string; token: string; workspaceId: string };
+  let client: ApiClient;
+  let route: string;
+  let bombs: Record<string, Buffer>;
+
+  beforeAll(async () => {
+    const zeros = await bombOf(4 * GIB);
+    bombs = {
+      gzip: zeros,
+      'gzip, base64': base64(zeros),
+      'base64, gzip': await bombOf(GIB / 4, 'A'.charCodeAt(0)),
+    };
+    app = await createTestApp();
+    on = await ScoringFixture.create(app);
+    route = `/eval/v1/scorers/${(await on.scorer()).scorer_id}/score`;
+    child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
+      env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
+      execArgv: ['--expose-gc'],
+    });
+    const [port] = (await once(child, 'message')) as [number];
+    const token = await on.organization.token('evaluator');
+    caller = { baseUrl: `http://127.0.0.1:${port}`, token, workspaceId: on.workspaceId };
+    client = new ApiClient(caller.baseUrl, token).in(on.workspaceId);
+  }, 120_000);
+  afterAll(async () => {
+    if (child.exitCode === null) {
+      child.disconnect();
+      await once(child, 'exit');
+    }
+    await app.close();
+  });
+
+  async function use(): Promise<MemoryUse> {
+    const answered = once(child, 'message') as Promise<[MemoryUse]>;
+    child.send('use');
+    return (await answered)[0];
+  }
+
+  /** What `work` makes the service hold more, at the most, in MiB. */
+  async function growth(work: () => Promise<unknown>): Promise<number> {
+    await use();
+    await work();
+    const [from, to] = (await use()).held;
+    return Math.round((to - from) / MIB);
+  }
+
+  const post = (encoding: string, body: Buffer, by = client) =>
+    by.post(route, body, { 'content-encoding': encoding });
+
+  /** A request that is well, of so many bytes once it is decoded. */
+  const large = (bytes: number, traceId: string): Buffer => {
+    const json = JSON.stringify({ mode: 'preview', trace_ids: [traceId] });
+    return gzipSync(json + ' '.repeat(bytes - json.length));
+  };
+
+  it.each(['gzip', 'gzip, base64', 'base64, gzip'])(
+    'in %s is refused when a little of it is there, and holds no memory',
+    async (encoding) => {
+      const bomb = bombs[encoding]!;
+      const grown = await growth(async () => {
+        const answer = await sendInPieces(caller, route, encoding, bomb);
+        expect(answer).toMatchObject({ status: 413, code: 'compressed_payload_too_large' });
+        expect(answer.sent).toBeLessThan(bomb.length / 2);
+        expect(answer.sent).toBeLessThan(256 * 1024);
+      });
+      // texts in between that are not collected yet are some 30 MiB
+      expect(grown).toBeLessThan(64);
+    },
+  );
+
+  it('many times at once is refused each time, and holds no more than was sent', async () => {
+    const body = bombs.gzip!.subarray(0, LIMIT / 32);
+    const grown = await growth(async () => {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => post('gzip', body)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([413]));
+    });
+    // 100 of them, decoded up to the limit, are 800 MiB
+    expect(grown).toBeLessThan(100);
+  }, 60_000);
+
+  it('within another one is not looked into', async () => {
+    const answer = await post('gzip, gzip', gzipSync(bombs.gzip!.subarray(0, MIB)));
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
+  });
+
+  it('that does not come to its end holds no more than was sent', async () => {
+    const body = large(LIMIT, await on.trace());
+    const grown = await growth(async () => {
+      const stop = new AbortController();
+      const stalled = Array.from({ length: 50 }, () =>
+        fetch(caller.baseUrl + route, {
+          method: 'POST',
+          signal: stop.signal,
+          duplex: 'half',
+          headers: {
+            authorization: `Bearer ${caller.token}`,
+            'x-service-workspace-id': caller.workspaceId,
+            'content-type': 'application/json',
+            'content-encoding': 'gzip',
+          },
+          body: new ReadableStream({
+            start: (controller) => controller.enqueue(body.subarray(0, -9)),
+          }),
+        } as RequestInit).catch(() => 'stopped'),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      stop.abort();
+      expect(new Set(await Promise.all(stalled))).toEqual(new Set(['stopped']));
+    });
+    // 50 of them, decoded, are 400 MiB
+    expect(grown).toBeLessThan(64);
+  }, 60_000);
+
+  it('that is well finds room for a few at a time, and for those of another organization', async () => {
+    const other = await ScoringFixture.create(app);
+    const others = await other.scorer();
+    const body = large(LIMIT, await on.trace());
+    const bodyOfOthers = large(LIMIT, await other.trace());
+    const here = new ApiClient(app.url, caller.token).in(on.workspaceId);
+    const { blocked, rest } = await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE scorers IN ACCESS EXCLUSIVE MODE');
+      const sent = Array.from({ length: 6 }, () => post('gzip', body, here));
+      const refused = await firstAnswers(sent, 2);
+      expect(refused.map(({ status, body: { code } }) => [status, code])).toEqual(
+        Array(2).fill([503, 'service_overloaded']),
+      );
+      expect(refused[0]!.headers.get('retry-after')).toBe('1');
+      const token = await other.organization.token('evaluator');
+      const there = new ApiClient(app.url, token).in(other.workspaceId);
+      const admitted = there.post(`/eval/v1/scorers/${others.scorer_id}/score`, bodyOfOthers, {
+        'content-encoding': 'gzip',
+      });
+      return { blocked: sent, rest: [admitted] };
+    });
+    const statuses = (await Promise.all([...blocked, ...rest])).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 503, 503]);
+    // what is answered has given its room back
+    expect((await post('gzip', body, here)).status).toBe(200);
+  }, 60_000);
+});
+
+/** Those that are there first, of answers that take different times. */
+async function firstAnswers<Answer>(answers: Promise<Answer>[], count: number): Promise<Answer[]> {
+  const found: Answer[] = [];
+  return new Promise((resolve, reject) => {
+    for (const answer of answers) {
+      answer.then((one) => found.push(one) === count && resolve(found), reject);
+    }
+  });
+}

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { readEnvironment } from '#platform/config';
+import { setLogLevel } from '#platform/logging';
+import { Metrics } from '#platform/metrics';
+import { createTestApp, newOrganization, TcpProxy, type TestApp } from '#testing';
+import { PostgresQueueDepthRepository } from '../../../libs/platform/jobs/postgres-queue-depth.repository';
+import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
+import { OpenRunsRepository } from '../../../src/evaluation/scoring/open-runs.repository';
+import { scrape, seriesOf } from '../../worker/metrics.fixture';
+import { nodesOf, planOf } from '../evaluation/plans.harness';
+import { holdExperiment, untilHeld } from './held-experiment.fixture';
+
+describe('GET /metrics', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { METRICS_PORT: '0' } });
+  });
+  afterAll(() => app.close());
+
+  const base = (): string => `http://127.0.0.1:${app.get(MetricsServer).port}`;
+
+  it("is in the format of Prometheus, with those of the process, on a port that is not the API's", async () => {
+    const answer = await fetch(`${base()}/metrics`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const text = await answer.text();
+    expect(text).toMatch(/^# TYPE process_cpu_user_seconds_total counter$/m);
+    expect(text).toMatch(/^# TYPE registry_http_requests_total counter$/m);
+    expect((await app.api().get('/metrics')).status).toBe(404);
+    const head = await fetch(`${base()}/metrics?a=b`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  it('is all that is there', async () => {
+    expect((await fetch(`${base()}/`)).status).toBe(404);
+    const posted = await fetch(`${base()}/metrics`, { method: 'POST', body: 'a' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('counts requests by the pattern of their route, and tells no path and no tenant', async () => {
+    const organization = await newOrganization(app);
+    const editor = await organization.as('editor');
+    const made = await editor.post('/eval/v1/datasets', {
+      workspace_id: organization.workspaceId,
+      name: 'secret',
+    });
+    const before = await scrape(app.app);
+    await editor.get(`/eval/v1/datasets/${made.body.dataset_id}`);
+    await editor.get('/eval/v1/datasets/ds_unknown');
+    await editor.get('/eval/v1/nothing/a');
+    await editor.get('/eval/v1/nothing/b');
+    const after = await scrape(app.app);
+    const grown = (labels: string): number =>
+      (seriesOf(after, 'registry_http_requests_total')[labels] ?? 0) -
+      (seriesOf(before, 'registry_http_requests_total')[labels] ?? 0);
+    const route = 'method=GET,route=/eval/v1/datasets/:dataset_id';
+    expect(grown(`${route},status=2xx`)).toBe(1);
+    expect(grown(`${route},status=4xx`)).toBe(1);
+    expect(grown('method=GET,route=none,status=4xx')).toBe(2);
+    const count = 'registry_http_request_duration_seconds_count';
+    expect(after.values.get(`${count}{method="GET",route="/eval/v1/datasets/:dataset_id"}`)).toBeGreaterThan(
+      1,
+    );
+    const ids = [
+      organization.workspaceId,
+      organization.orgId,
+      made.body.dataset_id as string,
+      'secret',
+      'nothing',
+    ];
+    expect(ids.filter((id) => after.text.includes(id))).toEqual([]);
+  });
+
+  it('tells of requests that nobody waited for', async () => {
+    const organization = await newOrganization(app);
+    const held = await holdExperiment(app, 'left');
+    const request = http.request(`${app.url}/eval/v1/experiments`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await organization.token('editor')}`,
+        'x-service-workspace-id': organization.workspaceId,
+        'content-type': 'application/json',
+      },
+    });
+    request.on('error', () => undefined);
+    request.end(JSON.stringify({ workspace_id: organization.workspaceId, name: 'left' }));
+    await untilHeld(app);
+    request.destroy();
+    const aborted = 'method=POST,route=/eval/v1/experiments,status=aborted';
+    while (!seriesOf(await scrape(app.app), 'registry_http_requests_total')[aborted]) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await held.release();
+  });
+
+  it('is of one application each, however many there are in a process', async () => {
+    const other = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
+    try {
+      expect(seriesOf(await scrape(other.app), 'registry_http_requests_total')).toEqual({});
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('keeps the start from going on where its port is taken, and says which it is', async () => {
+    const taken = { METRICS_PORT: String(app.get(MetricsServer).port), HOST: '127.0.0.1' };
+    const another = new MetricsServer(readEnvironment(taken), new Metrics());
+    await expect(another.onApplicationBootstrap()).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/);
+    expect(another.port).toBeNull();
+  });
+
+  it('is not there unless it is asked for, and not any more once the process has stopped', async () => {
+    const without = await createTestApp({ databaseUrl: app.databaseUrl });
+    expect(without.get(MetricsServer).port).toBeNull();
+    await without.close();
+    const stopped = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
+    const port = stopped.get(MetricsServer).port!;
+    const held = connect(port, '127.0.0.1');
+    await once(held, 'connect');
+    const ended = once(held, 'close');
+    await stopped.close();
+    await ended;
+    const refused = connect(port, '127.0.0.1');
+    const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
+
+  it('answers while the database is away, without what is read there', async () => {
+    const proxy = await TcpProxy.to(app.databaseUrl);
+    const cut = await createTestApp({
+      env: { METRICS_PORT: '0', DATABASE_URL: proxy.url },
+      databaseUrl: app.databaseUrl,
+    });
+    setLogLevel('silent');
+    try {
+      expect(seriesOf(await scrape(cut.app), 'registry_metrics_source_up')).toEqual({
+        'source=jobs': 1,
+        'source=score_runs': 1,
+      });
+      proxy.cut();
+      await cut.api().get('/health/ready');
+      let text = '';
+      // what was read counts for some seconds
+      for (let up = 1; up > 0;) {
+        const away = await scrape(cut.app);
+        up = seriesOf(away, 'registry_metrics_source_up')['source=score_runs']!;
+        text = away.text;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      expect(text).not.toMatch(/^registry_score_runs[{ ]/m);
+      expect(text).not.toMatch(/^registry_score_runs_oldest_queued_age_seconds/m);
+      expect(text).toMatch(/^registry_http_requests_total\{.*route="\/health\/ready",status="5xx"\} 1$/m);
+    } finally {
+      await cut.close();
+      await proxy.close();
+    }
+  }, 60_000);
+
+  it('reads its figures by indexes, however much there is that has ended', async () => {
+    const spy = jest.spyOn(app.database, 'query');
+    await app.get(OpenRunsRepository).count();
+    await app.get(PostgresQueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
+    const statements = spy.mock.calls as unknown as [{ text: string }, unknown[]?][];
+    spy.mockRestore();
+    const indexes = await app.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL enable_seqscan = off');
+      const plans = await Promise.all(statements.map(([{ text }, values]) => planOf(tx, text, values)));
+      return plans.map((plan) => nodesOf(plan).flatMap((node) => node['Index Name'] ?? []));
+    });
+    expect(indexes).toEqual([
+      [expect.stringMatching(/^score_runs_(unfinished|open)$/)],
+      ['job_ready_idx', 'job_active_idx', 'job_delayed_idx', 'job_finished_idx', 'job_ready_idx'],
+    ]);
+  });
+
+  it('has no metric of the service that docs/operations.md does not explain, and that page none besides', async () => {
+    const page = readFileSync(path.resolve('docs/operations.md'), 'utf8');
+    const section = page.slice(page.indexOf('## Metrics'), page.indexOf('## Shutdown'));
+    const told = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
+    const { text } = await scrape(app.app);
+    const there = [...text.matchAll(/^# TYPE (registry_\w+) /gm)].map(([, name]) => name);
+    // one is there where the queues are in Redis
+    expect(told.sort()).toEqual([...there, 'registry_job_outbox'].sort());
+  });
+});
