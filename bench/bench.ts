@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Direct } from './direct';
 import type { Http } from './http';
+import type { BenchJudge } from './judge';
 import type { Comparison } from './measure';
 
 /** How often the memory of the service is looked at. */
@@ -13,6 +14,10 @@ export class Bench {
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
+    /** What judges of the service ask. */
+    readonly judge: BenchJudge,
+    /** Starts another worker of the service. */
+    readonly addWorker: () => Promise<{ stop(): Promise<void> }>,
     /** Bytes of memory that the service's process holds. */
     private readonly memory: () => Promise<number>,
   ) {}

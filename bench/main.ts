@@ -6,11 +6,13 @@ import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { bulkResults, singleResult } from './cases/results';
+import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces } from './cases/traces';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
+import { BenchJudge } from './judge';
 import { BenchedService } from './service';
 
 const CONNECTIONS = 16;
@@ -28,6 +30,9 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'export-traces': exportTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
+  'scored-per-second': scoredPerSecond,
+  'judged-runs': judgedRuns,
+  'judged-runs-at-once': judgedRunsAtOnce,
   'csv-ingest': csvIngest,
   'pinned-results': pinnedResults,
   'list-results': listResults,
@@ -41,18 +46,27 @@ async function main(names: string[]): Promise<void> {
   process.stdout.write(
     `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
   );
-  const service = await BenchedService.start();
+  const judge = await BenchJudge.listen();
+  const service = await BenchedService.start(judge.env);
   const { base_url, org_id, workspace_id, api_key } = service.bootstrap;
   const headers = { Authorization: `Bearer ${api_key}`, 'X-Service-Workspace-Id': workspace_id };
   const http = new Http(new URL(base_url), headers, CONNECTIONS);
   const direct = new Direct(service.databaseUrl, CONNECTIONS);
   try {
-    const bench = new Bench(scopeOf(org_id, workspace_id), http, direct, () => service.memory());
+    const bench = new Bench(
+      scopeOf(org_id, workspace_id),
+      http,
+      direct,
+      judge,
+      () => service.addWorker(),
+      () => service.memory(),
+    );
     for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
   } finally {
     http.close();
     await direct.close();
     await service.stop();
+    judge.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -21,6 +22,7 @@ export class BenchedService {
     private readonly directory: string,
     private readonly postgres: EmbeddedPostgres,
     private readonly child: ChildProcess,
+    private readonly env: NodeJS.ProcessEnv,
     readonly bootstrap: Bootstrap,
   ) {}
 
@@ -33,22 +35,44 @@ export class BenchedService {
   }
 
   /** Durable as in operation: the server syncs what it commits. */
-  static async start(): Promise<BenchedService> {
+  static async start(variables: Record<string, string> = {}): Promise<BenchedService> {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'bench-'));
     const postgres = await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres') });
+    const env = {
+      ...process.env,
+      ...variables,
+      DATABASE_URL: postgres.url,
+      DATA_DIR: directory,
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+      PORT: '0',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'error',
+    };
     const child = spawn(process.execPath, ['dist/src/standalone.js'], {
-      env: {
-        ...process.env,
-        DATABASE_URL: postgres.url,
-        DATA_DIR: directory,
-        PORT: '0',
-        HOST: '127.0.0.1',
-        LOG_LEVEL: 'error',
-      },
+      env,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const bootstrap = await ready(child, path.join(directory, 'bootstrap.json'));
-    return new BenchedService(directory, postgres, child, bootstrap);
+    return new BenchedService(directory, postgres, child, env, bootstrap);
+  }
+
+  /** Starts another worker, in a process of its own. */
+  async addWorker(): Promise<{ stop(): Promise<void> }> {
+    const env = { ...this.env, LOG_LEVEL: 'info' };
+    const worker = spawn(process.execPath, ['dist/src/worker.js'], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await new Promise<void>((resolve, reject) => {
+      worker.stdout.on('data', (text: Buffer) => text.includes('the worker runs') && resolve());
+      worker.once('exit', (code) => reject(new Error(`The worker ended with code ${code}.`)));
+    });
+    return {
+      stop: async () => {
+        worker.kill('SIGTERM');
+        if (worker.exitCode === null) await once(worker, 'exit');
+      },
+    };
   }
 
   /** Resident memory of the process, in bytes (Linux). */

@@ -5,7 +5,7 @@ import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.reposit
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
-const SESSIONS = 100;
+export const SESSIONS = 100;
 const CONCURRENCY = 32;
 const POLL_MS = 5;
 
@@ -16,7 +16,7 @@ interface ScoreRun {
 }
 
 /** Exports a trace of one span for each of so many new sessions. */
-async function newSessions(bench: Bench): Promise<string[]> {
+export async function newSessions(bench: Bench): Promise<string[]> {
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
   const spans = sessionIds.map((sessionId) => ({
     traceId: randomBytes(16).toString('hex'),
@@ -32,25 +32,30 @@ async function newSessions(bench: Bench): Promise<string[]> {
   return sessionIds;
 }
 
-async function newScorer(bench: Bench): Promise<string> {
+/** A scorer that does nothing, unless it is another. */
+export async function newScorer(bench: Bench, members: object = {}): Promise<string> {
   const scorer = await bench.http.json<{ scorer_id: string }>('POST', '/eval/v1/scorers', 201, {
     workspace_id: bench.scope.workspaceId,
     name: newId('scr'),
     scorer_kind: 'code',
     grain: 'session',
     definition: { language: 'javascript', source: 'function score() { return 1; }' },
+    ...members,
   });
   return scorer.scorer_id;
 }
 
 /** From the request for a run to its end. @returns milliseconds */
-async function scoreByService(bench: Bench): Promise<number> {
-  const scorerId = await newScorer(bench);
-  const session_ids = await newSessions(bench);
+export async function scoreSessions(
+  bench: Bench,
+  scorerId: string,
+  session_ids: string[],
+  concurrency: number,
+): Promise<number> {
   const startedAt = performance.now();
   let run = await bench.http.json<ScoreRun>('POST', `/eval/v1/scorers/${scorerId}/score`, 202, {
     session_ids,
-    concurrency: CONCURRENCY,
+    concurrency,
   });
   while (run.run_status === 'queued' || run.run_status === 'running') {
     await delay(POLL_MS);
@@ -61,7 +66,7 @@ async function scoreByService(bench: Bench): Promise<number> {
 }
 
 /** What a run writes, without scoring anything: its targets, and a result for each by the worker's own statement. */
-async function storeDirectly(bench: Bench): Promise<number> {
+export async function storeDirectly(bench: Bench): Promise<number> {
   const scorerId = await newScorer(bench);
   const runId = newId('run');
   const { orgId, workspaceId } = bench.scope;
@@ -92,7 +97,11 @@ async function storeDirectly(bench: Bench): Promise<number> {
 export async function noopScorer(bench: Bench): Promise<void> {
   const result = await compare([
     { name: 'direct', measure: () => storeDirectly(bench) },
-    { name: 'service', measure: () => scoreByService(bench) },
+    {
+      name: 'service',
+      measure: async () =>
+        scoreSessions(bench, await newScorer(bench), await newSessions(bench), CONCURRENCY),
+    },
   ]);
   bench.report(`no-op code scorer over ${SESSIONS} sessions, against storing its scores alone`, 'ms', result);
 }

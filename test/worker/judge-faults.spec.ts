@@ -16,7 +16,6 @@ import {
   TestJudge,
   WorkerProcess,
 } from '#testing';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
 import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
 import { Gate, JUDGE } from './gate.fixture';
@@ -26,7 +25,7 @@ const inputs = (count: number) => Array.from({ length: count }, (_, input) => ({
 const TRUE = says({ reasoning: 'r', value: true });
 
 /** Which of the inputs a judge was asked about. */
-const inputOf = ({ prompt }: JudgeAsked): number => Number(/<(\d+)>/.exec(prompt)![1]);
+const inputOf = ({ json }: JudgeAsked): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
 
 /** Every target has come to one end, scored or with an error and never as 0, and the run counts just these. */
 function expectAccounted(run: any, results: any[]): void {
@@ -47,7 +46,7 @@ function expectAccounted(run: any, results: any[]): void {
 describe('a judge that misbehaves', () => {
   let judge: TestJudge;
   let app: TestApp;
-  let workers: { close(): Promise<unknown> }[] = [];
+  const workers: { close(): Promise<unknown> }[] = [];
   let on: JudgeFixture;
 
   beforeAll(async () => {
@@ -390,12 +389,9 @@ describe('a run of a judge', () => {
       [poisoned],
     );
     const healthy = await begin(on, 3);
-    const worker = started(await createTestWorker(app));
+    started(await createTestWorker(app));
     gate.release({ open: true });
     await end(on, healthy);
-    const executor = worker.get(ScoreRunExecutor);
-    // what the queue does by itself, with ever longer waits between
-    for (let attempt = 0; attempt < 5; attempt++) await executor.execute(poisoned).catch(() => undefined);
     const run = await on.on.finished(poisoned);
     expect(run).toMatchObject({ run_status: 'failed', failure_code: 'internal_error' });
     const results = await on.on.resultsOf(poisoned);

@@ -9,6 +9,7 @@ import { JudgeTransports } from './calls/judge-transports';
 import { ClassifierBackend } from './classifier/classifier.backend';
 import { JudgeAnswerRepository } from './judge-answer.repository';
 import { JudgeBackends } from './judge-backends';
+import { JudgeMetrics } from './judge.metrics';
 import { Judging } from './judging';
 import { KnownFeatures } from './llm/chat-features';
 import { ChatFeaturesRepository } from './llm/chat-features.repository';
@@ -20,7 +21,7 @@ const DELIMITER_PURPOSE = 'judge data delimiter';
 /** The backends that the environment configures. */
 const BACKENDS: Provider = {
   provide: JudgeBackends,
-  inject: [Environment, JudgeTransports, JudgeLimits, KnownFeatures, SecretKeys, ModelPrices],
+  inject: [Environment, JudgeTransports, JudgeLimits, KnownFeatures, SecretKeys, ModelPrices, JudgeMetrics],
   useFactory: (
     environment: Environment,
     transports: JudgeTransports,
@@ -28,6 +29,7 @@ const BACKENDS: Provider = {
     features: KnownFeatures,
     keys: SecretKeys,
     prices: ModelPrices,
+    metrics: JudgeMetrics,
   ) => {
     const { llm, classifier } = transports;
     const settings = {
@@ -40,7 +42,7 @@ const BACKENDS: Provider = {
         llm &&
         new LlmBackend(
           settings,
-          new JudgeEndpoint('llm', llm, limits),
+          new JudgeEndpoint('llm', llm, limits, metrics),
           features,
           (text) => keys.mac(DELIMITER_PURPOSE, text),
           (...of) => prices.costOf(...of),
@@ -48,7 +50,7 @@ const BACKENDS: Provider = {
       classifier:
         classifier &&
         new ClassifierBackend(
-          new JudgeEndpoint('classifier', classifier, limits),
+          new JudgeEndpoint('classifier', classifier, limits, metrics),
           environment.CLASSIFIER_CONTEXT_TOKENS,
         ),
     });
@@ -62,6 +64,7 @@ export const JUDGES: Provider[] = [
   JudgeAnswerRepository,
   JudgeLimitRepository,
   JudgeLimits,
+  JudgeMetrics,
   JudgeTransports,
   Judging,
   KnownFeatures,

@@ -2,14 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { judgeBackendOf, type JudgeDefinition } from '../scorers/definitions/judge.definition';
+import { MAX_ERROR_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import { linkedSignal } from '../scoring/linked-signal';
+import { failing, type Scoring, type ScoringTerms } from '../scoring/scoring-terms';
 import { type ScoredItem, storable } from '../scoring/scored-item';
 import type { JudgeCall, Judgement, JudgeRequest } from './judge-backend';
-import { JudgeAnswerRepository } from './judge-answer.repository';
+import { type AskedQuestion, JudgeAnswerRepository } from './judge-answer.repository';
 import { JudgeBackends } from './judge-backends';
+import { JudgeMetrics } from './judge.metrics';
 import { CannotJudge, JudgeFailure } from './judge-failure';
-import { spreadOf, verdictOf } from './samples';
+import { Tally } from './tally';
 import { TargetDeadline } from './target-deadline';
 
 /** A version of a scorer that asks a judge. */
@@ -20,19 +23,6 @@ export interface JudgingScorer {
   definition: JudgeDefinition;
 }
 
-export interface JudgingTerms {
-  /** Aborted when the score is not wanted any more. */
-  signal: AbortSignal;
-  /** Waits for something without taking up a slot of the worker; see `Slot.lend`. */
-  idle: <Result>(signal: AbortSignal, waiting: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
-  /** `read`: what was answered before is not asked again. `write`: it is, and kept. `none`: neither. */
-  cache: 'read' | 'write' | 'none';
-}
-
-/** Characters of an error and of a reasoning that are kept. */
-const ERROR_MAX = 2_000;
-const REASONING_MAX = 100_000;
-
 /** Has a judge score one target: by one question or several, each asked once for good. */
 @Injectable()
 export class Judging {
@@ -40,50 +30,49 @@ export class Judging {
     private readonly environment: Environment,
     private readonly backends: JudgeBackends,
     private readonly answers: JudgeAnswerRepository,
+    private readonly metrics: JudgeMetrics,
   ) {}
 
-  /** The request that `judge` would send. Throws `CannotJudge` where there is none. */
-  prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
+  /** The request that would be sent. Throws `CannotJudge` where there is none. */
+  request(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     return this.backends.require(judgeBackendOf(definition)).prepare(definition, subject);
   }
 
   /**
-   * What the judge makes of a target; what it fails at is the item's `error`. More than half of the samples have to be
-   * answered. Throws the signal's reason when it is aborted.
+   * Prepares what is asked about a target. What is answered holds on to the request alone, and no more to the subject,
+   * which may be twenty times as large: many may wait for their judge at once.
    */
-  async judge(scorer: JudgingScorer, subject: ScoringSubject, terms: JudgingTerms): Promise<ScoredItem> {
-    const begun = performance.now();
-    const item = await this.judged(scorer, subject, terms);
-    return {
-      backend: judgeBackendOf(scorer.definition),
-      ...item,
-      elapsed_ms: Math.max(0, Math.round(performance.now() - begun)),
-    };
-  }
-
-  private async judged(
-    scorer: JudgingScorer,
-    subject: ScoringSubject,
-    terms: JudgingTerms,
-  ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
+  async prepare(scorer: JudgingScorer, subject: ScoringSubject): Promise<Scoring> {
     const { definition } = scorer;
     const backend = this.backends.find(judgeBackendOf(definition));
-    if (!backend) return { error: 'No judge backend is configured any more.' };
-    let request: JudgeRequest;
+    if (!backend) return failing('No judge backend is configured any more.');
     try {
-      request = await backend.prepare(definition, subject);
+      const request = await backend.prepare(definition, subject);
+      return (terms) => this.judge(scorer, request, backend.samplesOf(definition), terms);
     } catch (error) {
-      if (error instanceof CannotJudge) return { error: storable(error.message, ERROR_MAX) };
+      if (error instanceof CannotJudge) return failing(storable(error.message, MAX_ERROR_LENGTH));
       throw error;
     }
-    return this.ask(scorer, request, backend.samplesOf(definition), terms);
+  }
+
+  private async judge(
+    scorer: JudgingScorer,
+    request: JudgeRequest,
+    samples: number,
+    terms: ScoringTerms,
+  ): Promise<ScoredItem> {
+    const begun = performance.now();
+    const backend = judgeBackendOf(scorer.definition);
+    const item = await this.ask(scorer, request, samples, terms);
+    if (item.cost_usd) this.metrics.spent(backend, item.cost_usd);
+    return { backend, ...item, elapsed_ms: Math.max(0, Math.round(performance.now() - begun)) };
   }
 
   private async ask(
     scorer: JudgingScorer,
     request: JudgeRequest,
     count: number,
-    { signal, idle, cache }: JudgingTerms,
+    { signal, idle, cache }: ScoringTerms,
   ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
     const question = { ...scorer, request_sha256: request.sha256 };
     const known = cache === 'read' ? await this.known(question, count) : new Map<number, Judgement>();
@@ -98,11 +87,13 @@ export class Judging {
     try {
       for (let sample = 0; sample < count && !tally.isLost; sample++) {
         const before = known.get(sample);
-        if (before) tally.know(before);
-        else
-          await this.sample(request, call, tally, async (judgement) => {
-            if (cache !== 'none') await this.keep(question, sample, judgement);
-          });
+        if (before) {
+          tally.know(before);
+          this.metrics.knew(judgeBackendOf(scorer.definition));
+          continue;
+        }
+        const judgement = await this.sample(request, call, tally);
+        if (judgement && cache !== 'none') await this.keep(question, sample, judgement);
       }
       signal.throwIfAborted();
     } finally {
@@ -112,27 +103,20 @@ export class Judging {
     return tally.item(scorer.definition, request.sha256);
   }
 
-  private async sample(
-    request: JudgeRequest,
-    call: JudgeCall,
-    tally: Tally,
-    keep: (judgement: Judgement) => Promise<void>,
-  ): Promise<void> {
+  private async sample(request: JudgeRequest, call: JudgeCall, tally: Tally): Promise<Judgement | undefined> {
     try {
       const judgement = await request.ask(call);
       tally.hear(judgement);
-      await keep(judgement);
+      return judgement;
     } catch (error) {
       if (!(error instanceof JudgeFailure)) throw error;
       tally.miss(error);
+      return undefined;
     }
   }
 
   /** What is known of a question. That it cannot be read costs asking, and nothing else. */
-  private async known(
-    question: JudgingScorer & { request_sha256: string },
-    count: number,
-  ): Promise<Map<number, Judgement>> {
+  private async known(question: AskedQuestion, count: number): Promise<Map<number, Judgement>> {
     try {
       return await this.answers.find(question, count);
     } catch (error) {
@@ -141,72 +125,11 @@ export class Judging {
     }
   }
 
-  private async keep(
-    question: JudgingScorer & { request_sha256: string },
-    sample: number,
-    judgement: Judgement,
-  ): Promise<void> {
+  private async keep(question: AskedQuestion, sample: number, judgement: Judgement): Promise<void> {
     try {
       await this.answers.save(question, sample, judgement);
     } catch (error) {
       rootLogger.warn({ err: error }, 'what a judge answered could not be kept');
     }
-  }
-}
-
-/** What came of the samples of one target. */
-class Tally {
-  private readonly heard: Judgement[] = [];
-  private readonly failures: JudgeFailure[] = [];
-  private cost: number | undefined;
-  private isAsked = false;
-
-  constructor(private readonly count: number) {}
-
-  /** So many failed that no majority can come of the others. */
-  get isLost(): boolean {
-    return this.failures.length * 2 >= this.count;
-  }
-
-  /** Counts what was answered before, which costs nothing. */
-  know(judgement: Judgement): void {
-    this.heard.push(judgement);
-  }
-
-  hear(judgement: Judgement): void {
-    this.isAsked = true;
-    this.heard.push(judgement);
-    this.charge(judgement.costUsd);
-  }
-
-  miss(failure: JudgeFailure): void {
-    this.isAsked = true;
-    this.failures.push(failure);
-    this.charge(failure.costUsd);
-  }
-
-  item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
-    const cost = this.isAsked ? this.cost : 0;
-    const model = this.heard.findLast((one) => one.model !== undefined)?.model;
-    const common = {
-      ...(model !== undefined && { model: storable(model, 255) }),
-      ...(cost !== undefined && { cost_usd: cost }),
-      request_sha256: this.heard.at(-1)?.requestSha256 ?? requestSha256,
-    };
-    if (this.isLost) {
-      return { ...common, error: storable(this.failures.at(-1)!.message, ERROR_MAX) };
-    }
-    const { reasoning, ...verdict } = verdictOf(output, this.heard);
-    return {
-      ...verdict,
-      ...(reasoning !== undefined && { reasoning: storable(reasoning, REASONING_MAX) }),
-      ...common,
-      is_cached: !this.isAsked,
-      ...(this.count > 1 && { samples: spreadOf(this.heard, this.heard.length + this.failures.length) }),
-    };
-  }
-
-  private charge(costUsd: number | undefined): void {
-    if (costUsd !== undefined) this.cost = (this.cost ?? 0) + costUsd;
   }
 }

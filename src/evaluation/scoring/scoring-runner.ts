@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { linkedSignal } from './linked-signal';
 import type { ScoringTarget } from './score-run.entity';
-import type { JudgingTerms } from '../judges/judging';
 import type { Budget } from './budget';
 import type { Patience } from './patience';
 import type { ScoredItem } from './scored-item';
-import { type PreparedTarget, SubjectBuilder } from './subject-builder';
+import { failing, type Scoring, type ScoringTerms } from './scoring-terms';
+import { SubjectBuilder } from './subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 import { Slot, WorkerSlots } from './worker-slots';
 
@@ -19,7 +19,7 @@ export interface ScoringJob {
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
   /** Whether a judge's earlier answers are taken, and new ones kept. */
-  cache: JudgingTerms['cache'];
+  cache: ScoringTerms['cache'];
   /** Once it is spent, no further target is begun. */
   budget: Budget;
   /** How long the database is waited for. */
@@ -79,11 +79,12 @@ export class ScoringRunner {
     const slot = new Slot(this.slots, job.stopping);
     try {
       await slot.take();
-      const following = await queue.next();
-      if (following.done === true || job.signal.aborted) return false;
-      const item = await this.scoreOne(following.value, job, slot);
+      const prepared = await this.prepareNext(queue, job);
+      if (!prepared || job.signal.aborted) return false;
+      const idle: ScoringTerms['idle'] = (until, work) => slot.lend(until, work);
+      const item = await prepared.scoring({ signal: job.signal, cache: job.cache, idle });
       job.budget.spend(item.cost_usd ?? 0);
-      await keep(following.value.target, item);
+      await keep(prepared.target, item);
       return true;
     } catch (error) {
       // what only waited is left to others as soon as nothing more is begun; what is under way is finished
@@ -94,18 +95,18 @@ export class ScoringRunner {
     }
   }
 
-  private async scoreOne(
-    { show }: PreparedTarget,
-    { scorer, signal, cache, patience }: ScoringJob,
-    slot: Slot,
-  ): Promise<ScoredItem> {
-    const shown = await patience(show);
-    if ('error' in shown) return { error: shown.error, elapsed_ms: 0 };
-    const { subject } = shown;
-    return this.scorer.score(scorer, subject, {
-      signal,
-      cache,
-      idle: (until, work) => slot.lend(until, work),
-    });
+  /** In a function of its own, so that nothing of the subject outlives it that the scoring does not need. */
+  private async prepareNext(
+    queue: ReturnType<SubjectBuilder['prepare']>,
+    { scorer, patience }: ScoringJob,
+  ): Promise<{ target: ScoringTarget; scoring: Scoring } | undefined> {
+    const { done, value } = await queue.next();
+    if (done) return undefined;
+    const shown = await patience(value.show);
+    const scoring =
+      'error' in shown
+        ? failing(shown.error)
+        : await patience(() => this.scorer.prepare(scorer, shown.subject));
+    return { target: value.target, scoring };
   }
 }

@@ -7,7 +7,7 @@ import type { ScoringTarget } from './score-run.entity';
 import type { ScoringResultDto } from './scoring.dto';
 import { toScoringResultDto } from './scoring.mapper';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
-import type { ScoringTerms } from './selection';
+import type { RequestedTerms } from './selection';
 import { SubjectBuilder } from './subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
@@ -46,7 +46,7 @@ export class ScoringWork {
     scope: Scope,
     scorer: RunnableScorer,
     targets: ScoringTarget[],
-    { concurrency, maxCostUsd }: ScoringTerms,
+    { concurrency, maxCostUsd }: RequestedTerms,
   ): Promise<ScoringResultDto[]> {
     const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS);
     const results = new Map<number, ScoringResultDto>();

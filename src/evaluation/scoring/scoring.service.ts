@@ -11,7 +11,7 @@ import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
-import { checkSelectors, type ScoringTerms, type Selection, selectionOf, termsOf } from './selection';
+import { checkSelectors, type RequestedTerms, type Selection, selectionOf, termsOf } from './selection';
 import { type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
@@ -69,7 +69,7 @@ export class ScoringService {
     scope: Scope,
     scorer: RunnableScorer,
     selection: Selection,
-    { concurrency, maxCostUsd, usesCache }: ScoringTerms,
+    { concurrency, maxCostUsd, usesCache }: RequestedTerms,
   ): Promise<QueuedRunDto> {
     for (;;) {
       const targets = await this.selector.select(scope, scorer, selection);

@@ -79,7 +79,7 @@ export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
 }
 
 /** How what is selected is to be scored. */
-export interface ScoringTerms {
+export interface RequestedTerms {
   /** Targets at a time: 4 unless asked for otherwise, and never over 32. */
   concurrency: number;
   /** In US dollars; null for no bound. */
@@ -88,7 +88,7 @@ export interface ScoringTerms {
   usesCache: boolean;
 }
 
-export const termsOf = ({ concurrency, max_cost_usd, cache }: ScoreDto): ScoringTerms => ({
+export const termsOf = ({ concurrency, max_cost_usd, cache }: ScoreDto): RequestedTerms => ({
   concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
   maxCostUsd: max_cost_usd ?? null,
   usesCache: cache !== false,

@@ -3,13 +3,14 @@ import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { JudgeBackends } from '../judges/judge-backends';
 import { CannotJudge } from '../judges/judge-failure';
-import { Judging, type JudgingTerms } from '../judges/judging';
+import { Judging } from '../judges/judging';
 import { CodeEngine } from '../scorers/code-engine';
 import { judgeBackendOf, type JudgeDefinition } from '../scorers/definitions/judge.definition';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
 import type { ScorerKind } from '../scorers/scorer.entity';
 import { MAX_ERROR_LENGTH } from '../scorers/engine/limits';
-import { itemOf, type ScoredItem, storable } from './scored-item';
+import { itemOf, storable } from './scored-item';
+import type { Scoring } from './scoring-terms';
 
 /** A version of a scorer, ready to be run: its definition is parsed once for all targets. */
 export interface RunnableScorer {
@@ -63,7 +64,7 @@ export class TargetScorer {
       };
     }
     try {
-      const { body, sha256 } = await this.judging.prepare(judgeOf(scorer), subject);
+      const { body, sha256 } = await this.judging.request(judgeOf(scorer), subject);
       return { preview_request: new RawJson(body), request_sha256: sha256 };
     } catch (error) {
       if (error instanceof CannotJudge) return { error: storable(error.message, MAX_ERROR_LENGTH) };
@@ -71,17 +72,19 @@ export class TargetScorer {
     }
   }
 
-  /**
-   * Scores a target. What the scorer fails at is the item's `error`. Throws the signal's reason when it is aborted, and
-   * an Error where scoring is not possible at all at the moment.
-   */
-  async score(scorer: RunnableScorer, subject: ScoringSubject, terms: JudgingTerms): Promise<ScoredItem> {
-    if (scorer.scorer_kind === 'llm_judge') {
-      return this.judging.judge({ ...scorer, definition: judgeOf(scorer) }, subject, terms);
-    }
-    const begun = performance.now();
-    const outcome = await this.engine.run(scorer.definition, subject, terms.signal, scorer.workspace_id);
-    return itemOf(outcome, performance.now() - begun);
+  /** Prepares the scoring of a target. */
+  prepare(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
+    return scorer.scorer_kind === 'llm_judge'
+      ? this.judging.prepare({ ...scorer, definition: judgeOf(scorer) }, subject)
+      : Promise.resolve(this.byCode(scorer, subject));
+  }
+
+  private byCode(scorer: RunnableScorer, subject: ScoringSubject): Scoring {
+    return async ({ signal }) => {
+      const begun = performance.now();
+      const outcome = await this.engine.run(scorer.definition, subject, signal, scorer.workspace_id);
+      return itemOf(outcome, performance.now() - begun);
+    };
   }
 }
 

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject } from '#platform/json';
+import type { JudgeBackend } from '../../scorers/definitions/judge.definition';
 import { cutText } from '../../scorers/engine/limits';
 import type { JudgeCall } from '../judge-backend';
 import { JudgeFailure } from '../judge-failure';
+import type { JudgeMetrics, RequestOutcome } from '../judge.metrics';
 import { backOffMs } from './back-off';
+import type { JudgeLimit } from './judge-limit';
 import type { JudgeLimits } from './judge-limits';
 import type { Attempt, JudgeTransport } from './judge-transport';
 
@@ -15,7 +18,10 @@ const REFUSAL_MAX = 300;
 /** What a judge said to a request: its answer, or why it will not have it. */
 export type Reply =
   | { value: unknown }
-  /** `isOfRequest`: the request is at fault, by its form or by what it asks for. `error` is what the scorer's author is told. */
+  /**
+   * `refusal`: what it names, the parameter first. `error`: what the scorer's author is told. `isOfRequest`: the request is
+   * at fault, by its form or by what it asks for.
+   */
   | { refusal: string; error: string; isOfRequest: boolean };
 
 /**
@@ -24,9 +30,10 @@ export type Reply =
  */
 export class JudgeEndpoint {
   constructor(
-    private readonly name: string,
+    private readonly backend: JudgeBackend,
     private readonly transport: JudgeTransport,
     private readonly limits: JudgeLimits,
+    private readonly metrics: JudgeMetrics,
   ) {}
 
   /**
@@ -34,22 +41,11 @@ export class JudgeEndpoint {
    * times. Waits in between take up no slot of the worker. Throws `JudgeFailure` where all that was in vain.
    */
   async post(model: string, body: string, call: JudgeCall): Promise<Reply> {
-    const limit = this.limits.of(this.name, model);
+    const limit = this.limits.of(this.backend, model);
     let troubles = 0;
     for (let attempt = 1; ; attempt++) {
       await limit.enter(call);
-      const begun = performance.now();
-      let made: Attempt | undefined;
-      try {
-        made = await this.transport.send(body, call.signal);
-      } finally {
-        const isLimit = made !== undefined && 'isLimit' in made && made.isLimit;
-        limit.leave({
-          outcome: isLimit ? 'limited' : made && 'value' in made ? 'answered' : 'other',
-          elapsedMs: performance.now() - begun,
-          retryAfterMs: made && 'retryAfterMs' in made ? made.retryAfterMs : undefined,
-        });
-      }
+      const made = await this.attempt(limit, body, call.signal);
       if ('value' in made) return made;
       if ('status' in made) return refused(made);
       if ('tooLarge' in made)
@@ -63,10 +59,37 @@ export class JudgeEndpoint {
       await call.idle((signal) => sleep(wait, undefined, { signal }));
     }
   }
+
+  /** Sends it once, within the permit that it has. Throws the signal's reason when it is aborted. */
+  private async attempt(limit: JudgeLimit, body: string, signal: AbortSignal): Promise<Attempt> {
+    const begun = performance.now();
+    let made: Attempt | undefined;
+    this.metrics.sent(this.backend);
+    try {
+      return (made = await this.transport.send(body, signal));
+    } finally {
+      const elapsedMs = performance.now() - begun;
+      const outcome = made && outcomeOf(made);
+      this.metrics.ended(this.backend, outcome, elapsedMs);
+      const retryAfterMs = made && 'retryAfterMs' in made ? made.retryAfterMs : undefined;
+      limit.leave({ outcome: outcome ?? 'failed', elapsedMs, retryAfterMs });
+    }
+  }
 }
 
+const outcomeOf = (made: Attempt): RequestOutcome =>
+  'value' in made
+    ? 'answered'
+    : 'status' in made
+      ? 'refused'
+      : 'isLimit' in made && made.isLimit
+        ? 'limited'
+        : 'failed';
+
 function refused({ status, text }: { status: number; text: string }): Reply {
-  const refusal = cutText(messageOf(text), REFUSAL_MAX);
+  const { message, parameter } = faultOf(text);
+  const said = cutText(message, REFUSAL_MAX);
+  const refusal = `${parameter} ${said}`;
   if (status === 401 || status === 403) {
     const error = `The judge backend refused this service (${status}): its operator has to look at the key.`;
     return { refusal, error, isOfRequest: false };
@@ -75,24 +98,23 @@ function refused({ status, text }: { status: number; text: string }): Reply {
     const error = `The judge backend answered ${status}, and redirects are not followed.`;
     return { refusal, error, isOfRequest: false };
   }
-  const isOfRequest = status === 400 || status === 422;
-  return {
-    refusal,
-    error: `The judge refused the request (${status})${refusal && `: ${refusal}`}`,
-    isOfRequest,
-  };
+  const error = `The judge refused the request (${status})${said && `: ${said}`}`;
+  return { refusal, error, isOfRequest: status === 400 || status === 422 };
 }
 
-/** What an error says, as OpenAI's API and those like it write it; with the parameter that it names. */
-function messageOf(text: string): string {
+/** What an error says, and of which parameter, as OpenAI's API and those like it write it. */
+function faultOf(text: string): { message: string; parameter: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return text.trim();
+    return { message: text.trim(), parameter: '' };
   }
   const error = isJsonObject(value) ? (value.error ?? value.detail ?? value.message) : value;
-  if (!isJsonObject(error)) return typeof error === 'string' ? error : '';
+  if (!isJsonObject(error)) return { message: typeof error === 'string' ? error : '', parameter: '' };
   const { message, param } = error;
-  return [message, param].filter((part) => typeof part === 'string').join(' – ');
+  return {
+    message: typeof message === 'string' ? message : '',
+    parameter: typeof param === 'string' ? param : '',
+  };
 }

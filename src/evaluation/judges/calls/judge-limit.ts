@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rootLogger } from '#platform/logging';
 import type { JudgeCall } from '../judge-backend';
+import type { RequestOutcome } from '../judge.metrics';
 import type { JudgeLimitRepository, LimitState } from './judge-limit.repository';
 
 /** How long a process goes by what it knows of a limit while it asks, in ms. */
@@ -12,7 +13,7 @@ const RETRY_MS = 200;
 
 /** How a request went. */
 export interface Left {
-  outcome: 'answered' | 'limited' | 'other';
+  outcome: RequestOutcome;
   elapsedMs: number;
   /** What the judge asked for. */
   retryAfterMs: number | undefined;
@@ -55,7 +56,7 @@ export class JudgeLimit {
     if (this.isOpen() && isStale) await this.exchange();
     signal.throwIfAborted();
     if (this.isOpen()) this.held += 1;
-    else await idle((until) => this.wait(until));
+    else await this.admitted(idle);
   }
 
   leave({ outcome, elapsedMs, retryAfterMs = 0 }: Left): void {
@@ -63,6 +64,23 @@ export class JudgeLimit {
     if (outcome === 'answered') this.answered += 1;
     if (outcome === 'limited') void this.decrease(elapsedMs, retryAfterMs);
     else if (this.state.limit !== null) void this.exchange();
+  }
+
+  /** Waits for a permit. One that came, and cannot be used any more, is given back. */
+  private async admitted(idle: JudgeCall['idle']): Promise<void> {
+    let isAdmitted = false;
+    try {
+      await idle(async (until) => {
+        await this.wait(until);
+        isAdmitted = true;
+      });
+    } catch (error) {
+      if (isAdmitted) {
+        this.held -= 1;
+        void this.exchange();
+      }
+      throw error;
+    }
   }
 
   /** There is no limit, as far as is known. */

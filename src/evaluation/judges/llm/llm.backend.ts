@@ -40,7 +40,14 @@ export class LlmBackend implements JudgeBackend {
     private readonly features: KnownFeatures,
     private readonly hash: KeyedHash,
     private readonly prices: TokenPrices,
-  ) {}
+  ) {
+    const { maxTokens, contextTokens } = settings;
+    if (maxTokens * 2 > contextTokens) {
+      throw new Error(
+        'The environment is not valid.\n  JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS',
+      );
+    }
+  }
 
   samplesOf({ samples }: JudgeDefinition): number {
     return samples ?? 1;

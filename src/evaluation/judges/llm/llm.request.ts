@@ -4,6 +4,7 @@ import type { JudgeEndpoint } from '../calls/judge-endpoint';
 import type { JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
 import { JudgeFailure } from '../judge-failure';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
+import { BYTES_PER_TOKEN } from '../prompt/judge-prompt';
 import { cutMiddle } from '../prompt/middle-cut';
 import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './answer.reader';
 import { type ChatAnswer, readChatAnswer } from './chat-answer';
@@ -93,7 +94,7 @@ export class LlmRequest implements JudgeRequest {
       if (features !== known) await this.means.features.learn(model, features);
       const answer = readChatAnswer(reply.value);
       if (!answer) throw new JudgeFailure('The judge answered with something else than a chat completion.');
-      bill.add(answer);
+      bill.add(answer, body);
       return { answer, features, sha256: sha256Of(body) };
     }
   }
@@ -153,13 +154,18 @@ class Bill {
     return this.sum;
   }
 
-  add({ costUsd, inputTokens, outputTokens, model }: ChatAnswer): void {
+  /** Tokens that the server does not tell are estimated, because a budget that counted none would never end. */
+  add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
+    const input = inputTokens ?? tokensOf(body);
+    const output = outputTokens ?? tokensOf(text);
     const cost =
       costUsd ??
-      this.prices(this.model, inputTokens, outputTokens) ??
-      (model === undefined ? null : this.prices(model, inputTokens, outputTokens));
+      this.prices(this.model, input, output) ??
+      (model === undefined ? null : this.prices(model, input, output));
     if (cost !== null) this.sum = (this.sum ?? 0) + cost;
   }
 }
+
+const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -62,7 +62,8 @@ class JudgeDefinitionDto {
   /** The service's own unless given. */
   @ApiProperty({ type: 'string', minLength: 1, maxLength: MODEL_MAX, nullable: true, required: false })
   model?: string | null;
-  /** Whether the judge is to say why. */
+  /** Whether the judge is to say why, before it answers. */
+  @ApiProperty({ type: 'boolean', nullable: true, required: false, default: true })
   reasoning?: boolean | null;
   /** How often it is asked. */
   @ApiProperty({
@@ -74,6 +75,7 @@ class JudgeDefinitionDto {
     default: 1,
   })
   samples?: number | null;
+  /** 0 for one sample, and the model's own for several, unless given. */
   @ApiProperty({ type: 'number', minimum: 0, maximum: TEMPERATURE_MAX, nullable: true, required: false })
   temperature?: number | null;
 }
@@ -83,14 +85,18 @@ class JudgeDefinitionDto {
 export class LlmDefinitionDto extends JudgeDefinitionDto {
   @ApiProperty({ enum: ['llm', null], type: 'string', nullable: true, required: false, default: 'llm' })
   backend?: 'llm' | null;
-  /** Mustache, with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`. */
+  /**
+   * Mustache, with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them
+   * (singular queries of RFC 9535). A session or a trace is a transcript; what is put in stands between delimiters, as
+   * data. A name that is no variable is refused.
+   */
   @ApiProperty({ minLength: 1, maxLength: PROMPT_MAX })
   prompt!: string;
   @ApiProperty(OUTPUT)
   output!: OutputDto;
 }
 
-/** Of the kind `llm_judge`: a classifier, which chooses. */
+/** Of the kind `llm_judge`: a classifier, which chooses. Without a prompt it is shown the output; it is asked once. */
 export class ClassifierDefinitionDto extends JudgeDefinitionDto {
   @ApiProperty({ enum: ['classifier'] })
   backend!: 'classifier';
