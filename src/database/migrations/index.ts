@@ -20,6 +20,7 @@ import { TelemetryTraceModels1795132800940 } from './1795132800940-telemetry-tra
 import { EvaluationScoredNames1795132800970 } from './1795132800970-evaluation-scored-names';
 import { TelemetryUnpricedCalls1795132800980 } from './1795132800980-telemetry-unpriced-calls';
 import { EvaluationRecordTags1795132800990 } from './1795132800990-evaluation-record-tags';
+import { TelemetryArrivals1795132801200 } from './1795132801200-telemetry-arrivals';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -45,4 +46,5 @@ export const MIGRATIONS = [
   EvaluationScoredNames1795132800970,
   TelemetryUnpricedCalls1795132800980,
   EvaluationRecordTags1795132800990,
+  TelemetryArrivals1795132801200,
 ];
