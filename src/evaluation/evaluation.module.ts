@@ -69,6 +69,10 @@ import { SubjectRepository } from './scoring/subject.repository';
 import { TargetScorer } from './scoring/target-scorer';
 import { TargetSelector } from './scoring/target-selector';
 import { WorkerSlots } from './scoring/worker-slots';
+import { RuleWorkRepository } from './scoring-rules/rule-work.repository';
+import { ScoringRuleEntity } from './scoring-rules/scoring-rule.entity';
+import { ScoringRuleRepository } from './scoring-rules/scoring-rule.repository';
+import { ScoringRuleService } from './scoring-rules/scoring-rule.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -106,6 +110,7 @@ const SCORING = [
   KnownTargets,
   RunOrders,
   ScoreRunService,
+  ScoringRuleService,
   ScoringRunner,
   ScoringService,
   ScoringWork,
@@ -143,6 +148,8 @@ const REPOSITORIES = [
   RunWorkRepository,
   EarlierScoresRepository,
   SelectionRepository,
+  ScoringRuleRepository,
+  RuleWorkRepository,
   SubjectRepository,
   HumanScoreRepository,
   HumanLandingRepository,
@@ -154,7 +161,14 @@ const REPOSITORIES = [
   imports: [
     TelemetryModule,
     JobsModule.register(SCORE_RUN),
-    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
+    TypeOrmModule.forFeature([
+      DatasetEntity,
+      RecordEntity,
+      ExperimentEntity,
+      ResultEntity,
+      ScorerEntity,
+      ScoringRuleEntity,
+    ]),
   ],
   providers: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],
   exports: [...SERVICES, ...SCORING, ...COMPARISON, ...REPOSITORIES],

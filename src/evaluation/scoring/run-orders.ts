@@ -10,13 +10,13 @@ import { ScoreRunRepository } from './score-run.repository';
 
 /** What is settled of a run before it is ordered. */
 export type NewRun = Pick<ScoreRunRow, 'grain' | 'total' | 'concurrency'> &
-  Partial<Pick<ScoreRunRow, 'experiment_id'>>;
+  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id'>>;
 
 /** A run of a version of a scorer that nobody has begun. */
 export function newRun(
   scope: Scope,
   { scorer_id, scorer_version }: PinnedScorer,
-  { grain, total, concurrency, experiment_id = null }: NewRun,
+  { grain, total, concurrency, experiment_id = null, rule_id = null }: NewRun,
 ): ScoreRunRow {
   const now = new Date();
   return {
@@ -25,6 +25,7 @@ export function newRun(
     scorer_id,
     scorer_version,
     experiment_id,
+    rule_id,
     grain,
     run_status: 'queued',
     concurrency,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { RawJson } from '#platform/json';
+import { problem } from '#platform/problem';
 import { CodeEngine } from '../scorers/code-engine';
 import {
   type JudgeBackend as JudgeBackendName,
@@ -30,6 +31,14 @@ export const runnable = (
   scorer_kind: row.scorer_kind,
   definition: row.definition.parse() as Record<string, unknown>,
 });
+
+/** 400 for a scorer of people, 409 for an archived one. */
+export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
+  if (row.scorer_kind === 'human') {
+    throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
+  }
+  if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+}
 
 /** Scores one target, whatever the scorer's kind. */
 @Injectable()
