@@ -13,6 +13,7 @@ import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreRunController } from './scoring/score-run.controller';
+import { ScoringRuleController } from './scoring-rules/scoring-rule.controller';
 import { ScoringController } from './scoring/scoring.controller';
 import { ExperimentTraceController } from './traces/experiment-trace.controller';
 
@@ -34,6 +35,7 @@ import { ExperimentTraceController } from './traces/experiment-trace.controller'
     ScorerStarterController,
     ScoringController,
     ScoreRunController,
+    ScoringRuleController,
     HumanScoreController,
   ],
 })

@@ -73,6 +73,10 @@ import { SubjectRepository } from './scoring/subject.repository';
 import { TargetScorer } from './scoring/target-scorer';
 import { TargetSelector } from './scoring/target-selector';
 import { WorkerSlots } from './scoring/worker-slots';
+import { RuleWorkRepository } from './scoring-rules/rule-work.repository';
+import { ScoringRuleEntity } from './scoring-rules/scoring-rule.entity';
+import { ScoringRuleRepository } from './scoring-rules/scoring-rule.repository';
+import { ScoringRuleService } from './scoring-rules/scoring-rule.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -110,6 +114,7 @@ const SCORING = [
   RunOrders,
   ScoreRunService,
   ScoringMetrics,
+  ScoringRuleService,
   ScoringRunner,
   ScoringService,
   ScoringWork,
@@ -148,6 +153,8 @@ const REPOSITORIES = [
   RunWorkRepository,
   EarlierScoresRepository,
   SelectionRepository,
+  ScoringRuleRepository,
+  RuleWorkRepository,
   SubjectRepository,
   HumanScoreRepository,
   HumanLandingRepository,
@@ -161,7 +168,14 @@ const REPOSITORIES = [
     TelemetryModule,
     SecretsModule,
     JobsModule.register(SCORE_RUN),
-    TypeOrmModule.forFeature([DatasetEntity, RecordEntity, ExperimentEntity, ResultEntity, ScorerEntity]),
+    TypeOrmModule.forFeature([
+      DatasetEntity,
+      RecordEntity,
+      ExperimentEntity,
+      ResultEntity,
+      ScorerEntity,
+      ScoringRuleEntity,
+    ]),
   ],
   providers: [...SERVICES, ...SCORING, ...JUDGES, ...COMPARISON, ...REPOSITORIES],
   exports: [...SERVICES, ...SCORING, ...JUDGES, ...COMPARISON, ...REPOSITORIES],

@@ -198,6 +198,17 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  scoringRule_create: {
+    sample: {
+      summary: 'One of ten traces in which something failed',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        sample_rate: 0.1,
+        filters: [{ field: 'status', op: 'eq', value: 'error' }],
+        quiet_seconds: 120,
+      },
+    },
+  },
   humanScore_create: {
     result: {
       summary: 'Thumbs up for a result',

@@ -1,6 +1,13 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export {
+  ARRIVAL_TEXTS,
+  type ArrivalClock,
+  type ArrivalPlace,
+  type TraceArrival,
+  TraceArrivals,
+} from './trace-arrivals';
+export {
   type LabelledTraces,
   TRACE_AGGREGATIONS,
   TRACE_GROUPS,

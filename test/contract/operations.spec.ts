@@ -242,6 +242,7 @@ describe('every operation', () => {
     const selection = { experiment_id: experimentId };
     await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'test' })], 200);
     await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'preview' })], 200);
+    await scoreWhatArrives(path);
     const run = await evaluator.post(`${path}/score`, selection);
     expect(run.status).toBe(202);
     const runPath = run.headers.get('location')!;
@@ -250,6 +251,19 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    await expectAll([evaluator.post(`${path}/archive`)], 200);
+  }
+
+  async function scoreWhatArrives(scorerPath: string): Promise<void> {
+    const rule = await evaluator.post(`${scorerPath}/rules`, {
+      workspace_id,
+      sample_rate: 0.1,
+      filters: [{ field: 'status', op: 'eq', value: 'error' }],
+    });
+    expect(rule.status).toBe(201);
+    const path = rule.headers.get('location')!;
+    await expectAll([evaluator.get(`${scorerPath}/rules`), evaluator.get(path)], 200);
+    await expectAll([evaluator.patch(path, { enabled: false })], 200);
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   }
 

@@ -4,7 +4,7 @@ import { randomFillSync } from 'node:crypto';
 // prettier-ignore
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
-  | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
+  | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
   | 'model' | 'ver';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';

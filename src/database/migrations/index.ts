@@ -21,6 +21,8 @@ import { EvaluationScoredNames1795132800970 } from './1795132800970-evaluation-s
 import { TelemetryUnpricedCalls1795132800980 } from './1795132800980-telemetry-unpriced-calls';
 import { EvaluationRecordTags1795132800990 } from './1795132800990-evaluation-record-tags';
 import { EvaluationJudges1795132801000 } from './1795132801000-evaluation-judges';
+import { TelemetryArrivals1795132801200 } from './1795132801200-telemetry-arrivals';
+import { EvaluationScoringRules1795132801210 } from './1795132801210-evaluation-scoring-rules';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -47,4 +49,6 @@ export const MIGRATIONS = [
   TelemetryUnpricedCalls1795132800980,
   EvaluationRecordTags1795132800990,
   EvaluationJudges1795132801000,
+  TelemetryArrivals1795132801200,
+  EvaluationScoringRules1795132801210,
 ];

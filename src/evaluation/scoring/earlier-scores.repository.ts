@@ -39,11 +39,12 @@ const OPEN = `SELECT t.target_id FROM score_runs r JOIN score_targets t USING (s
     AND r.run_status IN ('queued', 'running')
     AND NOT EXISTS (SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)`;
 
+/** `(SELECT $1)` as above: else all that an unknown scorer has scored may be read, by the index of its newest scores. */
 const FIND = {
   name: 'score-target.find-earlier',
   text: `SELECT target_id, bool_or(is_taken) AS is_taken FROM (
       SELECT target_id, error IS NULL AS is_taken FROM score_results
-      WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND grain = $4
+      WHERE workspace_id = (SELECT $1) AND scorer_id = (SELECT $2) AND scorer_version = $3 AND grain = $4
         AND target_id = ANY($5::text[])
       UNION ALL
       SELECT t.target_id, true FROM score_runs r JOIN score_targets t USING (score_run_id)

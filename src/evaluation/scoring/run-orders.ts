@@ -10,13 +10,21 @@ import { ScoreRunRepository } from './score-run.repository';
 
 /** What is settled of a run before it is ordered. */
 export type NewRun = Pick<ScoreRunRow, 'grain' | 'total' | 'concurrency'> &
-  Partial<Pick<ScoreRunRow, 'experiment_id' | 'max_cost_usd' | 'uses_cache'>>;
+  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id' | 'max_cost_usd' | 'uses_cache'>>;
 
 /** A run of a version of a scorer that nobody has begun. */
 export function newRun(
   scope: Scope,
   { scorer_id, scorer_version }: PinnedScorer,
-  { grain, total, concurrency, experiment_id = null, max_cost_usd = null, uses_cache = true }: NewRun,
+  {
+    grain,
+    total,
+    concurrency,
+    experiment_id = null,
+    rule_id = null,
+    max_cost_usd = null,
+    uses_cache = true,
+  }: NewRun,
 ): ScoreRunRow {
   const now = new Date();
   return {
@@ -25,6 +33,7 @@ export function newRun(
     scorer_id,
     scorer_version,
     experiment_id,
+    rule_id,
     grain,
     run_status: 'queued',
     concurrency,

@@ -20,6 +20,11 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   @IsOptional()
   @IsString()
   experiment_id?: string;
+
+  /** Runs that this rule ordered. */
+  @IsOptional()
+  @IsString()
+  rule_id?: string;
 }
 
 /** A run of a scorer over targets that were frozen as it was accepted. */
@@ -30,6 +35,8 @@ export class ScoreRunDto {
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
   experiment_id!: string | null;
+  /** The rule that ordered the run; null where somebody asked for it. */
+  rule_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
   /** `queued`, `running`, then `succeeded` or `failed` for good. */

@@ -24,6 +24,8 @@ export interface ScoreRunRow {
   scorer_id: string;
   scorer_version: number;
   experiment_id: string | null;
+  /** The rule that ordered it. */
+  rule_id: string | null;
   grain: Grain;
   run_status: RunStatus;
   concurrency: number;

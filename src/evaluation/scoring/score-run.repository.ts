@@ -13,7 +13,7 @@ const soFar = (column: string, aggregate: string): string =>
               WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
         ELSE r.${column} END AS ${column}`;
 
-const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.grain, r.run_status,
+const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id, r.grain, r.run_status,
   r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
   ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache, r.failure_code,
   r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
@@ -31,8 +31,8 @@ export class ScoreRunRepository {
   async insert(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
     await tx.query(
       `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)`,
+                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)`,
       [
         run.score_run_id,
         scope.orgId,
@@ -47,6 +47,7 @@ export class ScoreRunRepository {
         run.uses_cache,
         run.created_at,
         scope.principalId,
+        run.rule_id,
       ],
     );
     await tx.query(
@@ -70,7 +71,8 @@ export class ScoreRunRepository {
     const where = new Where(scope.key, 'r')
       .addIf(query.scorer_id, 'r.scorer_id = ?')
       .addIf(query.run_status, 'r.run_status = ?')
-      .addIf(query.experiment_id, 'r.experiment_id = ?');
+      .addIf(query.experiment_id, 'r.experiment_id = ?')
+      .addIf(query.rule_id, 'r.rule_id = ?');
     return listPage<ScoreRunRow>(
       this.database,
       { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },

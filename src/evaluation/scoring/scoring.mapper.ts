@@ -9,6 +9,7 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   scorer_id: row.scorer_id,
   scorer_version: row.scorer_version,
   experiment_id: row.experiment_id,
+  rule_id: row.rule_id,
   grain: row.grain,
   run_status: row.run_status,
   concurrency: row.concurrency,

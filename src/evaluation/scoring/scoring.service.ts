@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { checkValues } from '#platform/http';
-import { problem } from '#platform/problem';
 import { ScorerService } from '../scorers/scorer.service';
 import { targetIdOf } from './candidates';
 import { EarlierScoresRepository } from './earlier-scores.repository';
@@ -12,7 +11,7 @@ import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto
 import { toQueuedRunDto } from './scoring.mapper';
 import { ScoringWork } from './scoring-work';
 import { checkSelectors, type RequestedTerms, type Selection, selectionOf, termsOf } from './selection';
-import { type RunnableScorer, runnable } from './target-scorer';
+import { checkRunnable, type RunnableScorer, runnable } from './target-scorer';
 import { TargetSelector } from './target-selector';
 
 /** A request to score: a run that was queued, or what came of it at once. */
@@ -38,10 +37,7 @@ export class ScoringService {
   async score(scope: Scope, scorerId: string, dto: ScoreDto): Promise<ScoringAnswer> {
     checkSelectors(dto);
     const row = await this.scorers.find(scope, scorerId);
-    if (row.scorer_kind === 'human') {
-      throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
-    }
-    if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+    checkRunnable(row);
     await this.selector.checkIds(scope, dto);
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);

@@ -5,7 +5,7 @@ import type { ScoreMode } from './score-run.entity';
 import type { ScoreDto } from './scoring.dto';
 
 /** Targets of one run at most, and of a request that is answered at once. */
-const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
+export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
 
 export const CONCURRENCY_DEFAULT = 4;
 export const CONCURRENCY_MAX = 32;

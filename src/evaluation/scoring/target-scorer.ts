@@ -33,6 +33,14 @@ export const runnable = (
   definition: row.definition.parse() as Record<string, unknown>,
 });
 
+/** 400 for a scorer of people, 409 for an archived one. */
+export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
+  if (row.scorer_kind === 'human') {
+    throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
+  }
+  if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+}
+
 /** Scores one target, whatever the scorer's kind. */
 @Injectable()
 export class TargetScorer {

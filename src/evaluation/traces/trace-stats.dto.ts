@@ -11,7 +11,7 @@ import {
 import { TRACE_LABELS } from './experiment-trace.repository';
 
 const METRICS_MAX = 20;
-const FILTERS_MAX = 20;
+export const FILTERS_MAX = 20;
 /** Values of one filter. */
 export const FILTER_VALUES_MAX = 100;
 

@@ -2,55 +2,22 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type {
-  TraceAggregation,
-  TraceFilter,
-  TraceMeasure,
-  TraceMetric,
-  TraceStats,
-  TraceStatsQuery,
-} from '../trace-stats';
-import { costOfCalls, costOfTrace } from './trace-cost';
+import type { TraceAggregation, TraceFilter, TraceMetric, TraceStats, TraceStatsQuery } from '../trace-stats';
+import {
+  columnsOfTrace,
+  compared,
+  type Figure,
+  holds,
+  TEXTS,
+  together,
+  traceCondition,
+  USED,
+  USED_NAMES,
+} from './trace-conditions';
 
 /** Groups that are answered, and what they may come to as JSON, in bytes. */
 export const STATS_ROWS_MAX = 10_000;
 export const STATS_BYTES_MAX = 32 * 1024 * 1024;
-
-type Figure = Exclude<TraceMeasure, 'count'>;
-
-/** Both, or the one that is told. */
-const together = (one: string, other: string): string =>
-  `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
-
-const INPUT = 'coalesce(t.input_tokens, t.step_input_tokens)';
-const OUTPUT = 'coalesce(t.output_tokens, t.step_output_tokens)';
-
-/** Of a trace `t`, exact: only what is answered is made a double, so that it is the same in whatever order it is added up. */
-const FIGURES: Readonly<Record<Figure, string>> = {
-  duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
-  input_tokens: INPUT,
-  output_tokens: OUTPUT,
-  total_tokens: together(INPUT, OUTPUT),
-  cost_usd: costOfTrace('t.'),
-  span_count: 't.span_count',
-  error_count: 't.error_count',
-};
-
-const TEXTS: Readonly<Record<string, string>> = {
-  root_name: 't.root_name',
-  status: `CASE WHEN t.error_count > 0 THEN 'error' ELSE 'ok' END`,
-  service_name: 't.service_name',
-};
-
-const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
-
-/** What calls of a row used. */
-const USED = {
-  input_tokens: (row: string) => `${row}input_tokens`,
-  output_tokens: (row: string) => `${row}output_tokens`,
-  cost_usd: costOfCalls,
-};
-const USED_NAMES = Object.keys(USED) as (keyof typeof USED)[];
 
 /**
  * What a model `m` used of what a trace `f` did: its calls. Where the trace's figure is a step's, it is the model's of
@@ -181,11 +148,9 @@ class StatsStatement {
   }
 
   private columns(): string {
-    const known = { ...FIGURES, ...TEXTS, started_at: STARTED_AT };
     return [
-      ...['t.workspace_id', 't.trace_id'],
+      columnsOfTrace(),
       ...this.query.among.labels.map((label) => `kept.${label}`),
-      ...Object.entries(known).map(([name, expression]) => `${expression} AS ${name}`),
       ...USED_NAMES.map((used) => `${USED[used]('t.')} AS calls_${used}`),
     ].join(', ');
   }
@@ -229,46 +194,12 @@ class StatsStatement {
     return this.query.filters.map((filter) => `(${this.condition(filter)})`).join(' AND ') || 'true';
   }
 
-  private condition({ field, among, from, to }: TraceFilter): string {
-    if (Object.hasOwn(FIGURES, field))
-      return this.compared(`f.${field}::float8`, 'float8', { among, from, to });
-    if (field === 'started_at') return this.compared('f.started_at', 'timestamptz', { among, from, to });
-    const isGrouped = this.query.groupBy.includes(field);
-    if (isGrouped || Object.hasOwn(TEXTS, field))
-      return this.compared(this.groupOf(field), 'text', { among });
+  private condition(filter: TraceFilter): string {
+    const { field, among = [] } = filter;
+    if (this.query.groupBy.includes(field))
+      return compared(this.where, this.groupOf(field), 'text', { among });
     return this.isLabel(field)
-      ? this.holds(among, `f.${field} && ?`, `cardinality(f.${field}) = 0`)
-      : this.holds(
-          among,
-          usedByModel('m.model = ANY (?)'),
-          `NOT ${usedByModel(`m.model <> ''`)} OR ${usedByModel(`m.model = '' AND ${TELLS_CALLS}`)}`,
-        );
-  }
-
-  private compared(
-    expression: string,
-    type: string,
-    { among, from, to }: Omit<TraceFilter, 'field'>,
-  ): string {
-    const conditions: string[] = [];
-    if (among) conditions.push(this.holds(among, `${expression} = ANY (?)`, `${expression} IS NULL`, type));
-    if (from !== undefined) conditions.push(`${expression} >= ${this.where.parameter(from)}::${type}`);
-    if (to !== undefined) conditions.push(`${expression} <= ${this.where.parameter(to)}::${type}`);
-    return conditions.join(' AND ');
-  }
-
-  /** @param one what holds for one of the values, whose array stands for `?`; @param none what does for no value. */
-  private holds(among: TraceFilter['among'] = [], one: string, none: string, type = 'text'): string {
-    const values = among.filter((value) => value !== null);
-    const array = () => `${this.where.parameter(values)}::${type}[]`;
-    const conditions = values.length > 0 ? [one.replace('?', array)] : [];
-    if (values.length < among.length) conditions.push(none);
-    return `(${conditions.map((condition) => `(${condition})`).join(' OR ')})`;
+      ? holds(this.where, among, `f.${field} && ?`, `cardinality(f.${field}) = 0`)
+      : traceCondition(this.where, filter);
   }
 }
-
-const TELLS_CALLS = `num_nonnulls(${USED_NAMES.map((used) => `m.${used}`).join(', ')}) > 0`;
-
-const usedByModel = (condition: string): string =>
-  `EXISTS (
-    SELECT 1 FROM trace_models m WHERE m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id AND ${condition})`;

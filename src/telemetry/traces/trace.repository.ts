@@ -86,10 +86,11 @@ const ofFirst = (key: string, ...columns: string[]) =>
  */
 const MERGE_TRACES = {
   name: 'trace.merge-many',
-  text: `INSERT INTO traces AS t (workspace_id, ${MERGED.names})
-    SELECT $1, ${MERGED.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),')}
+  text: `INSERT INTO traces AS t (workspace_id, arrived_at, ${MERGED.names})
+    SELECT $1, clock_timestamp(), ${MERGED.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),')}
     FROM ${MERGED.from(2, 'given')}
     ON CONFLICT (workspace_id, trace_id) DO UPDATE SET
+      arrived_at = greatest(t.arrived_at, clock_timestamp()),
       started_at = least(t.started_at, excluded.started_at),
       ended_at = greatest(t.ended_at, excluded.ended_at),
       span_count = t.span_count + excluded.span_count,

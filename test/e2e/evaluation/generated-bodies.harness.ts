@@ -94,6 +94,8 @@ export class GeneratedBodies {
    */
   async drive(operation: BodyOperation): Promise<void> {
     const objects = await this.objects();
+    // one that is there already would be one less that can be made
+    if (operation.path.includes('{rule_id}')) objects.rule_id = await this.rule(objects.scorer_id!);
     const seed = Date.now();
     const wholes = await this.wholesOf(operation, objects);
     const bodies = fc.sample(this.bodiesOf(operation, objects, wholes), { numRuns: BODIES, seed });
@@ -182,6 +184,13 @@ export class GeneratedBodies {
   private async scorer(name: string, scorer_kind: string, definition: object): Promise<string> {
     const fields = { name, scorer_kind, definition };
     return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  }
+
+  private async rule(scorerId: string): Promise<string> {
+    const rule = await this.space.evaluator.post<{ rule_id: string }>(`/eval/v1/scorers/${scorerId}/rules`, {
+      workspace_id: this.space.id,
+    });
+    return rule.body.rule_id;
   }
 
   /** Well-formed texts that an operation takes, by their media types: what an export writes, an import reads. */

@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { workspaceScope, type Scope } from '#platform/auth';
+import {
+  type ApiClient,
+  createTestApp,
+  jsonExport,
+  newOrganization,
+  newSpan,
+  newTraceId,
+  type TestApp,
+  type TestSpan,
+} from '#testing';
+import { type ArrivalPlace, TraceArrivals } from '../../../src/telemetry';
+import type { ArrivalQuery } from '../../../src/telemetry/trace-arrivals';
+import { workOf } from '../evaluation/work.harness';
+
+/** What a user would lose: traces that nobody looks at, because they came while others were looked at. */
+describe('what arrives', () => {
+  let app: TestApp;
+  let arrivals: TraceArrivals;
+  let scope: Scope;
+  let client: ApiClient;
+  let begin: ArrivalPlace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    arrivals = app.get(TraceArrivals);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    const organization = await newOrganization(app);
+    scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
+    client = await organization.as('editor');
+    begin = { arrived_us: (await arrivals.clock()).now_us, trace_id: '' };
+  });
+
+  const send = async (spans: Partial<TestSpan>[]): Promise<string[]> => {
+    const sent = spans.map(newSpan);
+    expect((await client.post('/telemetry/v1/traces', jsonExport(sent))).status).toBe(200);
+    return sent.map(({ traceId }) => traceId);
+  };
+  const read = async (query: Partial<ArrivalQuery> = {}) => {
+    const before_us = (await arrivals.clock()).now_us;
+    return arrivals.read(scope, {
+      after: begin,
+      before_us,
+      grain: 'trace',
+      filters: [],
+      limit: 100,
+      ...query,
+    });
+  };
+  const ids = async (query: Partial<ArrivalQuery> = {}) => (await read(query)).map((one) => one.trace_id);
+
+  it('is read in the order of its arrival, whenever it began, and from any place on', async () => {
+    const start = newSpan().start!;
+    const [first] = await send([{ start: start + 1_000_000_000n }]);
+    const [second] = await send([{ start }]);
+    const [third] = await send([{ start: start + 500_000_000n }]);
+    expect(await ids()).toEqual([first, second, third]);
+    const [place] = await read({ limit: 1 });
+    expect(await ids({ after: place })).toEqual([second, third]);
+    expect(await ids({ after: place, before_us: place!.arrived_us + 1 })).toEqual([]);
+  });
+
+  it('arrives again, at the end, when it gets another span, and not when one is sent twice', async () => {
+    const root = newSpan();
+    await send([root]);
+    const [other] = await send([{}]);
+    await send([root]);
+    expect(await ids()).toEqual([root.traceId, other]);
+    await send([{ traceId: root.traceId, parentSpanId: root.spanId }]);
+    expect(await ids()).toEqual([other, root.traceId]);
+  });
+
+  it('of a session counts where its last trace arrived', async () => {
+    const of = (session: string) => ({ attributes: { 'session.id': session } });
+    await send([of('a')]);
+    await send([of('b')]);
+    await send([of('a')]);
+    await send([{}]);
+    const found = (await read({ grain: 'session' })).map((one) => one.target_id);
+    expect(found).toEqual([null, 'b', 'a', null]);
+    // also one that is not to be read yet puts the session off
+    const [last] = await read({ after: begin, limit: 1 });
+    const early = await read({ grain: 'session', before_us: last!.arrived_us + 1 });
+    expect(early.map((one) => one.target_id)).toEqual([null]);
+  });
+
+  it.each([
+    ['a name', [{ field: 'root_name', among: ['wanted'] }]],
+    [
+      'a measure',
+      [
+        { field: 'input_tokens', from: 10 },
+        { field: 'input_tokens', to: 10 },
+      ],
+    ],
+    ['a model', [{ field: 'model', among: ['gpt'] }]],
+    ['a state', [{ field: 'status', among: ['error'] }]],
+    ['its session', [{ field: 'session_id', among: ['wanted'] }]],
+    [
+      'more than one thing',
+      [
+        { field: 'span_count', from: 1 },
+        { field: 'root_name', among: [null, 'wanted'] },
+      ],
+    ],
+  ])('is held against %s', async (_, filters) => {
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'gpt',
+      'gen_ai.usage.input_tokens': 10,
+    };
+    const [wanted] = await send([
+      { name: 'wanted', attributes: { ...attributes, 'session.id': 'wanted' }, isError: true },
+      { name: 'other', attributes: { 'session.id': 'other' } },
+    ]);
+    const met = (await read({ filters })).filter((one) => one.is_met);
+    expect(met.map((one) => one.trace_id)).toEqual([wanted]);
+    const sessions = (await read({ filters, grain: 'session' })).filter((one) => one.is_met);
+    expect(sessions.map((one) => one.target_id)).toEqual(['wanted']);
+  });
+
+  it('is of its workspace alone', async () => {
+    await send([{}]);
+    const other = await newOrganization(app);
+    const elsewhere = {
+      ...scope,
+      workspaceId: other.workspaceId,
+      key: { ...scope.key, value: other.workspaceId },
+    };
+    const before_us = (await arrivals.clock()).now_us;
+    const query = { after: begin, before_us, grain: 'trace' as const, filters: [], limit: 100 };
+    expect(await arrivals.read(elsewhere, query)).toEqual([]);
+    const watched = [elsewhere, scope].map(({ workspaceId }) => ({
+      workspace_id: workspaceId,
+      after: begin,
+      before_us,
+    }));
+    expect(await arrivals.whereAny(watched)).toEqual([watched[1]]);
+  });
+
+  it('is not settled before what was begun earlier is committed', async () => {
+    const late = new Client({ connectionString: app.env.DATABASE_URL });
+    await late.connect();
+    try {
+      await late.query('BEGIN');
+      await late.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, arrived_at)
+         VALUES ($1, $2, now(), now(), 1, 0, '{}', clock_timestamp())`,
+        [scope.workspaceId, newTraceId()],
+      );
+      await delay(5);
+      const [early] = await send([{}]);
+      const open = await arrivals.clock();
+      expect(open.settled_us).toBeLessThan(open.now_us);
+      expect(await ids({ before_us: open.settled_us })).toEqual([]);
+      await late.query('COMMIT');
+      // whoever went by what was settled has passed neither
+      while ((await arrivals.clock()).settled_us <= open.now_us) await delay(5);
+      const { settled_us } = await arrivals.clock();
+      expect(await ids({ before_us: settled_us })).toEqual([expect.any(String), early]);
+    } finally {
+      await late.end();
+    }
+  });
+
+  describe('where there is much already', () => {
+    const STORED = 20_000;
+
+    beforeEach(async () => {
+      // of a workspace that the statistics do not know: all of it came before, in one session
+      await app.database.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
+                             arrived_at)
+         SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}', 'large', now() - n * interval '1 second'
+         FROM generate_series(1, ${STORED}) n`,
+        [scope.workspaceId],
+      );
+    });
+
+    it.each(['trace', 'session'] as const)('is found by its index, by %s', async (grain) => {
+      await send([{ attributes: { 'session.id': 'large' } }, { attributes: { 'session.id': 'small' } }]);
+      const filters = [{ field: 'root_name', among: ['step'] }];
+      const works = await workOf(app.database, async () => {
+        const { now_us } = await arrivals.clock();
+        const watched = { workspace_id: scope.workspaceId, after: begin, before_us: now_us };
+        expect(await arrivals.whereAny([watched])).toHaveLength(1);
+        await read({ grain });
+        if (grain === 'trace') await read({ filters });
+      });
+      const heavy = works.filter(({ rows }) => rows > 200);
+      expect(heavy).toEqual([]);
+      expect(works.filter(({ statement }) => statement.includes('FROM traces'))).not.toEqual([]);
+    });
+  });
+});

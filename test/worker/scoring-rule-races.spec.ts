@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { RuleStepper } from '../../src/evaluation/scoring-rules/rule-stepper';
+import {
+  RuleWorkRepository,
+  type WatchedRule,
+} from '../../src/evaluation/scoring-rules/rule-work.repository';
+import { TraceArrivals } from '../../src/telemetry';
+import { RulesFixture } from './scoring-rules.fixture';
+
+/** Whatever two do to a rule at the same time, one of them does it. */
+describe('a scoring rule', () => {
+  let app: TestApp;
+  let workers: TestWorker[];
+  let rules: RulesFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    workers = [await createTestWorker(app), await createTestWorker(app)];
+  });
+  afterAll(async () => {
+    for (const worker of workers) await worker.close();
+    await app.close();
+  });
+  beforeEach(async () => {
+    rules = await RulesFixture.create(app, () => workers);
+  });
+
+  /** As a worker that holds it, which none of them does: they leave it alone, since it needs a day to be quiet. */
+  const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
+    const all = await worker.get(RuleWorkRepository).watched('', 1_000, 3);
+    const watched = all.find((one) => one.rule_id === rule_id) as WatchedRule;
+    const { settled_us } = await worker.get(TraceArrivals).clock();
+    return worker.get(RuleStepper).take(watched, settled_us);
+  };
+  const settled = async (): Promise<void> => {
+    const arrivals = app.get(TraceArrivals);
+    const { now_us } = await arrivals.clock();
+    while ((await arrivals.clock()).settled_us <= now_us) await delay(5);
+  };
+  const QUIET = { quiet_seconds: 86_400 };
+
+  it('that two workers believe to hold counts and orders what arrived once', async () => {
+    const rule = await rules.rule(QUIET);
+    const traceIds = await rules.traces(8);
+    await settled();
+    await Promise.all([...workers, ...workers].map((worker) => take(worker, rule)));
+    expect(await rules.read(rule)).toMatchObject({ seen_count: 8, chosen_count: 8, ordered_count: 8 });
+    expect(await rules.scored(rule)).toEqual(traceIds.sort());
+  });
+
+  it('of which a sample of none is taken counts what it passed once', async () => {
+    const rule = await rules.rule({ ...QUIET, sample_rate: 0 });
+    await rules.traces(8);
+    await settled();
+    await Promise.all([...workers, ...workers].map((worker) => take(worker, rule)));
+    expect(await rules.read(rule)).toMatchObject({ seen_count: 8, chosen_count: 0 });
+  });
+
+  it.each([
+    ['changed', { sample_rate: 0 }],
+    ['disabled', { enabled: false }],
+  ])('that is %s while a worker looks at what arrived orders nothing by what it was', async (_, change) => {
+    const rule = await rules.rule(QUIET);
+    await rules.on.trace();
+    await settled();
+    const arrivals = workers[0]!.get(TraceArrivals);
+    const { read } = arrivals;
+    const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...asked) => {
+      const found = await read.apply(arrivals, asked);
+      await rules.patch(rule, change);
+      return found;
+    });
+    expect(await take(workers[0]!, rule)).toBe(false);
+    spy.mockRestore();
+    expect(await rules.runs(rule)).toEqual([]);
+    expect(await rules.read(rule)).toMatchObject({ ...change, seen_count: 0 });
+  });
+
+  it('and a request for the same are done once between them', async () => {
+    const scorer = await rules.on.scorer();
+    const rule = await rules.rule(QUIET, scorer);
+    const traceIds = (await rules.traces(20)).sort();
+    await settled();
+    const asked = { since: '2020-01-01T00:00:00Z', unscored_only: true, limit: 100 };
+    const [answer] = await Promise.all([rules.on.score(scorer, asked), take(workers[0]!, rule)]);
+    const byRequest: string[] = [];
+    if (answer.status === 202) {
+      await rules.on.finished(answer.body.score_run_id);
+      const results = await rules.on.resultsOf(answer.body.score_run_id);
+      byRequest.push(...results.map((one) => one.trace_id as string));
+    }
+    expect([...byRequest, ...(await rules.scored(rule))].sort()).toEqual(traceIds);
+  });
+});

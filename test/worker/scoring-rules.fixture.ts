@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient, TestApp, TestWorker } from '#testing';
+import { ScoringRuleSweeper } from '../../src/evaluation/scoring-rules/scoring-rule.sweeper';
+import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
+
+/** The members of a scorer that has something to say of everything. */
+export const ALWAYS = script('function score() { return 1; }');
+
+/** A workspace in which scorers score what arrives. */
+export class RulesFixture {
+  private constructor(
+    readonly on: ScoringFixture,
+    private readonly workers: () => readonly TestWorker[],
+  ) {}
+
+  /** @param workers those that sweep; none where they are processes of their own, which do so by themselves. */
+  static async create(app: TestApp, workers: () => readonly TestWorker[]): Promise<RulesFixture> {
+    return new RulesFixture(await ScoringFixture.create(app), workers);
+  }
+
+  /** A rule with the shortest time to be quiet, of a new scorer unless one is given. */
+  async rule(members: object = {}, scorer?: any, caller: ApiClient = this.on.evaluator): Promise<any> {
+    const { scorer_id } = scorer ?? (await this.on.scorer(ALWAYS));
+    const body = { workspace_id: caller.workspaceId, quiet_seconds: 1, ...members };
+    const answer = await caller.post(`/eval/v1/scorers/${scorer_id}/rules`, body);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  async read(rule: any): Promise<any> {
+    return (await this.on.evaluator.get(pathOf(rule))).body;
+  }
+
+  async patch(rule: any, body: object): Promise<any> {
+    const answer = await this.on.evaluator.patch(pathOf(rule), body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  traces(count: number, options: object = {}): Promise<string[]> {
+    return Promise.all(Array.from({ length: count }, () => this.on.trace(options)));
+  }
+
+  async sweep(): Promise<void> {
+    await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleSweeper).sweep()));
+  }
+
+  /** Has workers sweep until a rule has seen so many traces or sessions. */
+  async seen(rule: any, count: number): Promise<any> {
+    for (;;) {
+      await this.sweep();
+      const found = await this.read(rule);
+      if (found.seen_count >= count) return found;
+      await delay(50);
+    }
+  }
+
+  async runs({ rule_id }: any): Promise<any[]> {
+    const { body } = await this.on.evaluator.get(`/eval/v1/score-runs?limit=500&rule_id=${rule_id}`);
+    return body.items;
+  }
+
+  /** What came of the targets of all runs of a rule, once these have ended. */
+  async results(rule: any): Promise<any[]> {
+    const results: any[] = [];
+    for (const { score_run_id } of await this.runs(rule)) {
+      await this.on.finished(score_run_id);
+      results.push(...(await this.on.resultsOf(score_run_id)));
+    }
+    return results;
+  }
+
+  /** The traces, or sessions, that a rule had scored, sorted: each as often as it was. */
+  async scored(rule: any, member: 'trace_id' | 'session_id' = 'trace_id'): Promise<string[]> {
+    return (await this.results(rule)).map((one) => one[member] as string).sort();
+  }
+}
+
+export const pathOf = ({ scorer_id, rule_id }: any): string =>
+  `/eval/v1/scorers/${scorer_id}/rules/${rule_id}`;
