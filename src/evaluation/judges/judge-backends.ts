@@ -25,4 +25,4 @@ const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as
 /** A preview is the request to a backend, so that it cannot be had without one either. */
 const missing = (name: JudgeBackendName): string =>
   `The scorer asks a judge backend of the kind ${name}, and this service has none: judges can be kept and versioned here, but not run, tested or previewed. ` +
-  `Nothing was stored. Its operator sets ${VARIABLE[name]}; or ask the judge yourself, and send what it says in the scores of results, each with this scorer_id.`;
+  `Nothing was stored. Its operator sets ${VARIABLE[name]}. Without: run a scorer of the kind code; or ask the judge yourself, and send what it says in the scores of results, each with this scorer_id.`;

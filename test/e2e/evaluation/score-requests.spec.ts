@@ -220,7 +220,7 @@ describe('a request to score', () => {
           /judge backend of the kind llm.* has none.*not run, tested or previewed/,
         );
         expect(answer.body.detail).toMatch(
-          /Run a scorer of the kind code.*scores of results, each with this scorer_id/,
+          /operator sets JUDGE_BASE_URL.*run a scorer of the kind code.*scores of results, each with this scorer_id/,
         );
         expect(await runsOf()).toEqual([]);
       },

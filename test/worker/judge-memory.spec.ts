@@ -1,0 +1,60 @@
+import { createTestApp, type TestApp, TestJudge, WorkerProcess } from '#testing';
+import { JUDGE } from './gate.fixture';
+import { JudgeFixture, says } from './judge.fixture';
+
+const TARGETS = 32;
+const RUNS = 4;
+const OUTPUT_BYTES = 2 * 1024 * 1024;
+
+describe('targets that wait for their judge', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: WorkerProcess;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, JUDGE_CONTEXT_TOKENS: '10000' } });
+    // what all of these targets show to their scorers would not fit into it
+    worker = await WorkerProcess.start(app, {
+      NODE_OPTIONS: '--max-old-space-size=220',
+      WORKER_CONCURRENCY: '2',
+    });
+  });
+  afterAll(async () => {
+    await worker.kill();
+    await app.close();
+    await judge.close();
+  });
+
+  it('take the room of their requests alone, not of all that they were shown', async () => {
+    const on = await JudgeFixture.create(app);
+    const experiment = await on.on.experiment();
+    for (let count = 0; count < TARGETS; count += 4) {
+      const output = 'x'.repeat(OUTPUT_BYTES);
+      await on.on.results(
+        experiment,
+        Array.from({ length: 4 }, (_, index) => ({ input: count + index, output })),
+      );
+    }
+    const begun = performance.now();
+    judge.reply = () =>
+      performance.now() - begun < 15_000
+        ? { status: 429, headers: { 'retry-after': '5' } }
+        : says({ reasoning: 'r', value: true });
+    const { experiment_id } = experiment;
+    const runs = await Promise.all(
+      Array.from({ length: RUNS }, async () => {
+        const scorer = await on.scorer({ ...JUDGE.definition, prompt: '{{input}}: {{output}}' });
+        return (await on.on.score(scorer, { experiment_id, concurrency: 32 })).body.score_run_id as string;
+      }),
+    );
+    for (const runId of runs) {
+      expect(await on.on.finished(runId)).toMatchObject({
+        run_status: 'succeeded',
+        completed_count: TARGETS,
+      });
+    }
+    const rows = await app.database.query<any>('SELECT takeovers FROM score_runs');
+    expect(rows.map(({ takeovers }) => takeovers)).toEqual(Array(RUNS).fill(0));
+  }, 180_000);
+});
