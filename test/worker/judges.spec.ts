@@ -436,6 +436,15 @@ describe('a judge', () => {
       expect(await ask()).toBe(await ask());
       expect(judge.asked).toHaveLength(2);
     });
+
+    it('is asked again where what it answered is of another workspace', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      await on.scored(scorer, experiment);
+      await app.database.query(`UPDATE judge_answers SET workspace_id = 'wsp_other'`);
+      await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(2);
+    });
   });
 
   describe('under a budget', () => {
