@@ -55,7 +55,7 @@ export class JudgeLimit {
     if (this.isOpen() && isStale) await this.exchange();
     signal.throwIfAborted();
     if (this.isOpen()) this.held += 1;
-    else await idle((until) => this.wait(until));
+    else await this.enterInTurn(idle);
   }
 
   leave({ outcome, elapsedMs, retryAfterMs = 0 }: Left): void {
@@ -68,6 +68,20 @@ export class JudgeLimit {
   /** There is no limit, as far as is known. */
   private isOpen(): boolean {
     return this.state.limit === null && this.waiting.length === 0;
+  }
+
+  /** A permit that comes when there is no more use for it, such as with the end of the time there was, is given back. */
+  private async enterInTurn(idle: JudgeCall['idle']): Promise<void> {
+    let isAdmitted = false;
+    try {
+      await idle(async (until) => {
+        await this.wait(until);
+        isAdmitted = true;
+      });
+    } catch (error) {
+      if (isAdmitted) this.leave({ outcome: 'other', elapsedMs: 0, retryAfterMs: undefined });
+      throw error;
+    }
   }
 
   private wait(signal: AbortSignal): Promise<void> {
@@ -95,7 +109,9 @@ export class JudgeLimit {
     this.isServing = true;
     while (this.waiting.length > 0) {
       await this.exchange();
-      if (this.waiting.length > 0) await sleep(this.state.blockedMs + RETRY_MS * (0.5 + Math.random() / 2));
+      if (this.waiting.length === 0) break;
+      // a process that ends meanwhile is not held up by it
+      await sleep(this.state.blockedMs + RETRY_MS * (0.5 + Math.random() / 2), undefined, { ref: false });
     }
     this.isServing = false;
   }
