@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject } from '#platform/json';
+import { pause } from '../../shared/pause';
 import { cutText } from '../../scorers/engine/limits';
 import type { JudgeCall } from '../judge-backend';
 import { JudgeFailure } from '../judge-failure';
@@ -60,7 +60,7 @@ export class JudgeEndpoint {
       if (wait >= call.msLeft()) {
         throw new JudgeFailure(`The judge ${made.trouble}, and there was no more time to ask it again.`);
       }
-      await call.idle((signal) => sleep(wait, undefined, { signal }));
+      await call.idle((signal) => pause(wait, signal));
     }
   }
 }
