@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
+import { pause } from '../shared/pause';
 
 const AGAIN_MS = 500;
 
@@ -22,7 +22,7 @@ export const patientUntil =
         return await work();
       } catch (error) {
         if (!isDatabaseAway(error)) throw error;
-        await sleep(AGAIN_MS * (0.5 + Math.random()), undefined, { signal });
+        await pause(AGAIN_MS * (0.5 + Math.random()), signal);
       }
     }
   };

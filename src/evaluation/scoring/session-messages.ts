@@ -46,10 +46,14 @@ export function messagesIn(content: unknown, role: string): SessionMessage[] {
 }
 
 /** What the conventions call the roles of people and models. */
-const ROLES: Record<string, string> = { human: 'user', ai: 'assistant', model: 'assistant' };
+const ROLES = new Map([
+  ['human', 'user'],
+  ['ai', 'assistant'],
+  ['model', 'assistant'],
+]);
 
 const roleOf = ({ role }: Record<string, unknown>, otherwise: string): string =>
-  typeof role === 'string' ? (ROLES[role] ?? role) : otherwise;
+  typeof role === 'string' ? (ROLES.get(role) ?? role) : otherwise;
 
 /**
  * `content` as it is. Messages of the present OpenTelemetry conventions have `parts`: their texts in one, or all of

@@ -1,4 +1,4 @@
-import { Slots } from './worker-slots';
+import { Slot, Slots } from './worker-slots';
 
 const never = new AbortController().signal;
 
@@ -36,6 +36,63 @@ describe('slots', () => {
   it('are not given to one who has given up already', async () => {
     const slots = new Slots(1);
     await expect(slots.acquire(AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+    await slots.acquire(never);
+  });
+});
+
+describe('a slot that is lent', () => {
+  const taken = async (slots: Slots, stopping = never): Promise<Slot> => {
+    const slot = new Slot(slots, stopping);
+    await slot.take();
+    return slot;
+  };
+
+  it('is used by others meanwhile, and waited for again before what it is for goes on', async () => {
+    const slots = new Slots(1);
+    const slot = await taken(slots);
+    const order: string[] = [];
+    const waited = slot
+      .lend(never, async () => {
+        await slots.acquire(never);
+        order.push('another begins');
+        return 'answer';
+      })
+      .then((result) => order.push(result));
+    await new Promise(setImmediate);
+    expect(order).toEqual(['another begins']);
+    order.push('another ends');
+    slots.release();
+    await waited;
+    expect(order).toEqual(['another begins', 'another ends', 'answer']);
+    // it is held again, once, however often it is given back
+    slot.giveBack();
+    slot.giveBack();
+    await slots.acquire(never);
+    await expect(slots.acquire(AbortSignal.timeout(0))).rejects.toThrow();
+  });
+
+  it.each(['what it waits for', 'everything'])('is given back where %s is given up', async (what) => {
+    const slots = new Slots(1);
+    const [one, all] = [new AbortController(), new AbortController()];
+    const slot = await taken(slots, all.signal);
+    const waiting = slot.lend(one.signal, (signal) => new Slots(0).acquire(signal));
+    (what === 'everything' ? all : one).abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    slot.giveBack();
+    await slots.acquire(never);
+    await expect(slots.acquire(AbortSignal.timeout(0))).rejects.toThrow();
+  });
+
+  it('is not waited for any more where what it is for is given up meanwhile', async () => {
+    const slots = new Slots(1);
+    const one = new AbortController();
+    const slot = await taken(slots);
+    const waiting = slot.lend(one.signal, () => slots.acquire(never));
+    await new Promise(setImmediate);
+    one.abort(new Error('too late'));
+    await expect(waiting).rejects.toThrow('too late');
+    slot.giveBack();
+    slots.release();
     await slots.acquire(never);
   });
 });

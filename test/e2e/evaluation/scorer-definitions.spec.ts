@@ -144,4 +144,30 @@ describe('definitions of scorers', () => {
     expect(taken).toBeGreaterThan(10);
     expect(refused).toBeGreaterThan(100);
   }, 120_000); // prettier-ignore
+
+  it.each([
+    ['a tag that does not end', 'Is {{output right?', 'is no Mustache template: Unclosed tag at 18'],
+    ['a section that does not end', '{{#input}}x', 'is no Mustache template: Unclosed section "input" at 11'],
+    ['a partial', 'Is {{> other}} right?', 'has a partial, {{> other}}, and there are none'],
+    ['a misspelt variable', '{{ouput}}', 'has {{ouput}}, and the variables are input, output, expected, metadata, trace, session'],
+    ['the same where it would be said instead', '{{^expected}}{{ouput}}{{/expected}}', 'has {{ouput}}, and the variables are'],
+    ['a path that leads nowhere', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is no path'],
+    ['sections too deep', '{{#input}}'.repeat(17) + '{{/input}}'.repeat(17), 'has sections more than 16 deep'],
+    ['more space than anybody needs', `{{input${' '.repeat(90_000)}}}`, 'has more than 1000 characters of whitespace in a row'],
+  ])('refuse a prompt with %s before anything is judged by it', async (_, prompt, why) => {
+    for (const backend of ['llm', 'classifier']) {
+      const definition = { backend, prompt, output: CHOICE };
+      expect(await faultsOf('llm_judge', definition)).toEqual([expect.stringContaining(why)]);
+    }
+  }); // prettier-ignore
+
+  it('say what is wrong with a prompt in few words, however long it is', async () => {
+    const [fault] = await faultsOf('llm_judge', { prompt: `{{> ${'x'.repeat(90_000)}}}`, output: CHOICE });
+    expect(fault).toMatch(/^has a partial, \{\{> x{1900,2000}…$/);
+  });
+
+  it('take a prompt that has all that a template may have', async () => {
+    const prompt = "{{=<% %>=}}<%#session.traces%><%trace_id%><%^spans%>-<%/spans%><%/session.traces%><%{metadata['a b'][-1]}%>";
+    expect(await faultsOf('llm_judge', { prompt, output: CHOICE })).toEqual([]);
+  }); // prettier-ignore
 });

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject } from '#platform/json';
 import type { JudgeBackend } from '../../scorers/definitions/judge.definition';
 import { cutText } from '../../scorers/engine/limits';
+import { pause } from '../../shared/pause';
 import type { JudgeCall } from '../judge-backend';
 import { JudgeFailure } from '../judge-failure';
 import type { JudgeMetrics, RequestOutcome } from '../judge.metrics';
@@ -56,7 +56,7 @@ export class JudgeEndpoint {
       if (wait >= call.msLeft()) {
         throw new JudgeFailure(`The judge ${made.trouble}, and there was no more time to ask it again.`);
       }
-      await call.idle((signal) => sleep(wait, undefined, { signal }));
+      await call.idle((signal) => pause(wait, signal));
     }
   }
 

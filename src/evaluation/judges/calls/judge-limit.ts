@@ -113,7 +113,9 @@ export class JudgeLimit {
     this.isServing = true;
     while (this.waiting.length > 0) {
       await this.exchange();
-      if (this.waiting.length > 0) await sleep(this.state.blockedMs + RETRY_MS * (0.5 + Math.random() / 2));
+      if (this.waiting.length === 0) break;
+      // a process that ends meanwhile is not held up by it
+      await sleep(this.state.blockedMs + RETRY_MS * (0.5 + Math.random() / 2), undefined, { ref: false });
     }
     this.isServing = false;
   }

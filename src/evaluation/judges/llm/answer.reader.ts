@@ -1,6 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { type Answer, type Output, scoreOfAnswer } from '../../scorers/definitions/output.answer';
+import { cutText, MAX_ERROR_LENGTH } from '../../scorers/engine/limits';
 import { memberOf } from './answer.schema';
 
 /** What a judge's text says. */
@@ -9,7 +10,7 @@ export interface ReadAnswer extends Answer {
   reasoning?: string;
 }
 
-/** Why a text is no answer; worded so that the judge, too, can do better next time. */
+/** Why a text is no answer, in at most 2,000 characters; worded so that the judge, too, can do better next time. */
 export class UnreadableAnswer extends Error {}
 
 /**
@@ -28,10 +29,8 @@ export function readAnswerText(output: Output, text: string): ReadAnswer {
     return { ...answer, score, ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning }) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    throw new UnreadableAnswer(
-      error.errors?.map((fault) => `${'pointer' in fault ? fault.pointer : ''} ${fault.detail}`).join('; ') ??
-        error.detail,
-    );
+    const faults = error.errors?.map((fault) => `${'pointer' in fault ? fault.pointer : ''} ${fault.detail}`);
+    throw new UnreadableAnswer(cutText(faults?.join('; ') ?? error.detail, MAX_ERROR_LENGTH));
   }
 }
 

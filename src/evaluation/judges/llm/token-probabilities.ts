@@ -31,6 +31,7 @@ export function probabilitiesOf(
   const at = answerAt(output, said);
   if (at < 0 || !said.includes(bytes(text.trim()))) return undefined;
   const weights = weigh([...values], tokens, at);
+  if (!weights) return undefined;
   const total = [...weights.values()].reduce((sum, one) => sum + one, 0);
   if (!(total > 0)) return undefined;
   return Object.fromEntries([...values.keys()].map((value) => [value, (weights.get(value) ?? 0) / total]));
@@ -53,8 +54,17 @@ function answerAt(output: Output, said: string): number {
   return found ? found.index + found[0].length : -1;
 }
 
-/** Follows the tokens of the answer, and gives each value what its tokens weigh. */
-function weigh(values: [string, string][], tokens: readonly Token[], at: number): Map<string, number> {
+/**
+ * Follows the tokens of the answer, and gives each value what its tokens weigh.
+ *
+ * @returns undefined where the answer is written otherwise than the values are, such as with an escape: what is known of
+ *   the alternatives alone would say that it was the least likely.
+ */
+function weigh(
+  values: [string, string][],
+  tokens: readonly Token[],
+  at: number,
+): Map<string, number> | undefined {
   const weights = new Map<string, number>();
   const add = (fitting: readonly [string, string][], weight: number): void => {
     for (const [value] of fitting) weights.set(value, (weights.get(value) ?? 0) + weight / fitting.length);
@@ -75,13 +85,13 @@ function weigh(values: [string, string][], tokens: readonly Token[], at: number)
     path += token.text.slice(before);
     reached *= token.probability;
     const fitting = fittingOf(values, path);
-    const isCertain = fitting.length <= 1 || fitting.some(([, written]) => path.startsWith(written));
-    if (isCertain) {
+    // no value as it is written begins another, because of the quotation mark at its end
+    if (fitting.length === 1) {
       add(fitting, reached);
       return weights;
     }
   }
-  return weights;
+  return undefined;
 }
 
 /** The values that a text begins, or that it begins with. */

@@ -19,13 +19,24 @@ const DATA_MIN = 2 * CUT_MARK_BYTES;
  */
 export function judgePrompt(template: string, subject: ScoringSubject, room: number): PromptPiece[] {
   const pieces = expandPrompt(parsed(template), subject, Math.max(0, room));
-  const sizes = pieces.flatMap((piece) => ('data' in piece ? Buffer.byteLength(piece.data) : []));
+  const sizeOf = once((text) => Buffer.byteLength(text));
+  const sizes = pieces.flatMap((piece) => ('data' in piece ? sizeOf(piece.data) : []));
   const own = pieces.reduce((sum, piece) => sum + ('own' in piece ? Buffer.byteLength(piece.own) : 0), 0);
   const share = fairShare(sizes, room - own - sizes.length * DATA_BLOCK_BYTES);
   if (own > room || share < DATA_MIN) {
     throw new CannotJudge('The prompt leaves no room in what the judge can read for what is to be judged.');
   }
-  return pieces.map((piece) => ('data' in piece ? { data: cutMiddle(piece.data, share) } : piece));
+  const cut = once((text) => cutMiddle(text, share));
+  return pieces.map((piece) => ('data' in piece ? { data: cut(piece.data) } : piece));
+}
+
+/** Does something with each text once: the same long one may stand in a prompt a thousand times. */
+function once<Result>(work: (text: string) => Result): (text: string) => Result {
+  const known = new Map<string, Result>();
+  return (text) => {
+    if (!known.has(text)) known.set(text, work(text));
+    return known.get(text)!;
+  };
 }
 
 function parsed(template: string): ReturnType<typeof parsePrompt> {

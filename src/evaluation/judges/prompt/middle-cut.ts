@@ -6,7 +6,10 @@ const markOf = (characters: number): string =>
 
 /**
  * Cuts a text in its middle to at most `max` bytes of UTF-8, with a mark in the place of what is left out. No character
- * is cut in two, and what follows the mark begins with an ellipsis, never with a line of its own. A text that fits comes back as it is.
+ * is cut in two, and what follows the mark begins with an ellipsis, never with a line of its own. A text that fits comes
+ * back as it is.
+ *
+ * @param max at least {@link CUT_MARK_BYTES}.
  */
 export function cutMiddle(text: string, max: number): string {
   // a character has at most three bytes for each of its UTF-16 code units

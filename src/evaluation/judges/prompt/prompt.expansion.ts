@@ -1,13 +1,16 @@
 import { isJsonObject, RawJson, toJsonText } from '#platform/json';
 import { resolvePath } from '../../scorers/engine/checks/json.path';
+import { MAX_SUBJECT_LENGTH } from '../../scorers/engine/limits';
 import type { ScoringSubject } from '../../scorers/engine/score-outcome';
 import { CannotJudge } from '../judge-failure';
 import type { TemplatePart, TemplatePath } from './prompt.template';
 import { sessionTranscript, traceTranscript } from './transcript';
 
-/** Rounds that the sections of one prompt may take together, and values that may be put into it. */
-const ROUNDS_MAX = 100_000;
+/** Rounds that the sections of one prompt may take together, each with every part in it, and values that may be put in. */
+const ROUNDS_MAX = 1_000_000;
 const VALUES_MAX = 10_000;
+/** Characters of JSON and of transcripts that are written for one prompt: a value may be asked for with each of its parts. */
+const WRITTEN_MAX = 4 * MAX_SUBJECT_LENGTH;
 
 /** A piece of a prompt: the scorer's own words, or something that is judged. */
 export type PromptPiece = { readonly own: string } | { readonly data: string };
@@ -35,6 +38,7 @@ class Expansion {
   private rounds = 0;
   private values = 0;
   private length = 0;
+  private writtenLength = 0;
 
   constructor(
     private readonly subject: ScoringSubject,
@@ -82,9 +86,9 @@ class Expansion {
   }
 
   private round(parts: readonly TemplatePart[], contexts: readonly unknown[]): void {
-    this.rounds += 1;
+    this.rounds += 1 + parts.length;
     if (this.rounds > ROUNDS_MAX) {
-      throw new CannotJudge(`The sections of the prompt go round more than ${ROUNDS_MAX} times.`);
+      throw new CannotJudge(`The sections of the prompt repeat more than ${ROUNDS_MAX} of its parts.`);
     }
     this.add(parts, contexts);
   }
@@ -114,6 +118,10 @@ class Expansion {
     const known = this.texts.get(value);
     if (known !== undefined) return known;
     const text = this.written(value);
+    this.writtenLength += text.length;
+    if (this.writtenLength > WRITTEN_MAX) {
+      throw new CannotJudge(`The prompt puts in more than ${WRITTEN_MAX} characters of JSON.`);
+    }
     this.texts.set(value, text);
     return text;
   }

@@ -5,6 +5,10 @@ import { SUBJECT_MEMBERS } from '../../scorers/engine/limits';
 /** Sections may stand in sections this deep. */
 const DEPTH_MAX = 16;
 
+/** So much whitespace may follow each other: the library looks for the end of a tag anew from each of it. */
+const WHITESPACE_MAX = 1_000;
+const TOO_MUCH_WHITESPACE = new RegExp(`\\s{${WHITESPACE_MAX + 1}}`);
+
 /** Where a name of a template leads to. */
 export interface TemplatePath {
   readonly steps: readonly PathStep[];
@@ -30,10 +34,13 @@ type Token = readonly [type: string, value: string, start: number, end: number, 
  * 9535. Sections and inverted sections work as in Mustache; nothing is escaped, so that two and three braces mean the
  * same. Partials are refused, because there is nothing that they could name.
  *
- * @throws SyntaxError for what is no template, and for a name outside of sections that is no variable: a misspelt one
- *   would judge nothing, in silence.
+ * @throws SyntaxError for what is no template, and for a name that is no variable where no section gives others: a
+ *   misspelt one would judge nothing, in silence.
  */
 export function parsePrompt(text: string): TemplatePart[] {
+  if (TOO_MUCH_WHITESPACE.test(text)) {
+    throw new SyntaxError(`has more than ${WHITESPACE_MAX} characters of whitespace in a row`);
+  }
   const writer = new Writer();
   // the library would keep every template for as long as the process lives
   (writer as unknown as { templateCache: undefined }).templateCache = undefined;
@@ -43,10 +50,11 @@ export function parsePrompt(text: string): TemplatePart[] {
   } catch (error) {
     throw new SyntaxError(`is no Mustache template: ${(error as Error).message}`, { cause: error });
   }
-  return partsOf(tokens, 0);
+  return partsOf(tokens, 0, false);
 }
 
-function partsOf(tokens: readonly Token[], depth: number): TemplatePart[] {
+/** @param isNaming these parts stand in a section whose value has names of its own, as that of an inverted one has not. */
+function partsOf(tokens: readonly Token[], depth: number, isNaming: boolean): TemplatePart[] {
   if (depth > DEPTH_MAX) throw new SyntaxError(`has sections more than ${DEPTH_MAX} deep`);
   return tokens.flatMap((token): TemplatePart | [] => {
     const [type, value, , , inner] = token;
@@ -55,14 +63,14 @@ function partsOf(tokens: readonly Token[], depth: number): TemplatePart[] {
         return { kind: 'text', text: value };
       case 'name':
       case '&':
-        return { kind: 'variable', path: pathOf(value, depth) };
+        return { kind: 'variable', path: pathOf(value, isNaming) };
       case '#':
       case '^':
         return {
           kind: 'section',
-          path: pathOf(value, depth),
+          path: pathOf(value, isNaming),
           isInverted: type === '^',
-          parts: partsOf(inner ?? [], depth + 1),
+          parts: partsOf(inner ?? [], depth + 1, isNaming || type === '#'),
         };
       case '>':
         throw new SyntaxError(`has a partial, {{> ${value}}}, and there are none`);
@@ -74,11 +82,11 @@ function partsOf(tokens: readonly Token[], depth: number): TemplatePart[] {
 
 const VARIABLES: ReadonlySet<unknown> = new Set(SUBJECT_MEMBERS);
 
-function pathOf(name: string, depth: number): TemplatePath {
+function pathOf(name: string, isNaming: boolean): TemplatePath {
   const isAbsolute = name.startsWith('$');
   const steps = name === '.' ? [] : parsedPath(name);
   const isOfVariable = VARIABLES.has(steps[0]);
-  if (!isOfVariable && (depth === 0 || isAbsolute)) {
+  if (!isOfVariable && (!isNaming || isAbsolute)) {
     throw new SyntaxError(`has {{${name}}}, and the variables are ${SUBJECT_MEMBERS.join(', ')}`);
   }
   return { steps, isAbsolute };

@@ -1,5 +1,6 @@
 import { isJsonObject, RawJson, toJsonText } from '#platform/json';
 import { toolCallOf } from '../../scorers/engine/checks/tool-call.reader';
+import { cutText } from '../../scorers/engine/limits';
 import type { SessionMessage } from '../../scoring/agent-sessions';
 import { messagesIn } from '../../scoring/session-messages';
 
@@ -14,9 +15,13 @@ interface Entry {
   isOfTool: boolean;
 }
 
+/** Messages of one trace that follow each other. */
 interface Turn {
   traceId: unknown;
-  messages: SessionMessage[];
+  /** The last of them is the assistant's. */
+  isAnswered: boolean;
+  /** What each message tells. */
+  told: Entry[][];
 }
 
 type JsonObject = Record<string, unknown>;
@@ -30,42 +35,54 @@ export function sessionTranscript(session: JsonObject): string {
   const traces = Array.isArray(session.traces) ? session.traces.filter(isJsonObject) : [];
   const spansOf = new Map(traces.map((trace) => [trace.trace_id, trace.spans]));
   const messages = Array.isArray(session.messages) ? (session.messages as SessionMessage[]) : [];
-  const told = turnsOf(messages);
-  const known = new Set(told.map(({ traceId }) => traceId));
-  const silent = traces.filter(({ trace_id }) => !known.has(trace_id));
-  const entries = [...told, ...silent.map(({ trace_id }) => ({ traceId: trace_id, messages: [] }))].flatMap(
-    (turn) => withCalls(turn.messages, spansOf.get(turn.traceId)),
-  );
+  const turns = turnsOf(messages);
+  const lastOf = new Map(turns.map((turn) => [turn.traceId, turn]));
+  const withToldCalls = new Set(turns.filter(tellsCalls).map(({ traceId }) => traceId));
+  const silent = traces.filter(({ trace_id }) => !lastOf.has(trace_id));
+  const entries = [
+    ...turns.flatMap((turn) => {
+      const isPlace = lastOf.get(turn.traceId) === turn && !withToldCalls.has(turn.traceId);
+      return isPlace ? withCalls(turn, spansOf.get(turn.traceId)) : turn.told.flat();
+    }),
+    ...silent.flatMap(({ spans }) => callsOf(spans)),
+  ];
   return written(entries, session.is_truncated === true);
 }
 
 /** A trace as a transcript: what its root was given and answered, with the calls of tools between. */
 export function traceTranscript(trace: JsonObject): string {
   const messages = [...messagesIn(trace.input, 'user'), ...messagesIn(trace.output, 'assistant')];
-  return written(withCalls(messages, trace.spans), trace.is_truncated === true);
+  const [turn = NOTHING_TOLD] = turnsOf(messages);
+  const entries = tellsCalls(turn) ? turn.told.flat() : withCalls(turn, trace.spans);
+  return written(entries, trace.is_truncated === true);
 }
 
-/** Messages of one trace that follow each other. */
+const NOTHING_TOLD: Turn = { traceId: undefined, isAnswered: false, told: [] };
+
 function turnsOf(messages: readonly SessionMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
-    const last = turns.at(-1);
-    if (last && last.traceId === message.trace_id) last.messages.push(message);
-    else turns.push({ traceId: message.trace_id, messages: [message] });
+    let turn = turns.at(-1);
+    if (!turn || turn.traceId !== message.trace_id) {
+      turn = { traceId: message.trace_id, isAnswered: false, told: [] };
+      turns.push(turn);
+    }
+    turn.told.push(entriesOf(message));
+    turn.isAnswered = message.role === 'assistant';
   }
   return turns;
 }
 
-function withCalls(messages: readonly SessionMessage[], spans: unknown): Entry[] {
-  const entries = messages.map(entriesOf);
-  if (entries.flat().some(({ isOfTool }) => isOfTool) || !Array.isArray(spans)) return entries.flat();
-  const isAnswered = messages.at(-1)?.role === 'assistant';
-  const before = isAnswered ? entries.slice(0, -1) : entries;
-  const answer = isAnswered ? entries.slice(-1) : [];
-  return [...before, callsOf(spans), ...answer].flat();
+const tellsCalls = ({ told }: Turn): boolean => told.flat().some(({ isOfTool }) => isOfTool);
+
+/** A turn with the calls that spans tell before its answer. */
+function withCalls({ isAnswered, told }: Turn, spans: unknown): Entry[] {
+  const answerAt = isAnswered ? told.length - 1 : told.length;
+  return [...told.slice(0, answerAt), callsOf(spans), ...told.slice(answerAt)].flat();
 }
 
-function callsOf(spans: readonly unknown[]): Entry[] {
+function callsOf(spans: unknown): Entry[] {
+  if (!Array.isArray(spans)) return [];
   return spans.filter(isJsonObject).flatMap((span) => {
     const call = toolCallOf({ ...span, attributes: plain(span.attributes) });
     if (!call) return [];
@@ -85,7 +102,7 @@ function entriesOf(message: SessionMessage): Entry[] {
   const calls = plain(message.tool_calls);
   const head = role === 'tool' ? `${nameOf(message.name ?? 'tool')} answers` : role;
   const said = Array.isArray(content)
-    ? content.map((part) => entryOfPart(role, part))
+    ? content.map((part) => entryOfPart(role, head, part))
     : content === null || content === undefined || content === ''
       ? []
       : [{ head, body: textOf(content), isOfTool: role === 'tool' }];
@@ -93,8 +110,9 @@ function entriesOf(message: SessionMessage): Entry[] {
 }
 
 /** One part of a message, by the OpenTelemetry conventions (`tool_call`), or as Anthropic has them (`tool_use`). */
-function entryOfPart(role: string, part: unknown): Entry {
-  if (!isJsonObject(part)) return { head: role, body: textOf(part), isOfTool: false };
+function entryOfPart(role: string, head: string, part: unknown): Entry {
+  const isOfTool = role === 'tool';
+  if (!isJsonObject(part)) return { head, body: textOf(part), isOfTool };
   const { type, name, id, tool_use_id } = part;
   if (type === 'tool_call' || type === 'tool_use') {
     return ofTool(`${role} calls ${nameOf(name)}`, part.arguments ?? part.input);
@@ -104,7 +122,7 @@ function entryOfPart(role: string, part: unknown): Entry {
     return ofTool(`${of} answers`, part.response ?? part.result ?? part.content);
   }
   const text = part.text ?? (type === 'text' ? part.content : undefined);
-  return { head: role, body: textOf(typeof text === 'string' ? text : part), isOfTool: false };
+  return { head, body: textOf(typeof text === 'string' ? text : part), isOfTool };
 }
 
 /** A call as OpenAI's messages have it, `{"function": {"name", "arguments"}}`, or with both beside each other. */
@@ -126,7 +144,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** A name on one line. */
 const nameOf = (name: unknown): string =>
-  (typeof name === 'string' ? name : '?').replace(/[\s[\]]+/g, ' ').slice(0, NAME_MAX);
+  cutText((typeof name === 'string' ? name : '?').replace(/[\s\u0085[\]]+/g, ' '), NAME_MAX);
 
 function written(entries: readonly Entry[], isCut: boolean): string {
   const texts = entries.map(({ head, body }) => `[${head}]${body === '' ? '' : `\n${indented(body)}`}`);
@@ -134,4 +152,5 @@ function written(entries: readonly Entry[], isCut: boolean): string {
   return texts.join('\n\n');
 }
 
-const indented = (text: string): string => `  ${text.replace(/\r\n|[\n\r\u2028\u2029]/g, '\n  ')}`;
+/** With every end of a line that Unicode has (UAX 14) as one that is followed by two spaces. */
+const indented = (text: string): string => `  ${text.replace(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/g, '\n  ')}`;

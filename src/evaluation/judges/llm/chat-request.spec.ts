@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import type { Output } from '../../scorers/definitions/output.answer';
+import { ALL_FEATURES, chatBody, type ChatFeatures, type ChatQuestion, withoutRefused } from './chat-request';
+
+const question = (output: Output, more: Partial<ChatQuestion> = {}): ChatQuestion => ({
+  ...{ model: 'm', output, withReasoning: true, temperature: 0, maxTokens: 100, ...more },
+});
+const BOOLEAN = question({ type: 'boolean' });
+const body = (of: ChatQuestion, features: Partial<ChatFeatures> = {}) =>
+  JSON.parse(chatBody(of, [{ role: 'user', content: 'q' }], { ...ALL_FEATURES, ...features }));
+
+const LEAST: ChatFeatures = {
+  ...{ responseFormat: 'none', logprobs: false, maxTokens: 'max_completion_tokens', temperature: false },
+};
+
+describe('a request for a chat completion', () => {
+  it('asks for all that a server may have', () => {
+    expect(body(BOOLEAN)).toEqual({
+      ...{ model: 'm', messages: [{ role: 'user', content: 'q' }], temperature: 0, max_tokens: 100 },
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'judgement', strict: true, schema: expect.objectContaining({ type: 'object' }) },
+      },
+      ...{ logprobs: true, top_logprobs: 20 },
+    });
+  });
+
+  it('has nothing of what a server does not take', () => {
+    expect(Object.keys(body(BOOLEAN, LEAST))).toEqual(['model', 'messages', 'max_completion_tokens']);
+    expect(body(BOOLEAN, { responseFormat: 'json_object' }).response_format).toEqual({ type: 'json_object' });
+  });
+
+  it('asks for probabilities where there is something to choose, and for no temperature that nobody named', () => {
+    expect(body(question({ type: 'numeric', min: 0, max: 1 }))).not.toHaveProperty('logprobs');
+    expect(body(question({ type: 'boolean' }, { temperature: undefined }))).not.toHaveProperty('temperature');
+  });
+});
+
+describe('what is left out of a request that was refused', () => {
+  it.each<[string, Partial<ChatFeatures>]>([
+    ["Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", { maxTokens: 'max_completion_tokens' }],
+    ["Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.", { temperature: false }],
+    ['logprobs are not supported – top_logprobs', { logprobs: false }],
+    ["Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", { responseFormat: 'json_object' }],
+    ['Failed to compile the grammar', { responseFormat: 'json_object' }],
+  ])('is what it names: %s', (refusal, change) => {
+    expect(withoutRefused(ALL_FEATURES, refusal)).toEqual({ ...ALL_FEATURES, ...change });
+  }); // prettier-ignore
+
+  it('is nothing where nothing is named that could be', () => {
+    expect(withoutRefused(ALL_FEATURES, 'The model does not exist.')).toBeUndefined();
+    expect(
+      withoutRefused(LEAST, 'max_completion_tokens logprobs response_format temperature'),
+    ).toBeUndefined();
+  });
+
+  it('is never asked for again, so that a server that refuses everything is asked six times at most', () => {
+    const words = [
+      'max_completion_tokens',
+      'logprobs',
+      'response_format',
+      'json_schema',
+      'temperature',
+      'no',
+    ];
+    const refusals = fc.array(fc.subarray(words), { minLength: 20, maxLength: 20 });
+    fc.assert(
+      fc.property(refusals, (all) => {
+        const seen = [JSON.stringify(ALL_FEATURES)];
+        let features: ChatFeatures | undefined = ALL_FEATURES;
+        for (const refusal of all) {
+          features = withoutRefused(features, refusal.join(' '));
+          if (!features) break;
+          seen.push(JSON.stringify(features));
+        }
+        expect(new Set(seen).size).toBe(seen.length);
+        expect(seen.length).toBeLessThanOrEqual(6);
+      }),
+    );
+  });
+});

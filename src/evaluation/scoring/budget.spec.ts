@@ -1,0 +1,34 @@
+import { Budget } from './budget';
+
+describe('what scoring may cost', () => {
+  it('is spent with the first cent that reaches it, and not before', () => {
+    const budget = new Budget(0.3);
+    budget.spend(0.1);
+    budget.spend(0.1);
+    expect(budget.spent.aborted).toBe(false);
+    budget.spend(0.1);
+    expect(budget.spent.aborted).toBe(true);
+  });
+
+  it.each([
+    ['nothing', 0, 0],
+    ['what was spent before another process took over', 1, 1],
+    ['less than was spent before', 1, 2.5],
+  ])('allows no target to begin where it is %s', (_, max, before) => {
+    expect(new Budget(max, before).spent.aborted).toBe(true);
+  });
+
+  it('goes on from what was spent before', () => {
+    const budget = new Budget(1, 0.9);
+    budget.spend(0);
+    expect(budget.spent.aborted).toBe(false);
+    budget.spend(5);
+    expect(budget.spent.aborted).toBe(true);
+  });
+
+  it('has no end where none is set', () => {
+    const budget = new Budget(null, 1e9);
+    budget.spend(1e300);
+    expect(budget.spent.aborted).toBe(false);
+  });
+});
