@@ -45,6 +45,7 @@ export class JudgeLimit {
 
   constructor(
     private readonly judge: string,
+    /** Names it to the others. */
     private readonly holder: string,
     private readonly repository: JudgeLimitRepository,
   ) {}

@@ -10,8 +10,6 @@ const LIMITS_MAX = 1_000;
 /** The limits of all judges, one for each backend and model. */
 @Injectable()
 export class JudgeLimits {
-  /** Names this process to the others. */
-  private readonly holder = randomUUID();
   private readonly limits = new LRUCache<string, JudgeLimit>({ max: LIMITS_MAX });
 
   constructor(private readonly repository: JudgeLimitRepository) {}
@@ -20,7 +18,7 @@ export class JudgeLimits {
     const key = `${backend}:${model}`;
     let limit = this.limits.get(key);
     if (!limit) {
-      limit = new JudgeLimit(key, this.holder, this.repository);
+      limit = new JudgeLimit(key, randomUUID(), this.repository);
       this.limits.set(key, limit);
     }
     return limit;

@@ -30,6 +30,7 @@ describe('the text that a judge answers', () => {
     ['an answer in a fence', BOOLEAN, '```json\n{"value":true}\n```', { value: true, score: 1 }],
     ['an answer in a fence of Windows', BOOLEAN, '```JSON \r\n{"value":true}\r\n```\r\n', { value: true, score: 1 }],
     ['an answer that was thought about', BOOLEAN, '\n<think>{"value":false}?\n</think>\n```\n{"value":true}```', { value: true, score: 1 }],
+    ['an answer behind thoughts whose beginning is left out', BOOLEAN, 'Well …\n</think>\n\n{"value":true}', { value: true, score: 1 }],
     ['an answer that speaks of thinking', CHOICE, '{"reasoning":"<think>","choice":"</think>"}', { choice: '</think>', score: 0, reasoning: '<think>' }],
     ['more than was asked for', CHOICE, '{"choice":"good","score":7,"value":3,"x":{}}', { choice: 'good', score: 1 }],
   ])('is read where it is %s', (_, output, text, read) => {
@@ -49,6 +50,7 @@ describe('the text that a judge answers', () => {
     ['a list', BOOLEAN, '[{"value":true}]', /not a JSON object/],
     ['half an answer', CHOICE, '{"choice":"goo', /not a JSON object/],
     ['two answers', BOOLEAN, '{"value":true}\n{"value":false}', /not a JSON object/],
+    ['an answer that is quoted in thoughts', BOOLEAN, 'It says </think>{"value":true} but no.</think>{"value":false}', /not a JSON object/],
     ['thoughts without an end', BOOLEAN, '<think>{"value":true}', /not a JSON object/],
     ['a text for a boolean', BOOLEAN, '{"value":"true"}', /^\/value must be true or false$/],
     ['a text for a number', NUMERIC, '{"value":"3"}', /^\/value must be a number from 0 to 5$/],

@@ -36,8 +36,15 @@ export function readAnswerText(output: Output, text: string): ReadAnswer {
 
 /** A text without what reasoning models put before it, and without a Markdown fence around it. */
 export function bare(text: string): string {
-  const said = text.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim();
+  const said = withoutThoughts(text.trim());
   return /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i.exec(said)?.[1]?.trim() ?? said;
+}
+
+/** Some servers leave out how the thoughts begin. An answer that begins at once has none, whatever it quotes. */
+function withoutThoughts(text: string): string {
+  if (/^[{`]/.test(text)) return text;
+  const end = text.indexOf('</think>');
+  return end < 0 ? text : text.slice(end + '</think>'.length).trim();
 }
 
 function parsed(text: string): unknown {

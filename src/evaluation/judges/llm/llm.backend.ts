@@ -10,7 +10,7 @@ import { answerSchema } from './answer.schema';
 import type { KnownFeatures } from './chat-features';
 import type { ChatQuestion } from './chat-request';
 import { instructionsOf } from './instructions';
-import { LlmRequest } from './llm.request';
+import { COMPLAINT_BYTES, LlmRequest } from './llm.request';
 
 /** What an operator says of the model that judges. */
 export interface LlmSettings {
@@ -97,6 +97,7 @@ export class LlmBackend implements JudgeBackend {
     const instructions = instructionsOf(output, withReasoning, delimitersOf(this.hash, []));
     const schema = JSON.stringify(answerSchema(output, withReasoning));
     const tokens = this.settings.contextTokens - this.settings.maxTokens - OVERHEAD_TOKENS;
-    return tokens * BYTES_PER_TOKEN - Buffer.byteLength(instructions) - Buffer.byteLength(schema);
+    const besides = Buffer.byteLength(instructions) + Buffer.byteLength(schema) + COMPLAINT_BYTES;
+    return tokens * BYTES_PER_TOKEN - besides;
   }
 }

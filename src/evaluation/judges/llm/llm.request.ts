@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cutText } from '../../scorers/engine/limits';
+import { cutText, MAX_ERROR_LENGTH } from '../../scorers/engine/limits';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
 import type { JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
 import { JudgeFailure } from '../judge-failure';
@@ -21,6 +21,8 @@ import { probabilitiesOf } from './token-probabilities';
 
 /** Of an answer that cannot be read, so many bytes are shown to the judge again. */
 const SHOWN_ANSWER_BYTES = 4_000;
+/** What the complaint about it takes at most, with the fault and the words around. */
+export const COMPLAINT_BYTES = SHOWN_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
 /** Characters of what a judge says of itself that an error repeats. */
 const QUOTED_MAX = 300;
 
