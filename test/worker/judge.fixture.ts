@@ -1,4 +1,5 @@
-import type { JudgeReply, TestApp } from '#testing';
+import { createHash } from 'node:crypto';
+import type { JudgeAsked, JudgeReply, TestApp } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 export const CHOICES = {
@@ -9,6 +10,12 @@ export const CHOICES = {
     { value: 'bad', score: 0 },
   ],
 };
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const GOOD = { reasoning: 'because', choice: 'good' };
+/** US dollars for the 100 and 10 tokens that the judge says it used. */
+export const COST = (100 * 10 + 10 * 100) / 1e6;
+export const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
 
 /** What a chat model answers. */
 export const says = (answer: object, more: object = {}): JudgeReply => ({
@@ -61,4 +68,29 @@ export class JudgeFixture {
     const [item] = await this.at('test', await this.scorer(definition), await this.experiment(result));
     return item;
   }
+}
+
+/** Results to be judged, told apart by their inputs. */
+export const inputs = (count: number) =>
+  Array.from({ length: count }, (_, input) => ({ input: `<${input}>` }));
+
+/** Every target has come to one end, scored or with an error and never as 0, and the run counts just these. */
+export function expectAccounted(run: any, results: any[]): void {
+  expect(results).toHaveLength(run.total);
+  expect(new Set(results.map((one) => one.trace_id)).size).toBe(run.total);
+  const failed = results.filter((one) => one.error !== undefined);
+  expect(run).toMatchObject({
+    completed_count: run.total - failed.length,
+    failed_count: failed.length,
+  });
+  for (const one of failed) {
+    expect(one.error).not.toBe('');
+    expect(one).not.toHaveProperty('score');
+  }
+  for (const one of results) if (one.error === undefined) expect(one.score).toBe(1);
+}
+
+/** What stands between the delimiters of data in the last message of the user. */
+export function dataOf({ prompt }: JudgeAsked): string[] {
+  return [...prompt.matchAll(/<data-([0-9a-f]{32})>\n([\s\S]*?)\n<\/data-\1>/g)].map(([, , data]) => data!);
 }

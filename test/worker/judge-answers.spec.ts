@@ -1,0 +1,278 @@
+import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
+import { CHOICES, COST, dataOf, GOOD, JudgeFixture, PRICES, says, sha256 } from './judge.fixture';
+
+describe('a judge', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+  let on: JudgeFixture;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    await app.database.query('DELETE FROM judge_features');
+    on = await JudgeFixture.create(app);
+  });
+
+  describe('answers', () => {
+    it.each([
+      ['a choice, by the score of the choice', CHOICES, { choice: 'fair' }, { choice: 'fair', score: 0.5 }],
+      ['true, by 1', { type: 'boolean' }, { value: true }, { score: 1 }],
+      ['false, by 0', { type: 'boolean' }, { value: false }, { score: 0 }],
+      ['a number, by itself', { type: 'numeric', min: -1, max: 5 }, { value: 4.5 }, { score: 4.5 }],
+    ])('with %s', async (_, output, answer, expected) => {
+      judge.reply = () => says({ reasoning: 'because', ...answer });
+      expect(await on.tested({ output })).toEqual({
+        trace_id: expect.any(String),
+        ...expected,
+        reasoning: 'because',
+        backend: 'llm',
+        model: 'judge-1',
+        cost_usd: COST,
+        is_cached: false,
+        request_sha256: sha256(judge.asked[0]!.body),
+        elapsed_ms: expect.any(Number),
+      });
+    });
+
+    it('with several questions, by the mean of their scores', async () => {
+      const questions = [
+        { key: 'polite', question: 'Is it polite?', output: { type: 'boolean' } },
+        { key: '__proto__', question: 'How good is it?', output: CHOICES },
+        { key: 'length', question: 'How long is it?', output: { type: 'numeric', min: 0, max: 1 } },
+      ];
+      judge.reply = () => ({
+        content: '{"reasoning":"r","answers":{"polite":true,"__proto__":"fair","length":0.75}}',
+      });
+      const item = await on.tested({ output: { type: 'questions', questions } });
+      expect(item.score).toBe(0.75);
+      expect(Object.entries(item.answers)).toEqual([
+        ['polite', true],
+        ['__proto__', 'fair'],
+        ['length', 0.75],
+      ]);
+      for (const { question } of questions)
+        expect(judge.asked[0]!.json.messages[0].content).toContain(question);
+    });
+
+    it('without reasoning, where none is wanted', async () => {
+      judge.reply = () => says({ choice: 'good' });
+      expect(await on.tested({ reasoning: false })).not.toHaveProperty('reasoning');
+      const { schema } = judge.asked[0]!.json.response_format.json_schema;
+      expect(schema.required).toEqual(['choice']);
+    });
+
+    it.each([
+      ['in a Markdown fence', '```json\n{"reasoning":"r","choice":"bad"}\n```'],
+      ['behind what it thought', '<think>{"choice":"good"}?</think>\n\n{"reasoning":"r","choice":"bad"}'],
+      [
+        'in parts',
+        [
+          { type: 'text', text: '{"reasoning":"r",' },
+          { type: 'text', text: '"choice":"bad"}' },
+        ],
+      ],
+    ])('%s', async (_, content) => {
+      judge.reply = () => ({ content });
+      expect(await on.tested({})).toMatchObject({ choice: 'bad', score: 0, reasoning: 'r' });
+      expect(judge.asked).toHaveLength(1);
+    });
+
+    it('with the probabilities of its choices, where the server tells those of its tokens', async () => {
+      const top = (tokens: [string, number][]) =>
+        tokens.map(([token, p]) => ({ token, logprob: Math.log(p), bytes: null }));
+      const token = (text: string, p: number, others: [string, number][] = []) => ({
+        ...top([[text, p]])[0],
+        top_logprobs: top([[text, p], ...others]),
+      });
+      const content = [
+        token('{"choice": "', 1),
+        token('go', 0.6, [
+          ['f', 0.3],
+          ['b', 0.05],
+          ['x', 0.05],
+        ]),
+        token('od', 1),
+        token('"}', 1),
+      ];
+      judge.reply = () => ({ content: '{"choice": "good"}', logprobs: { content } });
+      const item = await on.tested({ reasoning: false });
+      expect(judge.asked[0]!.json).toMatchObject({ logprobs: true, top_logprobs: 20 });
+      expect(item).toMatchObject({ choice: 'good', score: 1 });
+      expect(item.probabilities.good).toBeCloseTo(0.6 / 0.95, 9);
+      expect(item.probabilities.fair).toBeCloseTo(0.3 / 0.95, 9);
+      expect(item.probabilities.bad).toBeCloseTo(0.05 / 0.95, 9);
+      expect(item.confidence).toBe(item.probabilities.good);
+    });
+
+    it.each([
+      ['no JSON', 'I would say: good.'],
+      ['another choice', '{"reasoning":"r","choice":"Good"}'],
+      ['a member that was not asked for alone', '{"verdict":"good"}'],
+      ['nothing', ''],
+    ])('with %s, is told so once, and may do better', async (_, content) => {
+      judge.reply = ({ json }) => (json.messages.length === 2 ? { content } : says(GOOD));
+      expect(await on.tested({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
+      expect(judge.asked).toHaveLength(2);
+      expect(judge.asked[1]!.json.messages.slice(0, 2)).toEqual(judge.asked[0]!.json.messages);
+      expect(dataOf(judge.asked[1]!)[0]).toBe(content);
+    });
+
+    it.each([
+      ['no JSON', 'good', CHOICES],
+      ['another choice', '{"reasoning":"r","choice":"excellent"}', CHOICES],
+      ['a number out of bounds', '{"value":6}', { type: 'numeric', min: 0, max: 5 }],
+      ['a number that is a text', '{"value":"4"}', { type: 'numeric', min: 0, max: 5 }],
+      ['yes for true', '{"value":"yes"}', { type: 'boolean' }],
+    ])('again with %s: that is the error of its target, and no score', async (_, content, output) => {
+      judge.reply = () => ({ content });
+      const item = await on.tested({ output });
+      expect(item.error).toMatch(/^The judge's answer cannot be read/);
+      expect(item).not.toHaveProperty('score');
+      expect(judge.asked).toHaveLength(2);
+    });
+
+    it('not at all: its refusal is the error of its target', async () => {
+      judge.reply = () => ({ content: '', finishReason: 'content_filter' });
+      expect(await on.tested({})).toMatchObject({
+        error: 'The judge would not answer: its server filtered the answer',
+        cost_usd: COST,
+      });
+    });
+  });
+
+  describe('that is asked several times', () => {
+    const inTurn = (...answers: object[]) => {
+      let next = 0;
+      return () => says(answers[next++ % answers.length]!);
+    };
+
+    it('answers what most of its samples say, and tells how far they were apart', async () => {
+      judge.reply = inTurn(
+        { choice: 'bad', reasoning: 'no' },
+        { choice: 'good', reasoning: 'yes' },
+        { choice: 'good' },
+      );
+      const item = await on.tested({ samples: 3 });
+      expect(item).toMatchObject({
+        choice: 'good',
+        score: 1,
+        reasoning: 'yes',
+        cost_usd: expect.closeTo(3 * COST, 12),
+        samples: {
+          count: 3,
+          failed_count: 0,
+          scores: [0, 1, 1],
+          spread: expect.closeTo(Math.sqrt(1 / 3), 12),
+        },
+      });
+      expect(item.confidence).toBeCloseTo(2 / 3, 12);
+      expect(new Set(judge.asked.map(({ body }) => body)).size).toBe(1);
+      expect(judge.asked[0]!.json).not.toHaveProperty('temperature');
+    });
+
+    it('answers with the mean of its numbers', async () => {
+      judge.reply = inTurn({ value: 1 }, { value: 2 }, { value: 6 });
+      const item = await on.tested({ samples: 3, output: { type: 'numeric', min: 0, max: 10 } });
+      expect(item).toMatchObject({
+        score: 3,
+        samples: { scores: [1, 2, 6], spread: expect.closeTo(Math.sqrt(7), 12) },
+      });
+      expect(item).not.toHaveProperty('confidence');
+    });
+
+    it('keeps what is stored of them with the result', async () => {
+      judge.reply = inTurn({ value: true }, { value: false }, { value: true });
+      const scorer = await on.scorer({ samples: 3, output: { type: 'boolean' } });
+      const { results } = await on.scored(scorer, await on.experiment());
+      expect(results[0].samples).toMatchObject({ count: 3, scores: [1, 0, 1] });
+    });
+
+    it('needs more than half of them', async () => {
+      let asked = 0;
+      judge.reply = () => (asked++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
+      expect(await on.tested({ samples: 3 })).toMatchObject({
+        score: 0.5,
+        samples: { count: 3, failed_count: 1 },
+      });
+      judge.reply = () => (asked++ % 2 === 0 ? { status: 404 } : says({ choice: 'fair' }));
+      const item = await on.tested({ samples: 4 });
+      expect(item.error).toMatch(/404/);
+      expect(item).not.toHaveProperty('score');
+    });
+  });
+
+  describe('that is a classifier', () => {
+    const classifier = { backend: 'classifier', prompt: null };
+    const labelled = (...scores: [string, number][]) => ({
+      content: scores.map(([label, score]) => ({ label, score })),
+    });
+
+    it('fills probabilities, choice, confidence, and the score that is to be expected', async () => {
+      judge.reply = () => labelled(['fair', 0.5], ['good', 0.3], ['bad', 0.2]);
+      expect(await on.tested(classifier, { output: 'the text' })).toEqual({
+        trace_id: expect.any(String),
+        backend: 'classifier',
+        choice: 'fair',
+        confidence: 0.5,
+        probabilities: { good: 0.3, fair: 0.5, bad: 0.2 },
+        score: 0.55,
+        cost_usd: 0,
+        is_cached: false,
+        request_sha256: sha256(judge.asked[0]!.body),
+        elapsed_ms: expect.any(Number),
+      });
+      expect(judge.asked[0]).toMatchObject({
+        path: '/classify',
+        json: { inputs: 'the text', labels: ['good', 'fair', 'bad'] },
+      });
+      expect(Object.keys(judge.asked[0]!.json)).toEqual(['inputs', 'labels']);
+    });
+
+    it('is sent its prompt with what is judged in it', async () => {
+      await on.tested(
+        { ...classifier, prompt: 'Q: {{input}} A: {{output}}' },
+        { input: 'why', output: 'so' },
+      );
+      expect(judge.asked[0]!.json.inputs).toBe('Q: why A: so');
+    });
+
+    it('may answer in a list of its own, or with what does not add up to one', async () => {
+      judge.reply = () => ({
+        content: [
+          [
+            { label: 'good', score: 0.2 },
+            { label: 'bad', score: 0.6 },
+          ],
+        ],
+      });
+      expect(await on.tested(classifier)).toMatchObject({
+        choice: 'bad',
+        probabilities: { good: expect.closeTo(0.25, 12), fair: 0, bad: expect.closeTo(0.75, 12) },
+      });
+    });
+
+    it.each([
+      ['another label', labelled(['excellent', 1])],
+      ['a score that is none', { content: [{ label: 'good', score: 'high' }] }],
+      ['a score beyond 1', labelled(['good', 7])],
+      ['no label', labelled()],
+      ['something else', { content: { label: 'good' } }],
+    ])('that answers with %s: that is the error of its target, and no score', async (_, reply) => {
+      judge.reply = () => reply;
+      const item = await on.tested(classifier);
+      expect(item.error).toMatch(/^The classifier's answer cannot be read/);
+      expect(item).not.toHaveProperty('score');
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
+import { COST, GOOD, JudgeFixture, PRICES, says } from './judge.fixture';
+
+describe('a judge', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+  let on: JudgeFixture;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    await app.database.query('DELETE FROM judge_features');
+    on = await JudgeFixture.create(app);
+  });
+
+  describe('that was asked the same before', () => {
+    it('is not asked again: a rerun costs nothing', async () => {
+      const scorer = await on.scorer({ samples: 3 });
+      const experiment = await on.experiment({ input: 1 }, { input: 2 });
+      const first = await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(6);
+      expect(first.run.cost_usd).toBeCloseTo(6 * COST, 12);
+      const again = await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(6);
+      expect(again.run).toMatchObject({ run_status: 'succeeded', cost_usd: 0 });
+      const content = ({ score, choice, reasoning, samples, request_sha256, trace_id }: any) => ({
+        score,
+        choice,
+        reasoning,
+        samples,
+        request_sha256,
+        trace_id,
+      });
+      const byTrace = (items: any[]) => items.map(content).sort((a, b) => (a.trace_id < b.trace_id ? -1 : 1));
+      expect(byTrace(again.results)).toEqual(byTrace(first.results));
+      expect(again.results.map((one) => one.is_cached)).toEqual([true, true]);
+    });
+
+    it('is asked again with "cache": false, by another version, and by test', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      await on.scored(scorer, experiment);
+      await on.scored(scorer, experiment, { cache: false });
+      expect(judge.asked).toHaveLength(2);
+      await on.at('test', scorer, experiment);
+      expect(judge.asked).toHaveLength(3);
+      await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
+      await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(4);
+      await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(4);
+    });
+
+    it('is asked again where all that it has are failures', async () => {
+      judge.reply = () => ({ status: 404 });
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      expect((await on.scored(scorer, experiment)).run.run_status).toBe('failed');
+      judge.reply = () => says(GOOD);
+      expect((await on.scored(scorer, experiment)).run.run_status).toBe('succeeded');
+    });
+
+    it('is asked by each workspace for itself', async () => {
+      const ask = async (): Promise<string> => {
+        const [fixture, item] = [await JudgeFixture.create(app), { input: 'same', output: 'same' }];
+        await fixture.scored(await fixture.scorer(), await fixture.experiment(item));
+        return judge.asked.at(-1)!.body;
+      };
+      expect(await ask()).toBe(await ask());
+      expect(judge.asked).toHaveLength(2);
+    });
+
+    it('is asked again where what it answered is of another workspace', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      await on.scored(scorer, experiment);
+      await app.database.query(`UPDATE judge_answers SET workspace_id = 'wsp_other'`);
+      await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(2);
+    });
+  });
+
+  describe('under a budget', () => {
+    const items = (count: number) => Array.from({ length: count }, (_, input) => ({ input }));
+
+    it('stops when it is spent: what was judged stays, the rest says why', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment(...items(10));
+      const { run, results } = await on.scored(scorer, experiment, {
+        max_cost_usd: 2.5 * COST,
+        concurrency: 1,
+      });
+      expect(run).toMatchObject({
+        run_status: 'failed',
+        failure_code: 'budget_exceeded',
+        max_cost_usd: 2.5 * COST,
+        completed_count: 3,
+        failed_count: 7,
+        cost_usd: expect.closeTo(3 * COST, 12),
+      });
+      expect(judge.asked).toHaveLength(3);
+      expect(results.filter(({ error }) => /max_cost_usd/.test(error ?? ''))).toHaveLength(7);
+      for (const { error, score } of results) expect(error === undefined).toBe(score === 1);
+    });
+
+    it('counts what failed and cost all the same', async () => {
+      judge.reply = () => ({ content: 'nonsense' });
+      const experiment = await on.experiment(...items(5));
+      const { run } = await on.scored(await on.scorer(), experiment, {
+        max_cost_usd: 3 * COST,
+        concurrency: 1,
+      });
+      expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(4 * COST, 12) });
+      expect(judge.asked).toHaveLength(4);
+    });
+
+    it('that is just enough succeeds', async () => {
+      const experiment = await on.experiment(...items(2));
+      const { run } = await on.scored(await on.scorer(), experiment, {
+        max_cost_usd: 2 * COST,
+        concurrency: 1,
+      });
+      expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 2 });
+    });
+
+    it('is refused where nobody knows what the judge costs', async () => {
+      const { experiment_id } = await on.experiment();
+      const scorer = await on.scorer({ model: 'of unknown price' });
+      const answer = await on.on.score(scorer, { experiment_id, max_cost_usd: 1 });
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { code: 'validation_failed', errors: [{ pointer: '/max_cost_usd' }] },
+      });
+      for (const wrong of [0, -1, '1']) {
+        expect((await on.on.score(scorer, { experiment_id, max_cost_usd: wrong })).status).toBe(400);
+      }
+    });
+  });
+});

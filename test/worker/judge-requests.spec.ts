@@ -1,0 +1,243 @@
+import {
+  createTestApp,
+  createTestWorker,
+  type JudgeAsked,
+  type TestApp,
+  TestJudge,
+  type TestWorker,
+} from '#testing';
+import { CHOICES, dataOf, GOOD, JudgeFixture, PRICES, says, sha256 } from './judge.fixture';
+
+describe('a judge', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+  let on: JudgeFixture;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    await app.database.query('DELETE FROM judge_features');
+    on = await JudgeFixture.create(app);
+  });
+
+  describe('is sent a request', () => {
+    it('that preview shows byte for byte, as test and score then send it, and whose digest is kept', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment({
+        input: 'Grüße 👋 "\u2028',
+        output: { n: 1e21, '10': [null] },
+      });
+      const [preview] = await on.at('preview', scorer, experiment);
+      expect(judge.asked).toEqual([]);
+      const [tested] = await on.at('test', scorer, experiment);
+      const { results } = await on.scored(scorer, experiment);
+      expect(judge.asked.map(({ body }) => body)).toEqual(
+        Array(2).fill(JSON.stringify(preview.preview_request)),
+      );
+      const digests = [preview, tested, results[0]].map((one) => one.request_sha256);
+      expect(digests).toEqual(Array(3).fill(sha256(judge.asked[0]!.body)));
+    });
+
+    it('with the key of the service, which nobody sees', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      const [preview] = await on.at('preview', scorer, experiment);
+      await on.at('test', scorer, experiment);
+      expect(judge.asked[0]).toMatchObject({
+        path: '/v1/chat/completions',
+        headers: { authorization: 'Bearer sk-of-the-judge' },
+      });
+      expect(JSON.stringify(preview)).not.toContain('sk-of-the-judge');
+    });
+
+    it('for the model that the definition names, else that of the service', async () => {
+      await on.tested({});
+      await on.tested({ model: 'another', temperature: 0.3 });
+      expect(judge.asked.map(({ json }) => [json.model, json.temperature])).toEqual([
+        ['judge-1', 0],
+        ['another', 0.3],
+      ]);
+    });
+
+    it.each([
+      ['choice', CHOICES, { choice: { type: 'string', enum: ['good', 'fair', 'bad'] } }],
+      ['boolean', { type: 'boolean' }, { value: { type: 'boolean' } }],
+      ['numeric', { type: 'numeric', min: 0, max: 5 }, { value: { type: 'number' } }],
+    ])('for structured output of a %s', async (_, output, members) => {
+      await on.tested({ output });
+      const { strict, schema } = judge.asked[0]!.json.response_format.json_schema;
+      expect(strict).toBe(true);
+      expect(schema).toEqual({
+        type: 'object',
+        properties: { reasoning: { type: 'string' }, ...members },
+        required: ['reasoning', ...Object.keys(members)],
+        additionalProperties: false,
+      });
+    });
+
+    it('with the session as a transcript, with its tool calls', async () => {
+      const traceId = await conversation(on);
+      const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
+      const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
+      expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
+      expect(traceId).toHaveLength(32);
+      expect(dataOf(judge.asked[0]!)).toEqual([
+        [
+          '[user]\n  Where is order 12?',
+          '[calls find_order]\n  {"id":12}',
+          '[find_order answers]\n  {"state":"sent"}',
+          '[assistant]\n  It was sent.\n  Anything else?',
+        ].join('\n\n'),
+      ]);
+    });
+
+    it('that is cut in the middle, visibly, where it would be too long for the judge', async () => {
+      const input = `BEGIN${'x'.repeat(1_000_000)}END`;
+      await on.tested({}, { input, output: 'short' });
+      const [shown, whole] = dataOf(judge.asked[0]!).sort((a, b) => b.length - a.length);
+      expect(shown).toMatch(/^BEGINx+\n\[… \d+ characters are left out here.*\]\n…x+END$/);
+      expect(whole).toBe('short');
+      const bytes = Buffer.byteLength(judge.asked[0]!.json.messages[1].content);
+      expect(bytes).toBeLessThan(128_000 * 3);
+      expect(bytes).toBeGreaterThan(128_000 * 2);
+    });
+
+    it('that cannot be made is the error of its target', async () => {
+      const item = await on.tested(
+        { prompt: `{{#metadata.list}}${'long '.repeat(1000)}{{/metadata.list}}{{output}}` },
+        {
+          output: 'x',
+          metadata: { list: Array(500).fill(1) },
+        },
+      );
+      expect(item).toMatchObject({ error: 'The prompt is longer than the judge can read.' });
+      expect(judge.asked).toEqual([]);
+    });
+  });
+
+  describe('of a server that does not take everything', () => {
+    const refuse = (param: string) => ({
+      status: 400,
+      body: JSON.stringify({
+        error: { message: `Unsupported parameter: '${param}'.`, param, code: 'unsupported_parameter' },
+      }),
+    });
+    /** Takes nothing that is not in every server since the first. */
+    const old = ({ json }: JudgeAsked) => {
+      if (json.response_format) return refuse('response_format');
+      if (json.logprobs) return refuse('logprobs');
+      if (json.max_tokens) return refuse('max_tokens: use max_completion_tokens instead');
+      if (json.temperature !== undefined) return refuse('temperature');
+      return says(GOOD);
+    };
+
+    it('is asked for less until it answers, once for all, and preview then shows that', async () => {
+      judge.reply = old;
+      const scorer = await on.scorer({ model: 'old' });
+      const experiment = await on.experiment();
+      const [tested] = await on.at('test', scorer, experiment);
+      const taken = judge.asked.at(-1)!;
+      expect(Object.keys(taken.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
+      expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(taken.body) });
+      const before = judge.asked.length;
+      const [preview] = await on.at('preview', scorer, experiment);
+      expect(JSON.stringify(preview.preview_request)).toBe(taken.body);
+      // another process has learned it, too
+      const { results } = await on.scored(scorer, experiment);
+      expect(results[0].request_sha256).toBe(sha256(taken.body));
+      expect(judge.asked).toHaveLength(before + 1);
+    });
+
+    it('that refuses the request for another reason is not asked for less in vain', async () => {
+      judge.reply = () => refuse('logprobs');
+      expect((await on.tested({ model: 'refuses all' })).error).toMatch(
+        /^The judge refused the request \(400\): Unsupported parameter/,
+      );
+      expect(judge.asked).toHaveLength(2);
+      const [row] = await app.database.query<any>('SELECT count(*) AS count FROM judge_features');
+      expect(row.count).toBe(0);
+    });
+
+    it('or of one that refuses the key: that is told, and nothing of the key', async () => {
+      judge.reply = () => ({
+        status: 401,
+        body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
+      });
+      expect(await on.tested({})).toMatchObject({
+        error: 'The judge backend refused this service (401): its operator has to look at the key.',
+      });
+      judge.reply = () => ({ status: 404, body: '{"error":{"message":"no model for sk-of-the-judge"}}' });
+      expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
+      judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
+      expect((await on.tested({})).error).toMatch(/redirects are not followed/);
+      expect(judge.asked).toHaveLength(3);
+    });
+  });
+
+  it('runs the starters that ask one, to the scores of their examples', async () => {
+    const { body } = await on.on.evaluator.get('/eval/v1/scorer-starters');
+    const starters = body.items.filter((one: any) => one.scorer_kind === 'llm_judge');
+    expect(starters.length).toBeGreaterThanOrEqual(6);
+    for (const starter of starters) {
+      const { scorer_kind, definition, grain } = starter;
+      const scorer = await on.on.scorer({ scorer_kind, definition, grain: 'trace' });
+      expect(grain).toMatch(/trace|session/);
+      for (const example of [starter.example, starter.failing_example]) {
+        judge.reply = () => says({ reasoning: 'r', ...example.answer });
+        const { input, output, expected, metadata } = example.subject;
+        const result = Object.fromEntries(
+          Object.entries({ input, output, expected, metadata }).filter(([, value]) => value != null),
+        );
+        const [item] = await on.at('test', scorer, await on.experiment(result));
+        expect([starter.starter_id, item.score]).toEqual([starter.starter_id, example.result.score]);
+      }
+    }
+  });
+});
+
+/** A session in which a tool is called, as an instrumented agent sends it. */
+async function conversation({ on }: JudgeFixture): Promise<string> {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
+  const now = Date.now();
+  const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const span = (spanId: string, at: number, name: string, attributes: object[], parentSpanId?: string) => ({
+    ...{ traceId, spanId, name, attributes, parentSpanId },
+    ...{ startTimeUnixNano: nanos(now + at), endTimeUnixNano: nanos(now + at + 5) },
+  });
+  const spans = [
+    span('00f067aa0ba902b7', 0, 'agent', [
+      text('session.id', 'talk'),
+      text('input.value', 'Where is order 12?'),
+      text('output.value', 'It was sent.\nAnything else?'),
+    ]),
+    span(
+      '00f067aa0ba902b8',
+      1,
+      'execute_tool find_order',
+      [
+        text('gen_ai.operation.name', 'execute_tool'),
+        text('gen_ai.tool.name', 'find_order'),
+        text('gen_ai.tool.call.arguments', '{"id":12}'),
+        text('gen_ai.tool.call.result', '{"state":"sent"}'),
+      ],
+      '00f067aa0ba902b7',
+    ),
+  ];
+  const answer = await on.evaluator.post('/telemetry/v1/traces', {
+    resourceSpans: [{ scopeSpans: [{ spans }] }],
+  });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return traceId;
+}
