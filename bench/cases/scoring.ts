@@ -24,7 +24,12 @@ export async function newSessions(bench: Bench): Promise<string[]> {
     name: 'agent',
     startTimeUnixNano: `${Date.now()}000000`,
     endTimeUnixNano: `${Date.now()}000000`,
-    attributes: [{ key: 'session.id', value: { stringValue: sessionId } }],
+    attributes: [
+      { key: 'session.id', value: { stringValue: sessionId } },
+      // each is another question, so that a judge has to be asked about each
+      { key: 'input.value', value: { stringValue: `What is ${sessionId}?` } },
+      { key: 'output.value', value: { stringValue: 'A session.' } },
+    ],
   }));
   await bench.http.json('POST', '/telemetry/v1/traces', 200, {
     resourceSpans: [{ scopeSpans: [{ spans }] }],
