@@ -1,5 +1,6 @@
 import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
 import { COST, GOOD, JudgeFixture, PRICES, says } from './judge.fixture';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 
 describe('a judge', () => {
   let judge: TestJudge;
@@ -45,6 +46,20 @@ describe('a judge', () => {
       const byTrace = (items: any[]) => items.map(content).sort((a, b) => (a.trace_id < b.trace_id ? -1 : 1));
       expect(byTrace(again.results)).toEqual(byTrace(first.results));
       expect(again.results.map((one) => one.is_cached)).toEqual([true, true]);
+    });
+
+    it('is not asked again either where its server did not take all of the first request', async () => {
+      judge.reply = ({ json }) =>
+        json.logprobs
+          ? { status: 400, body: '{"error":{"message":"logprobs is not supported"}}' }
+          : says(GOOD);
+      const scorer = await on.scorer({ model: 'without logprobs' });
+      const experiment = await on.experiment();
+      await on.scored(scorer, experiment);
+      const before = judge.asked.length;
+      const { results } = await on.scored(scorer, experiment);
+      expect(judge.asked).toHaveLength(before);
+      expect(results[0].is_cached).toBe(true);
     });
 
     it('is asked again with "cache": false, by another version, and by test', async () => {
@@ -121,8 +136,8 @@ describe('a judge', () => {
         max_cost_usd: 3 * COST,
         concurrency: 1,
       });
-      expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(4 * COST, 12) });
-      expect(judge.asked).toHaveLength(4);
+      expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(3 * COST, 12) });
+      expect(judge.asked).toHaveLength(3);
     });
 
     it('that is just enough succeeds', async () => {
@@ -132,6 +147,45 @@ describe('a judge', () => {
         concurrency: 1,
       });
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 2 });
+    });
+
+    it('counts an answer that is too long to be read as what it may have cost', async () => {
+      judge.reply = () => 'floods';
+      const experiment = await on.experiment(...items(6));
+      const { run } = await on.scored(await on.scorer(), experiment, { max_cost_usd: 9, concurrency: 1 });
+      // 4,096 tokens at 100 dollars a million, and those of the request
+      expect(run.cost_usd).toBeGreaterThan(6 * 0.4096);
+      const cut = await on.scored(await on.scorer(), experiment, { max_cost_usd: 0.5, concurrency: 1 });
+      expect(cut.run).toMatchObject({ run_status: 'failed', failure_code: 'budget_exceeded' });
+      expect(cut.run.cost_usd).toBeLessThan(1);
+    });
+
+    it('is held between the samples of a target, whose cost is kept', async () => {
+      const experiment = await on.experiment({ input: 1 });
+      const scorer = await on.scorer({ samples: 20 });
+      const { run, results } = await on.scored(scorer, experiment, { max_cost_usd: 3 * COST });
+      expect(judge.asked).toHaveLength(3);
+      expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(3 * COST, 12) });
+      expect(results[0]).toMatchObject({
+        error: expect.stringContaining('max_cost_usd'),
+        cost_usd: expect.closeTo(3 * COST, 12),
+      });
+    });
+
+    it('counts what a run has paid before another worker went on with it', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment({ input: 1 });
+      const { run } = await on.scored(scorer, experiment);
+      // as where the worker ended between the judge's answer and the result
+      const key = [run.score_run_id];
+      await app.database.query('DELETE FROM score_results WHERE score_run_id = $1', key);
+      await app.database.query(
+        `UPDATE score_runs SET run_status = 'running', lease_token = NULL, finished_at = NULL WHERE score_run_id = $1`,
+        key,
+      );
+      await worker.get(ScoreRunExecutor).execute(run.score_run_id);
+      expect(judge.asked).toHaveLength(1);
+      expect(await on.on.run(run.score_run_id)).toMatchObject({ run_status: 'succeeded', cost_usd: COST });
     });
 
     it('is refused where nobody knows what the judge costs', async () => {

@@ -147,6 +147,39 @@ describe('a judge that misbehaves', () => {
     expect(refused).toBeLessThan(200);
   }, 120_000);
 
+  it('by bearing one at a time has no target fail for waiting its turn', async () => {
+    const slow = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '3' } });
+    const worker = await createTestWorker(slow);
+    let underWay = 0;
+    judge.reply = async () => {
+      if (underWay > 0) return { status: 429 };
+      underWay += 1;
+      await sleep(150);
+      underWay -= 1;
+      return TRUE;
+    };
+    try {
+      const fixture = await JudgeFixture.create(slow);
+      const scorer = await fixture.scorer({ ...JUDGE.definition, samples: 3 });
+      const experiment = await fixture.experiment(...inputs(16));
+      const { run, results } = await fixture.scored(scorer, experiment, { concurrency: 16 });
+      expectAccounted(run, results);
+      // each 429 takes of a target's time; waiting for the others does not
+      expect(run.failed_count).toBeLessThan(4);
+    } finally {
+      await worker.close();
+      await slow.close();
+    }
+  }, 120_000);
+
+  it('whose account is used up is not asked again, as if it were a matter of time', async () => {
+    const body = '{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}';
+    judge.reply = () => ({ status: 429, body });
+    const { results } = await scored(1);
+    expect(results[0].error).toBe('The judge refused the request (429): You exceeded your quota');
+    expect(judge.asked).toHaveLength(1);
+  });
+
   it('in all ways in turn ends a run with every target accounted for', async () => {
     const begun = performance.now();
     const ways: ((asked: JudgeAsked) => JudgeReply)[] = [

@@ -159,6 +159,21 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(before + 1);
     });
 
+    it('because of what one scorer asks of it is asked the same by all others', async () => {
+      judge.reply = ({ json }) =>
+        json.temperature > 1
+          ? {
+              status: 400,
+              body: '{"error":{"message":"temperature must be between 0 and 1","param":"temperature"}}',
+            }
+          : says(GOOD);
+      const item = await on.tested({ model: 'careful', temperature: 2 });
+      expect(item.error).toBe('The judge refused the request (400): temperature must be between 0 and 1');
+      const other = await JudgeFixture.create(app);
+      await other.tested({ model: 'careful' });
+      expect(judge.asked.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
+    });
+
     it('that refuses the request for another reason is not asked for less in vain', async () => {
       judge.reply = () => refuse('logprobs');
       expect((await on.tested({ model: 'refuses all' })).error).toMatch(
@@ -177,11 +192,15 @@ describe('a judge', () => {
       expect(await on.tested({})).toMatchObject({
         error: 'The judge backend refused this service (401): its operator has to look at the key.',
       });
+      judge.reply = () => ({ status: 404, body: '<h1>llm-gw.internal.example (10.3.4.5)</h1>' });
+      expect((await on.tested({})).error).toBe('The judge refused the request (404)');
+      judge.reply = () => says({ reasoning: 'I was sent Bearer sk-of-the-judge', choice: 'good' });
+      expect(JSON.stringify(await on.tested({}))).not.toContain('sk-of-the-judge');
       judge.reply = () => ({ status: 404, body: '{"error":{"message":"no model for sk-of-the-judge"}}' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
       judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
       expect((await on.tested({})).error).toMatch(/redirects are not followed/);
-      expect(judge.asked).toHaveLength(3);
+      expect(judge.asked).toHaveLength(5);
     });
   });
 

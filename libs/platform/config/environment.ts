@@ -6,9 +6,9 @@ import {
   IsOptional,
   IsString,
   IsUrl,
+  Length,
   Matches,
   Max,
-  MaxLength,
   Min,
   MinLength,
   ValidateIf,
@@ -219,8 +219,7 @@ export class Environment {
 
   /** The model that judges where a scorer names no other; needed with JUDGE_BASE_URL. */
   @ValidateIf(({ JUDGE_BASE_URL, JUDGE_MODEL }: Environment) => Boolean(JUDGE_BASE_URL ?? JUDGE_MODEL))
-  @IsString({ message: 'is needed where JUDGE_BASE_URL is set' })
-  @MaxLength(255)
+  @Length(1, 255, { message: 'is needed where JUDGE_BASE_URL is set, and has at most 255 characters' })
   JUDGE_MODEL?: string;
 
   /** Tokens that a request to a judge and its answer may have together; what is judged is cut to fit. */
@@ -306,6 +305,9 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
   const faults = validateSync(environment, { forbidUnknownValues: true }).map(
     (fault) => `${fault.property}: ${Object.values(fault.constraints ?? {}).join(', ')}`,
   );
+  if (faults.length === 0 && environment.JUDGE_MAX_TOKENS * 2 > environment.JUDGE_CONTEXT_TOKENS) {
+    faults.push('JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS');
+  }
   if (faults.length > 0) throw new Error(`The environment is not valid.\n  ${faults.join('\n  ')}`);
   return environment;
 }

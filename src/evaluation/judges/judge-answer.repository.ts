@@ -10,18 +10,38 @@ export interface AskedQuestion extends PinnedScorer {
   request_sha256: string;
 }
 
+/** What was answered, and for which run. */
+export interface KnownAnswer {
+  judgement: Judgement;
+  runId: string | null;
+}
+
+export interface NewAnswer {
+  /** Its number, from 0. */
+  sample: number;
+  judgement: Judgement;
+  runId: string | undefined;
+}
+
+interface AnswerRow {
+  sample: number;
+  judgement: RawJson;
+  score_run_id: string | null;
+}
+
 const FIND = {
   name: 'judge-answer.find',
-  text: `SELECT sample, judgement FROM judge_answers
+  text: `SELECT sample, judgement, score_run_id FROM judge_answers
     WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND request_sha256 = $4 AND sample < $5`,
 };
 
 const SAVE = {
   name: 'judge-answer.save',
-  text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, request_sha256, sample, judgement)
-    VALUES ($1, $2, $3, $4, $5, $6)
+  text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, request_sha256, sample, judgement,
+                             score_run_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (workspace_id, scorer_id, scorer_version, request_sha256, sample)
-    DO UPDATE SET judgement = excluded.judgement, created_at = now()`,
+    DO UPDATE SET judgement = excluded.judgement, score_run_id = excluded.score_run_id, created_at = now()`,
 };
 
 /** What judges have answered, so that the same is not asked, and paid, twice. */
@@ -30,14 +50,19 @@ export class JudgeAnswerRepository {
   constructor(private readonly database: Database) {}
 
   /** What was answered to the first samples of a question, by their numbers from 0. */
-  async find(question: AskedQuestion, samples: number): Promise<Map<number, Judgement>> {
+  async find(question: AskedQuestion, samples: number): Promise<Map<number, KnownAnswer>> {
     const values = [...keyOf(question), samples];
-    const rows = await this.database.query<{ sample: number; judgement: RawJson }>(FIND, values);
-    return new Map(rows.map(({ sample, judgement }) => [sample, judgement.parse() as Judgement]));
+    const rows = await this.database.query<AnswerRow>(FIND, values);
+    return new Map(
+      rows.map(({ sample, judgement, score_run_id }) => [
+        sample,
+        { judgement: judgement.parse() as Judgement, runId: score_run_id },
+      ]),
+    );
   }
 
-  async save(question: AskedQuestion, sample: number, judgement: Judgement): Promise<void> {
-    await this.database.query(SAVE, [...keyOf(question), sample, toJsonText(judgement)]);
+  async save(question: AskedQuestion, { sample, judgement, runId }: NewAnswer): Promise<void> {
+    await this.database.query(SAVE, [...keyOf(question), sample, toJsonText(judgement), runId ?? null]);
   }
 
   /** Deletes answers that are older than so many days, at most `limit` of them. @returns how many. */

@@ -11,7 +11,7 @@ export interface Judgement extends Answer {
   probabilities?: Record<string, number>;
   /** The model that answered, as it names itself. */
   model?: string;
-  /** In US dollars; absent where it is not known. */
+  /** In US dollars, as it was charged to the call; absent where it is not known. */
   costUsd?: number;
   /** SHA-256 of the request that was answered, hexadecimal. */
   requestSha256: string;
@@ -25,6 +25,14 @@ export interface JudgeCall {
   msLeft(): number;
   /** Waits for something without taking up a slot of the worker, until a signal says that it is in vain. */
   idle<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** The same for its turn among others, which is not of the target's own time. */
+  queue<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** A request about the target has been sent: its further ones go before those of targets that have not begun. */
+  hasBegun: boolean;
+  /** Says what something cost, in US dollars, as soon as that is known. */
+  charge(costUsd: number): void;
+  /** Throws `JudgeFailure` where nothing more may be spent. */
+  checkBudget(): void;
 }
 
 /** A request to a judge, ready to be sent. */

@@ -3,10 +3,10 @@ export class CannotJudge extends Error {}
 
 /** Why a judge that was asked gave no answer that counts; its text becomes the item's `error`. */
 export class JudgeFailure extends Error {
-  /** @param costUsd what asking cost all the same, in US dollars, as far as it is known. */
+  /** @param requestSha256 of the request that was answered all the same, where one was. */
   constructor(
     message: string,
-    readonly costUsd?: number,
+    readonly requestSha256?: string,
   ) {
     super(message);
   }

@@ -1,14 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
-import { judgeBackendOf, type JudgeDefinition } from '../scorers/definitions/judge.definition';
+import {
+  type JudgeBackend as JudgeBackendName,
+  judgeBackendOf,
+  type JudgeDefinition,
+} from '../scorers/definitions/judge.definition';
 import { MAX_ERROR_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
+import { BUDGET_SPENT } from '../scoring/budget';
 import { linkedSignal } from '../scoring/linked-signal';
 import { failing, type Scoring, type ScoringTerms } from '../scoring/scoring-terms';
 import { type ScoredItem, storable } from '../scoring/scored-item';
 import type { JudgeCall, Judgement, JudgeRequest } from './judge-backend';
-import { type AskedQuestion, JudgeAnswerRepository } from './judge-answer.repository';
+import {
+  type AskedQuestion,
+  JudgeAnswerRepository,
+  type KnownAnswer,
+  type NewAnswer,
+} from './judge-answer.repository';
 import { JudgeBackends } from './judge-backends';
 import { JudgeMetrics } from './judge.metrics';
 import { CannotJudge, JudgeFailure } from './judge-failure';
@@ -72,28 +82,40 @@ export class Judging {
     scorer: JudgingScorer,
     request: JudgeRequest,
     count: number,
-    { signal, idle, cache }: ScoringTerms,
+    { signal, idle, cache, budget, runId }: ScoringTerms,
   ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
     const question = { ...scorer, request_sha256: request.sha256 };
-    const known = cache === 'read' ? await this.known(question, count) : new Map<number, Judgement>();
+    const tally = new Tally(count);
+    const charge = (costUsd: number): void => {
+      tally.charge(costUsd);
+      budget.spend(costUsd);
+    };
+    const known = cache === 'read' ? await this.known(question, count) : new Map<number, KnownAnswer>();
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
       signal: either.signal,
       msLeft: () => deadline.left(),
       idle: (waiting) => idle(either.signal, waiting),
+      queue: (waiting) => deadline.pausedFor(() => idle(either.signal, waiting)),
+      hasBegun: false,
+      charge,
+      checkBudget: () => {
+        if (!budget.mayGoOn()) throw new JudgeFailure(BUDGET_SPENT);
+      },
     };
-    const tally = new Tally(count);
     try {
       for (let sample = 0; sample < count && !tally.isLost; sample++) {
         const before = known.get(sample);
         if (before) {
-          tally.know(before);
-          this.metrics.knew(judgeBackendOf(scorer.definition));
+          this.takeKnown(before, runId, judgeBackendOf(scorer.definition), tally, charge);
           continue;
         }
         const judgement = await this.sample(request, call, tally);
-        if (judgement && cache !== 'none') await this.keep(question, sample, judgement);
+        if (!judgement || cache === 'none') continue;
+        // what was answered may have been less than what was prepared, and is what is asked from now on
+        const answered = { ...question, request_sha256: judgement.requestSha256 };
+        await this.keep(answered, { sample, judgement, runId });
       }
       signal.throwIfAborted();
     } finally {
@@ -101,6 +123,23 @@ export class Judging {
       deadline.end();
     }
     return tally.item(scorer.definition, request.sha256);
+  }
+
+  /** An answer to another run is free. One to this very run, before it was another worker's, was paid for by it. */
+  private takeKnown(
+    { judgement, runId: askedBy }: KnownAnswer,
+    runId: string | undefined,
+    backend: JudgeBackendName,
+    tally: Tally,
+    charge: (costUsd: number) => void,
+  ): void {
+    if (askedBy === null || askedBy !== runId) {
+      tally.know(judgement);
+      this.metrics.knew(backend);
+      return;
+    }
+    tally.hear(judgement);
+    if (judgement.costUsd !== undefined) charge(judgement.costUsd);
   }
 
   private async sample(request: JudgeRequest, call: JudgeCall, tally: Tally): Promise<Judgement | undefined> {
@@ -116,7 +155,7 @@ export class Judging {
   }
 
   /** What is known of a question. That it cannot be read costs asking, and nothing else. */
-  private async known(question: AskedQuestion, count: number): Promise<Map<number, Judgement>> {
+  private async known(question: AskedQuestion, count: number): Promise<Map<number, KnownAnswer>> {
     try {
       return await this.answers.find(question, count);
     } catch (error) {
@@ -125,9 +164,9 @@ export class Judging {
     }
   }
 
-  private async keep(question: AskedQuestion, sample: number, judgement: Judgement): Promise<void> {
+  private async keep(question: AskedQuestion, answer: NewAnswer): Promise<void> {
     try {
-      await this.answers.save(question, sample, judgement);
+      await this.answers.save(question, answer);
     } catch (error) {
       rootLogger.warn({ err: error }, 'what a judge answered could not be kept');
     }

@@ -17,12 +17,12 @@ export class Tally {
 
   constructor(private readonly count: number) {}
 
-  /** So many failed that no majority can come of the others. */
+  /** So many failed that the others are not more than half. */
   get isLost(): boolean {
     return this.failures.length * 2 >= this.count;
   }
 
-  /** Counts what was answered before, which costs nothing. */
+  /** Counts what was answered before, for another run. */
   know(judgement: Judgement): void {
     this.heard.push(judgement);
   }
@@ -30,26 +30,28 @@ export class Tally {
   hear(judgement: Judgement): void {
     this.isAsked = true;
     this.heard.push(judgement);
-    this.charge(judgement.costUsd);
   }
 
   miss(failure: JudgeFailure): void {
     this.isAsked = true;
     this.failures.push(failure);
-    this.charge(failure.costUsd);
+  }
+
+  /** In US dollars. */
+  charge(costUsd: number): void {
+    this.cost = (this.cost ?? 0) + costUsd;
   }
 
   item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
-    const cost = this.isAsked ? this.cost : 0;
+    const cost = this.cost ?? (this.isAsked ? undefined : 0);
     const model = this.heard.findLast((one) => one.model !== undefined)?.model;
+    const answered = this.heard.at(-1) ?? this.failures.at(-1);
     const common = {
       ...(model !== undefined && { model: storable(model, 255) }),
       ...(cost !== undefined && { cost_usd: cost }),
-      request_sha256: this.heard.at(-1)?.requestSha256 ?? requestSha256,
+      request_sha256: answered?.requestSha256 ?? requestSha256,
     };
-    if (this.isLost) {
-      return { ...common, error: storable(this.failures.at(-1)!.message, MAX_ERROR_LENGTH) };
-    }
+    if (this.isLost) return { ...common, error: storable(this.whyLost(), MAX_ERROR_LENGTH) };
     const { reasoning, ...verdict } = verdictOf(output, this.heard);
     return {
       ...verdict,
@@ -60,7 +62,9 @@ export class Tally {
     };
   }
 
-  private charge(costUsd: number | undefined): void {
-    if (costUsd !== undefined) this.cost = (this.cost ?? 0) + costUsd;
+  private whyLost(): string {
+    const { message } = this.failures.at(-1)!;
+    if (this.count === 1) return message;
+    return `${this.failures.length} of ${this.count} samples were not answered, the last of them for this: ${message}`;
   }
 }

@@ -1,25 +1,43 @@
 import { JudgeFailure } from './judge-failure';
 
-/** The time that the judging of one target has, from its first request on. */
+/** The time that the judging of one target has, but for what it spends waiting for its turn. */
 export class TargetDeadline {
   private readonly controller = new AbortController();
-  private readonly timer: NodeJS.Timeout;
-  private readonly endsAt: number;
+  private timer: NodeJS.Timeout | undefined;
+  private leftMs: number;
+  private runsSince = 0;
   /** Aborted when the time is over, with what is to be told of it. */
   readonly signal = this.controller.signal;
 
-  constructor(seconds: number) {
-    this.endsAt = performance.now() + seconds * 1000;
-    const over = new JudgeFailure(`The judge gave no answer that counts within ${seconds} s.`);
-    this.timer = setTimeout(() => this.controller.abort(over), seconds * 1000);
+  constructor(private readonly seconds: number) {
+    this.leftMs = seconds * 1000;
+    this.run();
   }
 
   /** Milliseconds. */
   left(): number {
-    return this.endsAt - performance.now();
+    return this.timer ? this.leftMs - (performance.now() - this.runsSince) : this.leftMs;
+  }
+
+  /** Waits for something while the clock stands still. */
+  async pausedFor<Result>(waiting: () => Promise<Result>): Promise<Result> {
+    this.leftMs = this.left();
+    this.end();
+    try {
+      return await waiting();
+    } finally {
+      this.run();
+    }
   }
 
   end(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private run(): void {
+    this.runsSince = performance.now();
+    const over = new JudgeFailure(`The judge gave no answer that counts within ${this.seconds} s.`);
+    this.timer = setTimeout(() => this.controller.abort(over), Math.max(0, this.leftMs));
   }
 }

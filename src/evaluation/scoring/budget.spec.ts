@@ -5,9 +5,9 @@ describe('what scoring may cost', () => {
     const budget = new Budget(0.3);
     budget.spend(0.1);
     budget.spend(0.1);
-    expect(budget.spent.aborted).toBe(false);
+    expect(budget.mayGoOn()).toBe(true);
     budget.spend(0.1);
-    expect(budget.spent.aborted).toBe(true);
+    expect(budget.mayGoOn()).toBe(false);
   });
 
   it.each([
@@ -15,20 +15,21 @@ describe('what scoring may cost', () => {
     ['what was spent before another process took over', 1, 1],
     ['less than was spent before', 1, 2.5],
   ])('allows no target to begin where it is %s', (_, max, before) => {
-    expect(new Budget(max, before).spent.aborted).toBe(true);
+    expect(new Budget(max, before).mayGoOn()).toBe(false);
   });
 
-  it('goes on from what was spent before', () => {
+  it('is felt only where something was left because of it', () => {
     const budget = new Budget(1, 0.9);
-    budget.spend(0);
-    expect(budget.spent.aborted).toBe(false);
     budget.spend(5);
-    expect(budget.spent.aborted).toBe(true);
+    expect(budget.isFelt).toBe(false);
+    budget.mayGoOn();
+    expect(budget.isFelt).toBe(true);
   });
 
   it('has no end where none is set', () => {
     const budget = new Budget(null, 1e9);
     budget.spend(1e300);
-    expect(budget.spent.aborted).toBe(false);
+    expect(budget.mayGoOn()).toBe(true);
+    expect(budget.isFelt).toBe(false);
   });
 });

@@ -231,6 +231,15 @@ export class RunWorkRepository {
     return outcome!.stored > 0;
   }
 
+  /** Adds to a run that has ended what was still being paid for as it did. */
+  async addLateCost(run: RunKey, costUsd: number): Promise<void> {
+    await this.database.query(
+      `UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + $3
+       WHERE score_run_id = $1 AND workspace_id = $2 AND run_status = 'failed'`,
+      [...keyOf(run), costUsd],
+    );
+  }
+
   /** Ends a run whose targets all have results. @returns null where it is not the holder's to end. */
   async finish(run: RunKey, token: string): Promise<RunStatus | null> {
     const [row] = await this.database.query<{ run_status: RunStatus }>(FINISH, [...keyOf(run), token]);

@@ -11,8 +11,9 @@ import { Budget, BUDGET_SPENT } from './budget';
 import { landingOf } from './landing';
 import { linkedSignal } from './linked-signal';
 import { LEASE_MS, RunLease } from './run-lease';
-import { isDatabaseAway, patientUntil } from './patience';
+import { isDatabaseAway, type Patience, patientUntil } from './patience';
 import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
+import type { ScoredItem } from './scored-item';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 import { ScoringMetrics } from './scoring.metrics';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
@@ -100,15 +101,15 @@ export class ScoreRunExecutor {
         error: 'The time of the run was over before this was scored.',
       });
     }
-    const status = await patientUntil(lease.lost)(() => this.work.finish(run, lease.token));
-    if (status) return log(run, status);
-    if (budget.spent.aborted) {
+    if (budget.isFelt) {
       return this.endEarly(run, {
         code: 'budget_exceeded',
         detail: `The run has cost the ${run.max_cost_usd} US dollars that it may cost (max_cost_usd), or more.`,
         error: BUDGET_SPENT,
       });
     }
+    const status = await patientUntil(lease.lost)(() => this.work.finish(run, lease.token));
+    if (status) return log(run, status);
     if (this.shutdown.stopping.aborted) throw new JobHandedBack();
   }
 
@@ -131,6 +132,7 @@ export class ScoreRunExecutor {
       concurrency: run.concurrency,
       cache: run.uses_cache ? 'read' : 'write',
       budget,
+      runId: run.score_run_id,
       patience,
       stopping: this.shutdown.stopping,
       signal: giveUp.signal,
@@ -142,11 +144,22 @@ export class ScoreRunExecutor {
         const isKept = await patience(() => this.work.store(run, target, scoreId, item, landing));
         if (isKept) this.metrics.scored(scorer.scorer_kind, item);
         // somebody else scored it, or the run has ended: the next heartbeat would tell, later
-        else await patience(() => lease.verify());
+        else await this.keepCost(run, item, patience, lease);
       });
     } finally {
       giveUp.unlink();
     }
+  }
+
+  /** Of what came too late to be kept: what it cost is the run's all the same. */
+  private async keepCost(
+    run: ClaimedRun,
+    item: ScoredItem,
+    patience: Patience,
+    lease: RunLease,
+  ): Promise<void> {
+    if (item.cost_usd) await this.work.addLateCost(run, item.cost_usd);
+    await patience(() => lease.verify());
   }
 
   private async endEarly(run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {

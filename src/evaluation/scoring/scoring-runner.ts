@@ -20,8 +20,10 @@ export interface ScoringJob {
   concurrency: number;
   /** Whether a judge's earlier answers are taken, and new ones kept. */
   cache: ScoringTerms['cache'];
-  /** Once it is spent, no further target is begun. */
+  /** Once it is spent, no further target is begun, and no judge asked any more. */
   budget: Budget;
+  /** The run that it is for, where there is one. */
+  runId?: string;
   /** How long the database is waited for. */
   patience: Patience;
   /** Aborted when no further target is to be begun; those under way are finished. */
@@ -51,7 +53,7 @@ export class ScoringRunner {
     const chunk = Math.min(CHUNK, job.concurrency);
     const queue = this.subjects.prepare(scope, job.targets, chunk, job.patience);
     const broken = new AbortController();
-    const stopping = linkedSignal(job.stopping, job.signal, job.budget.spent, broken.signal);
+    const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const giveUp = linkedSignal(job.signal, broken.signal);
     const ownJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
     const lane = async (): Promise<void> => {
@@ -82,8 +84,8 @@ export class ScoringRunner {
       const prepared = await this.prepareNext(queue, job);
       if (!prepared || job.signal.aborted) return false;
       const idle: ScoringTerms['idle'] = (until, work) => slot.lend(until, work);
-      const item = await prepared.scoring({ signal: job.signal, cache: job.cache, idle });
-      job.budget.spend(item.cost_usd ?? 0);
+      const { signal, cache, budget, runId } = job;
+      const item = await prepared.scoring({ signal, cache, budget, runId, idle });
       await keep(prepared.target, item);
       return true;
     } catch (error) {
@@ -98,10 +100,10 @@ export class ScoringRunner {
   /** In a function of its own, so that nothing of the subject outlives it that the scoring does not need. */
   private async prepareNext(
     queue: ReturnType<SubjectBuilder['prepare']>,
-    { scorer, patience }: ScoringJob,
+    { scorer, patience, budget }: ScoringJob,
   ): Promise<{ target: ScoringTarget; scoring: Scoring } | undefined> {
     const { done, value } = await queue.next();
-    if (done) return undefined;
+    if (done || !budget.mayGoOn()) return undefined;
     const shown = await patience(value.show);
     const scoring =
       'error' in shown

@@ -1,3 +1,4 @@
+import type { Budget } from './budget';
 import type { ScoredItem } from './scored-item';
 
 /** How one target is to be scored. */
@@ -8,6 +9,10 @@ export interface ScoringTerms {
   idle: <Result>(signal: AbortSignal, waiting: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   /** Of judges. `read`: what was answered before is not asked again. `write`: it is, and kept. `none`: neither. */
   cache: 'read' | 'write' | 'none';
+  /** What it costs is charged to it, and nothing is asked any more once it is spent. */
+  budget: Budget;
+  /** The run that it is for, where there is one. */
+  runId?: string | undefined;
 }
 
 /**

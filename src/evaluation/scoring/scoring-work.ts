@@ -11,6 +11,10 @@ import type { RequestedTerms } from './selection';
 import { SubjectBuilder } from './subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
+/** Of a request's time, scoring has this much; what came of some targets is answered also where others take too long. */
+const ANSWERING_SHARE = 0.95;
+const OUT_OF_TIME = 'This was not scored in the time that the request has.';
+
 /** Scoring that is answered at once. */
 @Injectable()
 export class ScoringWork {
@@ -40,7 +44,7 @@ export class ScoringWork {
 
   /**
    * What came of each target, in their order. A judge is asked in any case, and nothing of it is kept. What is not done
-   * when the request's time is out is given up.
+   * when the request's time is nearly out is given up, and says so; where that is all, the signal's reason is thrown.
    */
   async test(
     scope: Scope,
@@ -48,7 +52,7 @@ export class ScoringWork {
     targets: ScoringTarget[],
     { concurrency, maxCostUsd }: RequestedTerms,
   ): Promise<ScoringResultDto[]> {
-    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS * ANSWERING_SHARE);
     const results = new Map<number, ScoringResultDto>();
     const job: ScoringJob = {
       scorer,
@@ -64,10 +68,10 @@ export class ScoringWork {
       results.set(target.ordinal, toScoringResultDto(target, item));
       return Promise.resolve();
     });
-    signal.throwIfAborted();
+    if (results.size === 0) signal.throwIfAborted();
+    const error = signal.aborted ? OUT_OF_TIME : BUDGET_SPENT;
     return targets.map(
-      (target) =>
-        results.get(target.ordinal) ?? toScoringResultDto(target, { error: BUDGET_SPENT, elapsed_ms: 0 }),
+      (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),
     );
   }
 }

@@ -94,9 +94,16 @@ export class ScoreDto {
 
   /**
    * Stops the run once its judge has cost so much, in US dollars: `failure_code` is `budget_exceeded` then, and what was
-   * not begun ends with an error. What is under way at that moment is finished, so that it may cost a little more.
+   * not scored ends with an error. Requests that are under way at that moment are finished, so that it may cost as much more
+   * as `concurrency` of them do.
    */
-  @ApiProperty({ type: 'number', exclusiveMinimum: 0, required: false, nullable: true } as object)
+  @ApiProperty({
+    type: 'number',
+    minimum: 0,
+    exclusiveMinimum: 0,
+    required: false,
+    nullable: true,
+  } as object)
   @IsOptional()
   @IsNumber({ allowNaN: false, allowInfinity: false })
   @IsPositive()

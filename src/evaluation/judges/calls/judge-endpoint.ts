@@ -1,4 +1,5 @@
 import { isJsonObject } from '#platform/json';
+import { rootLogger } from '#platform/logging';
 import type { JudgeBackend } from '../../scorers/definitions/judge.definition';
 import { cutText } from '../../scorers/engine/limits';
 import { pause } from '../../shared/pause';
@@ -14,21 +15,33 @@ import type { Attempt, JudgeTransport } from './judge-transport';
 const TROUBLES_MAX = 6;
 /** Characters of a refusal that an error repeats. */
 const REFUSAL_MAX = 300;
+/** At most so often the log says that a judge is in trouble, in ms. */
+const COMPLAINTS_MS = 60_000;
 
 /** What a judge said to a request: its answer, or why it will not have it. */
 export type Reply =
   | { value: unknown }
-  /**
-   * `refusal`: what it names, the parameter first. `error`: what the scorer's author is told. `isOfRequest`: the request is
-   * at fault, by its form or by what it asks for.
-   */
-  | { refusal: string; error: string; isOfRequest: boolean };
+  /** `error`: what the scorer's author is told. `isOfRequest`: the request is at fault, by its form or by what it asks for. */
+  | { refusal: Refusal; error: string; isOfRequest: boolean };
+
+/** What a judge says of a request that it will not have; a text that it does not say is empty. */
+export interface Refusal {
+  message: string;
+  /** Of the request, at fault. */
+  parameter: string;
+  code: string;
+}
+
+/** Is told of each answer that was paid for, perhaps, and cannot be used: `whole`, or broken off. */
+export type OnLost = (lost: 'whole' | 'part') => void;
 
 /**
  * One judge backend as its requests see it: it is asked until it answers, refuses, or there is no more time. What it says
  * of its rate (429, `Retry-After`) is shared with all others who ask it.
  */
 export class JudgeEndpoint {
+  private complainedAt = -Infinity;
+
   constructor(
     private readonly backend: JudgeBackend,
     private readonly transport: JudgeTransport,
@@ -40,17 +53,25 @@ export class JudgeEndpoint {
    * Sends a request, and again where that may help: after 429 for as long as there is time, after other trouble a few
    * times. Waits in between take up no slot of the worker. Throws `JudgeFailure` where all that was in vain.
    */
-  async post(model: string, body: string, call: JudgeCall): Promise<Reply> {
+  async post(model: string, body: string, call: JudgeCall, onLost: OnLost = () => undefined): Promise<Reply> {
     const limit = this.limits.of(this.backend, model);
     let troubles = 0;
     for (let attempt = 1; ; attempt++) {
+      call.checkBudget();
       await limit.enter(call);
+      call.hasBegun = true;
       const made = await this.attempt(limit, body, call.signal);
       if ('value' in made) return made;
-      if ('status' in made) return refused(made);
-      if ('tooLarge' in made)
+      if ('status' in made) return this.refused(made);
+      if ('tooLarge' in made) {
+        onLost('whole');
         throw new JudgeFailure('The judge answered with more than 1 MiB, which is no judgement.');
-      if (!made.isLimit) troubles += 1;
+      }
+      if (made.lost) onLost(made.lost);
+      if (!made.isLimit) {
+        troubles += 1;
+        this.complain(made.trouble);
+      }
       const wait = backOffMs(attempt, made.retryAfterMs);
       if (troubles >= TROUBLES_MAX) throw new JudgeFailure(`The judge ${made.trouble}, ${attempt} times.`);
       if (wait >= call.msLeft()) {
@@ -58,6 +79,20 @@ export class JudgeEndpoint {
       }
       await call.idle((signal) => pause(wait, signal));
     }
+  }
+
+  private refused({ status, text }: { status: number; text: string }): Reply {
+    const reply = refused(status, refusalOf(text));
+    if ('refusal' in reply && !reply.isOfRequest) this.complain(`refused a request with ${status}`);
+    return reply;
+  }
+
+  /** Tells the operator, who alone can do something about it; not each time. */
+  private complain(trouble: string): void {
+    const now = performance.now();
+    if (now - this.complainedAt < COMPLAINTS_MS) return;
+    this.complainedAt = now;
+    rootLogger.warn({ backend: this.backend, trouble }, 'a judge backend is in trouble');
   }
 
   /** Sends it once, within the permit that it has. Throws the signal's reason when it is aborted. */
@@ -86,10 +121,7 @@ const outcomeOf = (made: Attempt): RequestOutcome =>
         ? 'limited'
         : 'failed';
 
-function refused({ status, text }: { status: number; text: string }): Reply {
-  const { message, parameter } = faultOf(text);
-  const said = cutText(message, REFUSAL_MAX);
-  const refusal = `${parameter} ${said}`;
+function refused(status: number, refusal: Refusal): Reply {
   if (status === 401 || status === 403) {
     const error = `The judge backend refused this service (${status}): its operator has to look at the key.`;
     return { refusal, error, isOfRequest: false };
@@ -98,23 +130,25 @@ function refused({ status, text }: { status: number; text: string }): Reply {
     const error = `The judge backend answered ${status}, and redirects are not followed.`;
     return { refusal, error, isOfRequest: false };
   }
+  const said = cutText(refusal.message, REFUSAL_MAX);
   const error = `The judge refused the request (${status})${said && `: ${said}`}`;
   return { refusal, error, isOfRequest: status === 400 || status === 422 };
 }
 
-/** What an error says, and of which parameter, as OpenAI's API and those like it write it. */
-function faultOf(text: string): { message: string; parameter: string } {
+/**
+ * What an error says, as OpenAI's API and those like it write it. Of anything else nothing is repeated: a proxy's page may
+ * tell of the operator's network.
+ */
+function refusalOf(text: string): Refusal {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { message: text.trim(), parameter: '' };
+    return { message: '', parameter: '', code: '' };
   }
   const error = isJsonObject(value) ? (value.error ?? value.detail ?? value.message) : value;
-  if (!isJsonObject(error)) return { message: typeof error === 'string' ? error : '', parameter: '' };
-  const { message, param } = error;
-  return {
-    message: typeof message === 'string' ? message : '',
-    parameter: typeof param === 'string' ? param : '',
-  };
+  if (!isJsonObject(error)) return { message: textOf(error), parameter: '', code: '' };
+  return { message: textOf(error.message), parameter: textOf(error.param), code: textOf(error.code) };
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

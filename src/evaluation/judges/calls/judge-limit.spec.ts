@@ -50,7 +50,8 @@ const settled = async (): Promise<void> => {
 };
 const callOf = (signal = new AbortController().signal) => ({
   signal,
-  idle: <Result>(waiting: (until: AbortSignal) => Promise<Result>) => waiting(signal),
+  hasBegun: false,
+  queue: <Result>(waiting: (until: AbortSignal) => Promise<Result>) => waiting(signal),
 });
 const left = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number) => ({
   ...{ outcome, elapsedMs: 0, retryAfterMs },
@@ -72,6 +73,37 @@ describe('the limit of a judge, in two processes', () => {
     for (let more = 1; more < count; more++) limit.leave(left('failed'));
     await settled();
   };
+
+  it('is not raised by what was answered before it was felt', async () => {
+    for (let count = 0; count < 100; count++) {
+      await a.enter(callOf());
+      a.leave(left('answered'));
+    }
+    await Promise.all(Array.from({ length: 16 }, () => a.enter(callOf())));
+    a.leave(left('limited'));
+    await settled();
+    expect(row.limit!.maxInFlight).toBe(8);
+    a.leave(left('answered'));
+    await settled();
+    expect(row.limit!.maxInFlight).toBeLessThanOrEqual(9);
+  });
+
+  it('lets what was begun go before what was not', async () => {
+    await limitTo(a, 2);
+    await a.enter(callOf());
+    const entered: string[] = [];
+    const enter = (name: string, hasBegun: boolean): void =>
+      void a.enter({ ...callOf(), hasBegun }).then(() => entered.push(name));
+    enter('new', false);
+    enter('begun', true);
+    enter('begun later', true);
+    while (entered.length < 3) {
+      a.leave(left('failed'));
+      await settled();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(entered).toEqual(['begun', 'begun later', 'new']);
+  });
 
   it('is none, and no request waits, until the judge answers 429', async () => {
     await Promise.all([a, b].flatMap((one) => Array.from({ length: 50 }, () => one.enter(callOf()))));
@@ -108,7 +140,11 @@ describe('the limit of a judge, in two processes', () => {
     await slot.take();
     // the permit comes, and then there is no slot of the worker to go on with until the time is over
     const late = new AbortController();
-    const lent = a.enter({ signal: late.signal, idle: (waiting) => slot.lend(late.signal, waiting) });
+    const lent = a.enter({
+      signal: late.signal,
+      hasBegun: false,
+      queue: (waiting) => slot.lend(late.signal, waiting),
+    });
     await slots.acquire(never);
     controller.abort(new Error('nobody wants it'));
     await expect(leaving).rejects.toThrow('nobody wants it');

@@ -19,7 +19,10 @@ export interface Left {
   retryAfterMs: number | undefined;
 }
 
+type EnteringCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasBegun'>;
+
 interface Waiter {
+  hasBegun: boolean;
   resolve: () => void;
 }
 
@@ -51,28 +54,29 @@ export class JudgeLimit {
   ) {}
 
   /** Waits until another request may be sent; each is followed by one `leave`. Throws the signal's reason when it is aborted. */
-  async enter({ signal, idle }: Pick<JudgeCall, 'signal' | 'idle'>): Promise<void> {
+  async enter(call: EnteringCall): Promise<void> {
+    const { signal } = call;
     signal.throwIfAborted();
     const isStale = performance.now() - this.knownAt > REFRESH_MS;
     if (this.isOpen() && isStale) await this.exchange();
     signal.throwIfAborted();
     if (this.isOpen()) this.held += 1;
-    else await this.admitted(idle);
+    else await this.admitted(call);
   }
 
   leave({ outcome, elapsedMs, retryAfterMs = 0 }: Left): void {
     this.held -= 1;
-    if (outcome === 'answered') this.answered += 1;
+    if (outcome === 'answered' && this.state.limit !== null) this.answered += 1;
     if (outcome === 'limited') void this.decrease(elapsedMs, retryAfterMs);
     else if (this.state.limit !== null) void this.exchange();
   }
 
   /** Waits for a permit. One that came, and cannot be used any more, is given back. */
-  private async admitted(idle: JudgeCall['idle']): Promise<void> {
+  private async admitted({ queue, hasBegun }: EnteringCall): Promise<void> {
     let isAdmitted = false;
     try {
-      await idle(async (until) => {
-        await this.wait(until);
+      await queue(async (until) => {
+        await this.wait(until, hasBegun);
         isAdmitted = true;
       });
     } catch (error) {
@@ -89,10 +93,11 @@ export class JudgeLimit {
     return this.state.limit === null && this.waiting.length === 0;
   }
 
-  private wait(signal: AbortSignal): Promise<void> {
+  private wait(signal: AbortSignal, hasBegun: boolean): Promise<void> {
     signal.throwIfAborted();
     return new Promise<void>((resolve, reject) => {
       const waiter = {
+        hasBegun,
         resolve: (): void => {
           signal.removeEventListener('abort', leave);
           resolve();
@@ -103,7 +108,9 @@ export class JudgeLimit {
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.waiting.push(waiter);
+      // what was begun is finished first, or the time of many would be over before that of any is used
+      const others = this.waiting.findIndex((one) => !one.hasBegun);
+      this.waiting.splice(hasBegun && others >= 0 ? others : this.waiting.length, 0, waiter);
       void this.serve();
     });
   }
@@ -134,6 +141,7 @@ export class JudgeLimit {
         if (!isAllTaken && this.state.limit !== null) void this.exchange();
       } catch (error) {
         this.answered += answered;
+        this.state = { ...this.state, blockedMs: 0 };
         rootLogger.warn({ err: error, judge: this.judge }, 'the limit of a judge could not be read');
         if (this.state.limit === null) this.admit(this.waiting.length);
       }
@@ -145,6 +153,7 @@ export class JudgeLimit {
     return this.say(async () => {
       try {
         const limited = { holder: this.holder, held: this.held, elapsedMs, retryAfterMs };
+        this.answered = 0; // of before it was felt
         this.state = await this.repository.decrease(this.judge, limited);
       } catch (error) {
         rootLogger.warn(

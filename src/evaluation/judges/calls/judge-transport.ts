@@ -3,6 +3,8 @@ import { Agent, type Dispatcher, request } from 'undici';
 /** Bytes of an answer that are read. What is longer is no judgement. */
 const ANSWER_MAX = 1024 * 1024;
 const CONNECT_MS = 10_000;
+/** By this code OpenAI's API says that an account is used up, by the status of a rate that passes. */
+const NO_QUOTA = '"insufficient_quota"';
 
 /** Where a judge is reached. */
 export interface JudgeAddress {
@@ -20,8 +22,8 @@ export type Attempt =
   | { status: number; text: string }
   /** Its answer is too large to be read: the same again would be, too, and would cost as much. */
   | { tooLarge: true }
-  /** It may do better another time. */
-  | { trouble: string; retryAfterMs?: number; isLimit: boolean };
+  /** It may do better another time. `lost`: an answer that cannot be used, as a whole or broken off. */
+  | { trouble: string; retryAfterMs?: number; isLimit: boolean; lost?: 'whole' | 'part' };
 
 /** Sends requests to one judge over HTTP. Redirects are not followed: the request goes where the operator said, or nowhere. */
 export class JudgeTransport {
@@ -44,7 +46,8 @@ export class JudgeTransport {
       signal.throwIfAborted();
       const seconds = this.address.timeoutMs / 1000;
       const trouble = timeout.aborted ? `did not answer within ${seconds} s` : troubleOf(error);
-      return { trouble, isLimit: false };
+      const isBegun = timeout.aborted || trouble === CLOSED;
+      return { trouble, isLimit: false, ...(isBegun && { lost: 'part' }) };
     }
   }
 
@@ -65,20 +68,22 @@ export class JudgeTransport {
       body,
       signal,
     });
-    const text = await readUpTo(ANSWER_MAX, response.body);
+    const answer = await readUpTo(ANSWER_MAX, response.body);
+    const text = answer === undefined ? undefined : this.withoutSecret(answer);
     const { statusCode: status, headers } = response;
-    if (isTransient(status)) {
+    if (isTransient(status) && !(status === 429 && text?.includes(NO_QUOTA))) {
       return { trouble: `answered ${status}`, retryAfterMs: retryAfterMs(headers), isLimit: status === 429 };
     }
-    if (status < 200 || status > 299) return { status, text: this.withoutSecret(text ?? '') };
+    if (status < 200 || status > 299) return { status, text: text ?? '' };
     if (text === undefined) return { tooLarge: true };
     try {
       return { value: JSON.parse(text) as unknown };
     } catch {
-      return { trouble: 'answered with something else than JSON', isLimit: false };
+      return { trouble: 'answered with something else than JSON', isLimit: false, lost: 'whole' };
     }
   }
 
+  /** Of whatever it answers: some repeat what they were sent. */
   private withoutSecret(text: string): string {
     const { apiKey } = this.address;
     return apiKey === undefined ? text : text.replaceAll(apiKey, '…');

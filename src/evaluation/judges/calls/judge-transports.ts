@@ -32,6 +32,6 @@ export class JudgeTransports implements OnApplicationShutdown {
 /** Below the base, as clients of OpenAI's API read it; what it has of a query stays. */
 function chatCompletionsOf(base: string): string {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`;
+  url.pathname = `${url.pathname.replace(/(\/chat\/completions)?\/*$/, '')}/chat/completions`;
   return url.href;
 }

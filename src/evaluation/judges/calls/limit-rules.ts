@@ -49,7 +49,7 @@ export function exchanged(
 ): { limit: SharedLimit | null; granted: number } {
   if (now - limit.limitedAt > FORGOTTEN_MS) return { limit: null, granted: wanted };
   const holders = living(limit, now);
-  const maxInFlight = limit.maxInFlight + answered / limit.maxInFlight;
+  const maxInFlight = limit.maxInFlight + Math.min(1, answered / limit.maxInFlight);
   const others = heldBy(holders, holder);
   const free = now < limit.blockedUntil ? 0 : Math.max(0, Math.floor(maxInFlight) - others - held);
   const granted = Math.min(wanted, free);

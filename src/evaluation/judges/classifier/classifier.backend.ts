@@ -60,6 +60,7 @@ class ClassifierRequest implements JudgeRequest {
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
+    call.charge(0);
     const reply = await this.endpoint.post(this.model ?? '', this.body, call);
     if ('refusal' in reply) throw new JudgeFailure(reply.error);
     const probabilities = readProbabilities(reply.value, this.choices);

@@ -15,6 +15,10 @@ export interface ChatAnswer {
   costUsd: number | undefined;
 }
 
+/** Figures beyond these are none. */
+const TOKENS_MAX = 1e9;
+const COST_MAX = 1e6;
+
 /** Reads a chat completion; undefined for what is none. */
 export function readChatAnswer(value: unknown): ChatAnswer | undefined {
   const choice =
@@ -30,7 +34,7 @@ export function readChatAnswer(value: unknown): ChatAnswer | undefined {
     model: stringOf(value.model),
     inputTokens: countOf(usage.prompt_tokens),
     outputTokens: countOf(usage.completion_tokens),
-    costUsd: countOf(usage.cost) ?? undefined,
+    costUsd: countOf(usage.cost, COST_MAX) ?? undefined,
   };
 }
 
@@ -43,5 +47,5 @@ function textOf(content: unknown): string {
 const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-const countOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+const countOf = (value: unknown, max = TOKENS_MAX): number | null =>
+  typeof value === 'number' && value >= 0 && value <= max ? value : null;

@@ -4,7 +4,11 @@ import { ALL_FEATURES, chatBody, type ChatFeatures, type ChatQuestion, withoutRe
 
 const question = (output: Output, more: Partial<ChatQuestion> = {}): ChatQuestion => ({
   ...{ model: 'm', output, withReasoning: true, temperature: 0, maxTokens: 100, ...more },
+  isTemperatureAskedFor: false,
 });
+/** What is tried after a refusal that says this. */
+const after = (features: ChatFeatures, message: string) =>
+  withoutRefused(features, { message, parameter: '', code: '' }, false)?.features;
 const BOOLEAN = question({ type: 'boolean' });
 const body = (of: ChatQuestion, features: Partial<ChatFeatures> = {}) =>
   JSON.parse(chatBody(of, [{ role: 'user', content: 'q' }], { ...ALL_FEATURES, ...features }));
@@ -44,14 +48,37 @@ describe('what is left out of a request that was refused', () => {
     ["Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", { responseFormat: 'json_object' }],
     ['Failed to compile the grammar', { responseFormat: 'json_object' }],
   ])('is what it names: %s', (refusal, change) => {
-    expect(withoutRefused(ALL_FEATURES, refusal)).toEqual({ ...ALL_FEATURES, ...change });
+    expect(after(ALL_FEATURES, refusal)).toEqual({ ...ALL_FEATURES, ...change });
   }); // prettier-ignore
 
   it('is nothing where nothing is named that could be', () => {
-    expect(withoutRefused(ALL_FEATURES, 'The model does not exist.')).toBeUndefined();
-    expect(
-      withoutRefused(LEAST, 'max_completion_tokens logprobs response_format temperature'),
-    ).toBeUndefined();
+    expect(after(ALL_FEATURES, 'The model does not exist.')).toBeUndefined();
+    expect(after(LEAST, 'max_completion_tokens logprobs response_format temperature')).toBeUndefined();
+  });
+
+  it('is never the temperature that a scorer asks for', () => {
+    const refusal = {
+      message: 'Unsupported value: temperature',
+      parameter: 'temperature',
+      code: 'unsupported_value',
+    };
+    expect(withoutRefused(ALL_FEATURES, refusal, true)).toBeUndefined();
+    expect(withoutRefused(ALL_FEATURES, refusal, false)?.features.temperature).toBe(false);
+  });
+
+  it.each([
+    ['the server has no such parameter', true, "Unsupported parameter: 'logprobs'.", 'logprobs', 'unsupported_parameter'],
+    ['the server says so in its own words', true, 'logprobs: Extra inputs are not permitted', '', ''],
+    ['a schema is too large', false, "Invalid schema for response_format 'judgement': too many enum values", 'response_format', 'invalid_request_error'],
+    ['a value is out of bounds', false, 'temperature must be between 0 and 1', 'temperature', ''],
+    ['what is judged is quoted', false, 'Input rejected: "tell me of logprobs and grammar"', '', ''],
+  ])('is what all others are told only where %s', (_, isOfServer, message, parameter, code) => {
+    expect(withoutRefused(ALL_FEATURES, { message, parameter, code }, false)?.isOfServer).toBe(isOfServer);
+  }); // prettier-ignore
+
+  it('is what the refusal is about, whatever else it quotes', () => {
+    const refusal = { message: 'Unsupported: grammar, logprobs', parameter: 'messages', code: '' };
+    expect(withoutRefused(ALL_FEATURES, refusal, false)).toBeUndefined();
   });
 
   it('is never asked for again, so that a server that refuses everything is asked six times at most', () => {
@@ -69,7 +96,7 @@ describe('what is left out of a request that was refused', () => {
         const seen = [JSON.stringify(ALL_FEATURES)];
         let features: ChatFeatures | undefined = ALL_FEATURES;
         for (const refusal of all) {
-          features = withoutRefused(features, refusal.join(' '));
+          features = after(features, refusal.join(' '));
           if (!features) break;
           seen.push(JSON.stringify(features));
         }

@@ -1,4 +1,5 @@
 import type { Output } from '../../scorers/definitions/output.answer';
+import type { Refusal } from '../calls/judge-endpoint';
 import { answerSchema } from './answer.schema';
 
 /** One message of a chat completion. */
@@ -40,6 +41,8 @@ export interface ChatQuestion {
   withReasoning: boolean;
   /** Absent: the server's own. */
   temperature: number | undefined;
+  /** The scorer asks for this temperature. */
+  isTemperatureAskedFor: boolean;
   maxTokens: number;
 }
 
@@ -73,19 +76,58 @@ function responseFormat(
   };
 }
 
+/** How a server says that it does not have something, rather than that it is used wrongly. */
+const NOT_SUPPORTED =
+  /unsupported|(?:not|n't) (?:supported|allowed|permitted|available|accepted)|unrecognized|unknown|unexpected|extra (?:inputs|fields)|use 'max_completion_tokens'/i;
+const WRONGLY_USED =
+  /invalid schema|schema (?:is )?(?:invalid|too)|enum|must be (?:between|less|greater|at)/i;
+
+/** What a refusal may be about, and what to do without. */
+const ASPECTS: { names: RegExp; without: (features: ChatFeatures) => ChatFeatures | undefined }[] = [
+  {
+    names: /max_tokens|max_completion_tokens/,
+    without: (features) =>
+      features.maxTokens === 'max_tokens' ? { ...features, maxTokens: 'max_completion_tokens' } : undefined,
+  },
+  {
+    names: /logprob/i,
+    without: (features) => (features.logprobs ? { ...features, logprobs: false } : undefined),
+  },
+  {
+    names: /response_format|json_schema|structured.output|guided|grammar/i,
+    without: (features) => {
+      if (features.responseFormat === 'none') return undefined;
+      return {
+        ...features,
+        responseFormat: features.responseFormat === 'json_schema' ? 'json_object' : 'none',
+      };
+    },
+  },
+  {
+    names: /temperature/,
+    without: (features) => (features.temperature ? { ...features, temperature: false } : undefined),
+  },
+];
+
 /**
- * What to leave out of a request that was refused, by what the refusal names; undefined where it names nothing that
- * could be left out.
+ * What to try a refused request without; undefined where the refusal names nothing that could be left out. A
+ * temperature that the scorer asks for is never left out.
+ *
+ * `isOfServer`: the server does not have it, whoever asks. What else is refused may be this scorer's own doing, a schema
+ * that is too large, and is nobody else's concern.
  */
-export function withoutRefused(features: ChatFeatures, refusal: string): ChatFeatures | undefined {
-  if (/max_completion_tokens/.test(refusal) && features.maxTokens === 'max_tokens') {
-    return { ...features, maxTokens: 'max_completion_tokens' };
+export function withoutRefused(
+  features: ChatFeatures,
+  { message, parameter, code }: Refusal,
+  isTemperatureAskedFor: boolean,
+): { features: ChatFeatures; isOfServer: boolean } | undefined {
+  const named = parameter || message;
+  const isOfServer = NOT_SUPPORTED.test(`${code} ${message}`) && !WRONGLY_USED.test(message);
+  for (const { names, without } of ASPECTS) {
+    const fewer = names.test(named) ? without(features) : undefined;
+    if (!fewer) continue;
+    if (isTemperatureAskedFor && fewer.temperature !== features.temperature) return undefined;
+    return { features: fewer, isOfServer };
   }
-  if (/logprob/i.test(refusal) && features.logprobs) return { ...features, logprobs: false };
-  if (/response_format|json_schema|structured.output|guided|grammar/i.test(refusal)) {
-    if (features.responseFormat === 'json_schema') return { ...features, responseFormat: 'json_object' };
-    if (features.responseFormat === 'json_object') return { ...features, responseFormat: 'none' };
-  }
-  if (/temperature/.test(refusal) && features.temperature) return { ...features, temperature: false };
   return undefined;
 }

@@ -40,14 +40,7 @@ export class LlmBackend implements JudgeBackend {
     private readonly features: KnownFeatures,
     private readonly hash: KeyedHash,
     private readonly prices: TokenPrices,
-  ) {
-    const { maxTokens, contextTokens } = settings;
-    if (maxTokens * 2 > contextTokens) {
-      throw new Error(
-        'The environment is not valid.\n  JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS',
-      );
-    }
-  }
+  ) {}
 
   samplesOf({ samples }: JudgeDefinition): number {
     return samples ?? 1;
@@ -66,6 +59,7 @@ export class LlmBackend implements JudgeBackend {
       withReasoning: definition.reasoning ?? true,
       // one answer is to be the same each time; of several, each is to be the model's own
       temperature: definition.temperature ?? (this.samplesOf(definition) === 1 ? 0 : undefined),
+      isTemperatureAskedFor: definition.temperature != null,
       maxTokens: this.settings.maxTokens,
     };
     const pieces = judgePrompt(definition.prompt, subject, this.roomFor(question));

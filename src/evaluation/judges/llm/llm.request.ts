@@ -33,6 +33,14 @@ interface Means {
   prices: TokenPrices;
 }
 
+/** A request that was answered. */
+interface Sent {
+  answer: ChatAnswer;
+  /** What the server took. */
+  features: ChatFeatures;
+  sha256: string;
+}
+
 /** One request for a chat completion; an answer that cannot be read is asked for once more, and the fault is named. */
 export class LlmRequest implements JudgeRequest {
   readonly body: string;
@@ -49,30 +57,33 @@ export class LlmRequest implements JudgeRequest {
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
-    const bill = new Bill(this.question.model, this.means.prices);
-    try {
-      return await this.askTwice(call, bill);
-    } catch (error) {
-      throw error instanceof JudgeFailure ? new JudgeFailure(error.message, bill.costUsd) : error;
-    }
-  }
-
-  private async askTwice(call: JudgeCall, bill: Bill): Promise<Judgement> {
+    const bill = new Bill(this.question, this.means.prices, call);
     const first = await this.send(this.messages, this.features, bill, call);
     try {
       return this.judgement(first, bill);
     } catch (fault) {
       if (!(fault instanceof UnreadableAnswer)) throw fault;
+      return this.askAgain(first, fault, bill, call);
+    }
+  }
+
+  /** Tells the judge that its answer cannot be read. The request that is told of is the first, which anybody can preview. */
+  private async askAgain(
+    first: Sent,
+    fault: UnreadableAnswer,
+    bill: Bill,
+    call: JudgeCall,
+  ): Promise<Judgement> {
+    const { sha256 } = first;
+    try {
       const again = [...this.messages, this.complaint(first.answer, fault)];
       const second = await this.send(again, first.features, bill, call);
-      try {
-        // the request that is told of is the one that anybody can see before
-        return this.judgement({ ...second, sha256: first.sha256 }, bill);
-      } catch (error) {
-        if (!(error instanceof UnreadableAnswer)) throw error;
-        const message = `The judge's answer cannot be read, nor the one that it gave when it was told so: ${error.message}.`;
-        throw new JudgeFailure(cutText(message, QUOTED_MAX * 2));
-      }
+      return this.judgement({ ...second, sha256 }, bill);
+    } catch (error) {
+      if (error instanceof JudgeFailure) throw new JudgeFailure(error.message, sha256);
+      if (!(error instanceof UnreadableAnswer)) throw error;
+      const message = `The judge's answer cannot be read, nor the one that it gave when it was told so: ${error.message}.`;
+      throw new JudgeFailure(cutText(message, QUOTED_MAX * 2), sha256);
     }
   }
 
@@ -82,30 +93,37 @@ export class LlmRequest implements JudgeRequest {
     known: ChatFeatures,
     bill: Bill,
     call: JudgeCall,
-  ): Promise<{ answer: ChatAnswer; features: ChatFeatures; sha256: string }> {
-    const { model } = this.question;
+  ): Promise<Sent> {
+    const { model, isTemperatureAskedFor } = this.question;
+    let isOfServer = true;
     for (let features = known; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await this.means.endpoint.post(model, body, call);
+      const reply = await this.means.endpoint.post(model, body, call, (lost) => bill.lose(body, lost));
       if ('refusal' in reply) {
-        const fewer = reply.isOfRequest ? withoutRefused(features, reply.refusal) : undefined;
+        const fewer = reply.isOfRequest
+          ? withoutRefused(features, reply.refusal, isTemperatureAskedFor)
+          : undefined;
         if (!fewer) throw new JudgeFailure(reply.error);
-        features = fewer;
+        features = fewer.features;
+        isOfServer &&= fewer.isOfServer;
         continue;
       }
-      if (features !== known) await this.means.features.learn(model, features);
+      if (features !== known && isOfServer) await this.means.features.learn(model, features);
       const answer = readChatAnswer(reply.value);
-      if (!answer) throw new JudgeFailure('The judge answered with something else than a chat completion.');
+      if (!answer) {
+        bill.lose(body, 'whole');
+        throw new JudgeFailure('The judge answered with something else than a chat completion.');
+      }
       bill.add(answer, body);
       return { answer, features, sha256: sha256Of(body) };
     }
   }
 
-  private judgement({ answer, sha256 }: { answer: ChatAnswer; sha256: string }, bill: Bill): Judgement {
+  private judgement({ answer, sha256 }: Sent, bill: Bill): Judgement {
     const { refusal, finishReason, text, logprobs, model } = answer;
     if (refusal !== undefined || finishReason === 'content_filter') {
       const why = refusal === undefined ? 'its server filtered the answer' : cutText(refusal, QUOTED_MAX);
-      throw new JudgeFailure(`The judge would not answer: ${why}`);
+      throw new JudgeFailure(`The judge would not answer: ${why}`, sha256);
     }
     const read = this.read(answer);
     const probabilities = probabilitiesOf(this.question.output, text, logprobs);
@@ -142,13 +160,14 @@ export class LlmRequest implements JudgeRequest {
   }
 }
 
-/** What the calls for one judgement cost together. */
+/** What the requests for one judgement cost together, each charged to the call as soon as it is known. */
 class Bill {
   private sum: number | undefined;
 
   constructor(
-    private readonly model: string,
+    private readonly question: Pick<ChatQuestion, 'model' | 'maxTokens'>,
     private readonly prices: TokenPrices,
+    private readonly call: Pick<JudgeCall, 'charge'>,
   ) {}
 
   /** In US dollars; undefined where nothing is known. */
@@ -160,11 +179,23 @@ class Bill {
   add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
     const input = inputTokens ?? tokensOf(body);
     const output = outputTokens ?? tokensOf(text);
-    const cost =
+    this.charge(
       costUsd ??
-      this.prices(this.model, input, output) ??
-      (model === undefined ? null : this.prices(model, input, output));
-    if (cost !== null) this.sum = (this.sum ?? 0) + cost;
+        this.prices(this.question.model, input, output) ??
+        (model === undefined ? null : this.prices(model, input, output)),
+    );
+  }
+
+  /** Of an answer that was lost: what was sent, and of one that came as a whole all that it may have. */
+  lose(body: string, lost: 'whole' | 'part'): void {
+    const { model, maxTokens } = this.question;
+    this.charge(this.prices(model, tokensOf(body), lost === 'whole' ? maxTokens : 0));
+  }
+
+  private charge(costUsd: number | null): void {
+    if (costUsd === null) return;
+    this.sum = (this.sum ?? 0) + costUsd;
+    this.call.charge(costUsd);
   }
 }
 
