@@ -73,4 +73,25 @@ describe('a body in base64', () => {
       expect(detail).toMatch(/RFC 4648/);
     }
   });
+
+  it.each([
+    ['a space at its end', 'Zm9v ', /It has a space/],
+    ['a space behind its padding', 'Zg== ', /It has a space/],
+    ['a space between groups', 'Zm9v YmFy', /It has a space/],
+    ['the alphabet for URLs', 'Zm9v-_-_', /It has "-", which is not of the alphabet/],
+    ['a tab', 'Zm9v\tYmFy', /It has a character, which is not of the alphabet/],
+    ['data behind its padding', 'Zg==Zm9v', /padding that is not at its end/],
+    ['a bit of data behind its padding', 'Zg==Z', /Nothing but line breaks may follow/],
+    ['no padding', 'Zg', /fewer than four characters/],
+  ])('with %s is told just that', (_, text, why) => {
+    expect(refusalOf(() => decoded(text)).detail).toMatch(why);
+  });
+
+  it('with a space is told so, however it is cut into pieces', () => {
+    for (const text of ['Zm9v ', 'Zg== ', 'Zm9v YmFy', ' Zm9v']) {
+      for (let length = 1; length <= text.length; length++) {
+        expect(refusalOf(() => decoded(text, length)).detail).toMatch(/It has a space/);
+      }
+    }
+  });
 });

@@ -2,6 +2,9 @@ import { Problem } from '#platform/problem';
 
 const LINE_BREAKS = /[\r\n]+/g;
 const QUADS = /^[A-Za-z0-9+/]*={0,2}$/;
+const FOREIGN = /[^A-Za-z0-9+/=]/;
+const BEHIND_PADDING = 'Nothing but line breaks may follow its padding.';
+const MISPLACED_PADDING = 'It has padding that is not at its end, or too much of it.';
 /** The last four characters, where they are padded: the bits that stand for nothing are zeros (RFC 4648, section 3.5). */
 const PADDED_END = /(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
@@ -18,14 +21,15 @@ export class Base64Decoder {
   decode(bytes: Buffer): Buffer {
     const text = this.rest + bytes.toString('latin1').replace(LINE_BREAKS, '');
     if (text === '') return Buffer.alloc(0);
-    if (this.isPadded) throw invalid('Nothing but line breaks may follow its padding.');
+    if (this.isPadded) throw invalid(foreignIn(text) ?? BEHIND_PADDING);
     const whole = text.length - (text.length % 4);
     const quads = text.slice(0, whole);
     this.rest = text.slice(whole);
-    if (!QUADS.test(quads)) {
-      throw invalid('It has a character that is not of the alphabet, or padding that is not at its end.');
-    }
+    if (!QUADS.test(quads)) throw invalid(foreignIn(quads) ?? MISPLACED_PADDING);
+    const foreign = foreignIn(this.rest);
+    if (foreign) throw invalid(foreign);
     this.isPadded = quads.endsWith('=');
+    if (this.isPadded && this.rest !== '') throw invalid(BEHIND_PADDING);
     if (this.isPadded && !PADDED_END.test(quads)) {
       throw invalid('Its last group is not padded as it should be: bits that stand for nothing are zeros.');
     }
@@ -40,3 +44,12 @@ export class Base64Decoder {
 
 const invalid = (detail: string): Problem =>
   new Problem('invalid_base64', `The body is not base64 as of RFC 4648, section 4. ${detail}`);
+
+/** Tells the first character that base64 has not; a space by its name, because nobody sees it. */
+function foreignIn(text: string): string | undefined {
+  const character = FOREIGN.exec(text)?.[0];
+  if (character === undefined) return undefined;
+  if (character === ' ') return 'It has a space, which is no character of base64.';
+  const shown = /[!-~]/.test(character) ? `"${character}"` : 'a character';
+  return `It has ${shown}, which is not of the alphabet: A to Z, a to z, 0 to 9, "+" and "/".`;
+}

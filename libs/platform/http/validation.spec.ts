@@ -1,4 +1,4 @@
-import { IsArray, IsOptional } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, ValidateBy } from 'class-validator';
 import { Problem } from '#platform/problem';
 import { IsOneOf, Nested, NotNull } from './members';
 import { validateBody } from './validation.pipe';
@@ -23,9 +23,26 @@ class BodyDto {
   parts?: PartDto[];
 }
 
-const faults = (body: object): [string, string][] => {
+/** What the validator of elements was given. */
+let seen: unknown[] = [];
+
+class ListsDto {
+  @IsArray()
+  @ArrayMaxSize(3)
+  @IsString({ each: true })
+  @ValidateBy({ name: 'isSeen', validator: { validate: (value) => seen.push(value) > 0 } }, { each: true })
+  ids!: string[];
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(2)
+  @Nested(() => PartDto)
+  parts?: PartDto[];
+}
+
+const faults = (body: object, type: new () => object = BodyDto): [string, string][] => {
   try {
-    validateBody(BodyDto, body);
+    validateBody(type, body);
     return [];
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -55,5 +72,33 @@ describe('a member that is an object', () => {
       ['/parts/2', 'must be an object'],
     ]);
     expect(faults({ parts: { kind: 'a' } })).toEqual([['/parts', 'must be an array']]);
+  });
+});
+
+describe('a list that is longer than it may be', () => {
+  beforeEach(() => {
+    seen = [];
+  });
+
+  it('is taken where it is just not', () => {
+    expect(faults({ ids: ['a', 'b', 'c'], parts: [{ kind: 'a' }, { kind: 'b' }] }, ListsDto)).toEqual([]);
+    expect(seen).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is refused without a look at what is too much of it', () => {
+    expect(faults({ ids: ['a', 'b', 'c', 4, 'e'] }, ListsDto)).toEqual([
+      ['/ids', 'must contain no more than 3 elements'],
+    ]);
+    expect(seen).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is refused with what else is wrong, objects in it included', () => {
+    const body = { ids: [1, 'b', 'c', 'd'], parts: [{ kind: 'a' }, 'x', 'y', { kind: 1 }] };
+    expect(faults(body, ListsDto)).toEqual([
+      ['/ids', 'must contain no more than 3 elements'],
+      ['/parts', 'must contain no more than 2 elements'],
+      ['/parts/1', 'must be an object'],
+      ['/ids', 'each value in must be a string'],
+    ]);
   });
 });

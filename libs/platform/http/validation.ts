@@ -8,6 +8,8 @@ export interface Shape {
   nested: Record<string, () => Constructor>;
   /** Members that are arrays. */
   lists: ReadonlySet<string>;
+  /** How many elements members that are arrays may have. */
+  lengths: ReadonlyMap<string, number>;
   closed: boolean;
   deferred: boolean;
   values: OneOf[];
@@ -24,6 +26,11 @@ export function shapeOf(type: Constructor): Shape {
       members: new Set(metadata.map((one) => one.propertyName)),
       nested: (Reflect.getMetadata(NESTED, type.prototype as object) as Shape['nested'] | undefined) ?? {},
       lists: new Set(metadata.flatMap((one) => (one.name === 'isArray' ? [one.propertyName] : []))),
+      lengths: new Map(
+        metadata.flatMap((one) =>
+          one.name === 'arrayMaxSize' ? [[one.propertyName, one.constraints[0] as number]] : [],
+        ),
+      ),
       closed: Reflect.getMetadata(CLOSED, type) === true,
       deferred: Reflect.getMetadata(DEFERRED, type) === true,
       values: (Reflect.getMetadata(VALUES, type.prototype as object) as OneOf[] | undefined) ?? [],
@@ -34,7 +41,8 @@ export function shapeOf(type: Constructor): Shape {
 }
 
 /**
- * Makes a DTO of a parsed body: its declared members, each as it came, and DTOs of nested ones. Unlike
+ * Makes a DTO of a parsed body: its declared members, each as it came, and DTOs of nested ones. A list that is longer
+ * than it may be is an error, and of it there is the beginning. Unlike
  * class-transformer it copies nothing deeply, so a free-form value keeps its identity, members and order.
  */
 export function instantiate(
@@ -43,11 +51,11 @@ export function instantiate(
   pointer: string,
   errors: FieldError[],
 ): object {
-  const { members, nested, lists, closed } = shapeOf(type);
+  const { members, nested, lists, lengths, closed } = shapeOf(type);
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
-    const value = source[member];
+    const value = shortened(source[member], lengths.get(member), `${pointer}/${member}`, errors);
     const nestedType = nested[member]?.();
     // class-validator takes a list in place of an object
     if (nestedType && !lists.has(member) && !isJsonObject(value ?? {})) {
@@ -66,6 +74,21 @@ export function instantiate(
     }
   }
   return dto;
+}
+
+/**
+ * What is looked at of a list: no more than it may have. A body has room for millions of elements, and class-validator
+ * hands each of them to each validator before it tells that they are too many.
+ */
+function shortened(
+  value: unknown,
+  lengthMax: number | undefined,
+  pointer: string,
+  errors: FieldError[],
+): unknown {
+  if (lengthMax === undefined || !Array.isArray(value) || value.length <= lengthMax) return value;
+  errors.push({ pointer, detail: `must contain no more than ${lengthMax} elements` });
+  return value.slice(0, lengthMax);
 }
 
 /**

@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * When traces, and sessions, were last added to, so that what is new can be gone through in order. Traces that are there
- * already have not arrived as far as that goes, until they get spans again: no row is written anew, and the indexes are
- * empty at first. To build them the table is read through once, while no trace can be stored.
+ * already have not arrived as far as that goes, until they get spans again: no row is written anew. Reading and storing
+ * traces are held up for a moment only, because the indexes are the next migration's.
  */
 export class TelemetryArrivals1795132801200 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -11,9 +11,6 @@ export class TelemetryArrivals1795132801200 implements MigrationInterface {
       ALTER TABLE traces ADD COLUMN arrived_at timestamptz;
       -- of traces that processes store which do not know of it yet
       ALTER TABLE traces ALTER COLUMN arrived_at SET DEFAULT clock_timestamp();
-      CREATE INDEX traces_by_arrival ON traces (workspace_id, arrived_at, trace_id) WHERE arrived_at IS NOT NULL;
-      CREATE INDEX traces_session_arrivals ON traces (workspace_id, session_id, arrived_at, trace_id)
-        WHERE session_id IS NOT NULL AND arrived_at IS NOT NULL;
     `);
   }
 

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What scorers score as it arrives, and which runs came of it. The table of runs is read through once for the indexes. */
+/**
+ * What scorers score as it arrives, and which runs came of it. No row of runs is written anew: reading and writing them
+ * are held up for a moment only, because the indexes over them are the next migration's.
+ */
 export class EvaluationScoringRules1795132801210 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -42,10 +45,6 @@ export class EvaluationScoringRules1795132801210 implements MigrationInterface {
       CREATE INDEX scoring_rules_live ON scoring_rules (rule_id) WHERE enabled AND archived_at IS NULL;
 
       ALTER TABLE score_runs ADD COLUMN rule_id text COLLATE "C";
-      CREATE INDEX score_runs_rule ON score_runs (rule_id, score_run_id) WHERE rule_id IS NOT NULL;
-      CREATE INDEX score_runs_rule_by_update ON score_runs (rule_id, updated_at, score_run_id) WHERE rule_id IS NOT NULL;
-      CREATE INDEX score_runs_rule_open ON score_runs (rule_id)
-        WHERE rule_id IS NOT NULL AND run_status IN ('queued', 'running');
     `);
   }
 

@@ -22,7 +22,9 @@ import { TelemetryUnpricedCalls1795132800980 } from './1795132800980-telemetry-u
 import { EvaluationRecordTags1795132800990 } from './1795132800990-evaluation-record-tags';
 import { EvaluationJudges1795132801000 } from './1795132801000-evaluation-judges';
 import { TelemetryArrivals1795132801200 } from './1795132801200-telemetry-arrivals';
+import { TelemetryArrivalIndexes1795132801201 } from './1795132801201-telemetry-arrival-indexes';
 import { EvaluationScoringRules1795132801210 } from './1795132801210-evaluation-scoring-rules';
+import { EvaluationScoringRuleRuns1795132801211 } from './1795132801211-evaluation-scoring-rule-runs';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -50,5 +52,7 @@ export const MIGRATIONS = [
   EvaluationRecordTags1795132800990,
   EvaluationJudges1795132801000,
   TelemetryArrivals1795132801200,
+  TelemetryArrivalIndexes1795132801201,
   EvaluationScoringRules1795132801210,
+  EvaluationScoringRuleRuns1795132801211,
 ];
