@@ -86,14 +86,26 @@ function callsOf(spans: unknown): Entry[] {
   return spans.filter(isJsonObject).flatMap((span) => {
     const call = toolCallOf({ ...span, attributes: plain(span.attributes) });
     if (!call) return [];
-    const failed = span.status === 'error' ? ' fails' : ' answers';
-    const result = call.result === undefined ? [] : [ofTool(`${nameOf(call.name)}${failed}`, call.result)];
-    const isFailed = span.status === 'error' && result.length === 0;
-    return [
-      ofTool(`calls ${nameOf(call.name)}`, call.args),
-      ...(isFailed ? [ofTool(`${nameOf(call.name)} fails`, undefined)] : result),
-    ];
+    const name = nameOf(call.name);
+    const failure = failureOf(span.status);
+    if (failure !== undefined)
+      return [ofTool(`calls ${name}`, call.args), failed(name, failure, call.result)];
+    const result = call.result === undefined ? [] : [ofTool(`${name} answers`, call.result)];
+    return [ofTool(`calls ${name}`, call.args), ...result];
   });
+}
+
+/** What the status of a span says of its failure, which may be nothing; undefined where it tells of none. */
+function failureOf(status: unknown): string | undefined {
+  const told = plain(status);
+  if (!isJsonObject(told) || told.code !== 'error') return undefined;
+  return typeof told.message === 'string' ? told.message : '';
+}
+
+/** A call that failed, with why, and with what was answered all the same. */
+function failed(name: string, why: string, result: unknown): Entry {
+  const { head, body, isOfTool } = ofTool(`${name} fails`, result);
+  return { head, body: [why, body].filter((text) => text !== '').join('\n'), isOfTool };
 }
 
 function entriesOf(message: SessionMessage): Entry[] {
