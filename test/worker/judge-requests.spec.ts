@@ -97,6 +97,14 @@ describe('a judge', () => {
       expect(dataOf(judge.asked[0]!)).toEqual([transcript(told)]);
     });
 
+    it('with the session of a trace as a transcript, with the tool calls of that trace', async () => {
+      const trace_ids = [await conversation(on)];
+      const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
+      const { body } = await on.on.score(scorer, { trace_ids, mode: 'test' });
+      expect(body.results).toMatchObject([{ trace_id: trace_ids[0], choice: 'good' }]);
+      expect(dataOf(judge.asked[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
+    });
+
     it('that is cut in the middle, visibly, where it would be too long for the judge', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });

@@ -68,6 +68,17 @@ describe('the transcript of a session', () => {
     ); // prettier-ignore
   });
 
+  it('takes the calls of the trace that is judged from that, in their place, and only where it is in the session', () => {
+    const traces = [{ trace_id: 't' }, { trace_id: 'u' }];
+    const messages = [says('user', 'q'), says('assistant', 'a'), says('user', 'more', 'u')];
+    const told = (trace_id: string) => sessionTranscript({ messages, traces }, { trace_id, spans: [search] });
+    const [asked, answer, more] = ['[user]\n  q', '[assistant]\n  a', '[user]\n  more'];
+    expect(told('t').split('\n\n')).toEqual([asked, ...CALLED, answer, more]);
+    expect(told('u').split('\n\n')).toEqual([asked, answer, more, ...CALLED]);
+    expect(told('v').split('\n\n')).toEqual([asked, answer, more]);
+    expect(sessionTranscript({ traces }, { trace_id: 'u', spans: [search] }).split('\n\n')).toEqual(CALLED);
+  });
+
   it.each([
     ['nothing more', {}, null, '[mail fails]'],
     ['why', {}, 'no route', '[mail fails]\n  no route'],

@@ -30,10 +30,13 @@ type JsonObject = Record<string, unknown>;
  * A session as a transcript: who said what, with the calls of tools and their answers, in their order. Calls are taken
  * from the messages; of a trace whose messages tell none, from its spans, which stand before its last answer. A line of
  * what was said begins with two spaces, so that nothing that is said looks like the head of an entry.
+ *
+ * @param judged the trace that is judged, where it is one and not the session: its spans are shown there alone.
  */
-export function sessionTranscript(session: JsonObject): string {
+export function sessionTranscript(session: JsonObject, judged?: unknown): string {
   const traces = Array.isArray(session.traces) ? session.traces.filter(isJsonObject) : [];
   const spansOf = new Map(traces.map((trace) => [trace.trace_id, trace.spans]));
+  if (isJsonObject(judged)) spansOf.set(judged.trace_id, judged.spans);
   const messages = Array.isArray(session.messages) ? (session.messages as SessionMessage[]) : [];
   const turns = turnsOf(messages);
   const lastOf = new Map(turns.map((turn) => [turn.traceId, turn]));
@@ -44,7 +47,7 @@ export function sessionTranscript(session: JsonObject): string {
       const isPlace = lastOf.get(turn.traceId) === turn && !withToldCalls.has(turn.traceId);
       return isPlace ? withCalls(turn, spansOf.get(turn.traceId)) : turn.told.flat();
     }),
-    ...silent.flatMap(({ spans }) => callsOf(spans)),
+    ...silent.flatMap(({ trace_id }) => callsOf(spansOf.get(trace_id))),
   ];
   return written(entries, session.is_truncated === true);
 }
