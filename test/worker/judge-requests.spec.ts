@@ -86,20 +86,23 @@ describe('a judge', () => {
       });
     });
 
-    it('with the session as a transcript, with its tool calls', async () => {
-      const traceId = await conversation(on);
+    it.each([
+      ['answers', undefined, '[find_order answers]\n  {"state":"sent"}'],
+      ['fails', { code: 2, message: 'no route' }, '[find_order fails]\n  no route\n  {"state":"sent"}'],
+    ])('with the session as a transcript, with its tool that %s', async (_, status, told) => {
+      await conversation(on, status);
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
       const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
       expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
-      expect(traceId).toHaveLength(32);
-      expect(dataOf(judge.asked[0]!)).toEqual([
-        [
-          '[user]\n  Where is order 12?',
-          '[calls find_order]\n  {"id":12}',
-          '[find_order answers]\n  {"state":"sent"}',
-          '[assistant]\n  It was sent.\n  Anything else?',
-        ].join('\n\n'),
-      ]);
+      expect(dataOf(judge.asked[0]!)).toEqual([transcript(told)]);
+    });
+
+    it('with the session of a trace as a transcript, with the tool calls of that trace', async () => {
+      const trace_ids = [await conversation(on)];
+      const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
+      const { body } = await on.on.score(scorer, { trace_ids, mode: 'test' });
+      expect(body.results).toMatchObject([{ trace_id: trace_ids[0], choice: 'good' }]);
+      expect(dataOf(judge.asked[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
     it('that is cut in the middle, visibly, where it would be too long for the judge', async () => {
@@ -225,14 +228,23 @@ describe('a judge', () => {
   });
 });
 
-/** A session in which a tool is called, as an instrumented agent sends it. */
-async function conversation({ on }: JudgeFixture): Promise<string> {
+/** The session of `conversation`, with what its tool did. */
+const transcript = (told: string): string =>
+  [
+    '[user]\n  Where is order 12?',
+    '[calls find_order]\n  {"id":12}',
+    told,
+    '[assistant]\n  It was sent.\n  Anything else?',
+  ].join('\n\n');
+
+/** A session in which a tool is called, which ends with this status, as an instrumented agent sends it. @returns its trace. */
+async function conversation({ on }: JudgeFixture, status?: object): Promise<string> {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
   const now = Date.now();
   const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
-  const span = (spanId: string, at: number, name: string, attributes: object[], parentSpanId?: string) => ({
-    ...{ traceId, spanId, name, attributes, parentSpanId },
+  const span = (spanId: string, at: number, name: string, attributes: object[]) => ({
+    ...{ traceId, spanId, name, attributes },
     ...{ startTimeUnixNano: nanos(now + at), endTimeUnixNano: nanos(now + at + 5) },
   });
   const spans = [
@@ -241,18 +253,16 @@ async function conversation({ on }: JudgeFixture): Promise<string> {
       text('input.value', 'Where is order 12?'),
       text('output.value', 'It was sent.\nAnything else?'),
     ]),
-    span(
-      '00f067aa0ba902b8',
-      1,
-      'execute_tool find_order',
-      [
+    {
+      ...span('00f067aa0ba902b8', 1, 'execute_tool find_order', [
         text('gen_ai.operation.name', 'execute_tool'),
         text('gen_ai.tool.name', 'find_order'),
         text('gen_ai.tool.call.arguments', '{"id":12}'),
         text('gen_ai.tool.call.result', '{"state":"sent"}'),
-      ],
-      '00f067aa0ba902b7',
-    ),
+      ]),
+      parentSpanId: '00f067aa0ba902b7',
+      status,
+    },
   ];
   const answer = await on.evaluator.post('/telemetry/v1/traces', {
     resourceSpans: [{ scopeSpans: [{ spans }] }],

@@ -175,7 +175,7 @@ export class Environment {
   @Integer()
   SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
-  /** Targets one worker process scores at once, over all its runs. */
+  /** Targets one worker process scores at once, over all its runs: so many by code, and so many by judges. */
   @IsInt()
   @Min(1)
   @Max(1024)

@@ -58,7 +58,7 @@ export class ScoringRunner {
     const ownJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
     const lane = async (): Promise<void> => {
       try {
-        while (await this.next(queue, ownJob, keep));
+        while (await this.next(scope, queue, ownJob, keep));
       } catch (error) {
         broken.abort(error);
         throw error;
@@ -74,11 +74,13 @@ export class ScoringRunner {
 
   /** Scores the next target. @returns whether there may be another. */
   private async next(
+    { orgId, workspaceId }: Scope,
     queue: ReturnType<SubjectBuilder['prepare']>,
     job: ScoringJob,
     keep: (target: ScoringTarget, item: ScoredItem) => Promise<void>,
   ): Promise<boolean> {
-    const slot = new Slot(this.slots, job.stopping);
+    const slots = this.slots.of(job.scorer.scorer_kind);
+    const slot = new Slot(slots, job.stopping, [orgId, workspaceId]);
     try {
       await slot.take();
       const prepared = await this.prepareNext(queue, job);

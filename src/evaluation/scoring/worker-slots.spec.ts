@@ -1,4 +1,5 @@
-import { Slot, Slots } from './worker-slots';
+import type { Environment } from '#platform/config';
+import { Slot, Slots, WorkerSlots } from './worker-slots';
 
 const never = new AbortController().signal;
 
@@ -19,12 +20,39 @@ describe('slots', () => {
     expect(order).toEqual(['a', 'b']);
   });
 
+  it('are given to owners in turn, however many of one wait, and come back from being lent', async () => {
+    const slots = new Slots(1);
+    const order: string[] = [];
+    const wait = (owner: string, name: string) =>
+      slots.acquire(never, [owner.charAt(0), owner]).then(() => order.push(name));
+    const lent = new Slot(slots, never, ['a', 'a1']);
+    await lent.take();
+    let answer = (): void => undefined;
+    const waiting = lent.lend(never, () => new Promise<void>((resolve) => (answer = resolve)));
+    await slots.acquire(never, ['a', 'a1']);
+    for (const name of ['first', 'second', 'third']) void wait('a1', `a1 ${name}`);
+    void wait('b1', 'b1 first');
+    void wait('a2', 'a2 first');
+    answer();
+    void waiting.then(() => order.push('a1 lent'));
+    await new Promise(setImmediate);
+    void wait('b1', 'b1 second');
+    for (let count = 0; count < 7; count++) {
+      slots.release();
+      await new Promise(setImmediate);
+    }
+    expect(order).toEqual([
+      ...['a1 first', 'b1 first', 'a2 first', 'b1 second'],
+      ...['a1 second', 'a1 third', 'a1 lent'],
+    ]);
+  });
+
   it('are not lost with one who gives up waiting', async () => {
     const slots = new Slots(1);
     await slots.acquire(never);
     const controller = new AbortController();
-    const leaving = slots.acquire(controller.signal);
-    const staying = slots.acquire(never);
+    const leaving = slots.acquire(controller.signal, ['a']);
+    const staying = slots.acquire(never, ['b']);
     controller.abort(new Error('stop'));
     await expect(leaving).rejects.toThrow('stop');
     slots.release();
@@ -94,5 +122,19 @@ describe('a slot that is lent', () => {
     slot.giveBack();
     slots.release();
     await slots.acquire(never);
+  });
+});
+
+describe('the slots of a worker', () => {
+  it('are as many for code as for judges, and neither takes those of the other', async () => {
+    const slots = new WorkerSlots({ WORKER_CONCURRENCY: 1 } as Environment);
+    await slots.of('llm_judge').acquire(never);
+    await slots.of('code').acquire(never);
+    for (const kind of ['llm_judge', 'code'] as const) {
+      await expect(slots.of(kind).acquire(AbortSignal.timeout(0))).rejects.toThrow();
+    }
+    slots.of('code').release();
+    await expect(slots.of('llm_judge').acquire(AbortSignal.timeout(0))).rejects.toThrow();
+    await slots.of('code').acquire(never);
   });
 });

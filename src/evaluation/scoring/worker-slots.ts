@@ -1,18 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import type { ScorerKind } from '../scorers/scorer.entity';
+import { FairQueue, type Owners } from '../shared/fair-queue';
 import { linkedSignal } from './linked-signal';
 
-/** A count of what may go on at once, shared by all runs of a process. Who waits longest is first. */
+/**
+ * A count of what may go on at once, shared by all runs of a process. Organizations take turns, and workspaces within
+ * them; of one owner, who waits longest is first.
+ */
 export class Slots {
   private free: number;
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting = new FairQueue<() => void>();
 
   constructor(size: number) {
     this.free = size;
   }
 
   /** Waits for a slot; the caller gives it back with `release`. Throws the signal's reason when it is aborted. */
-  async acquire(signal: AbortSignal): Promise<void> {
+  async acquire(signal: AbortSignal, owners: Owners = []): Promise<void> {
     signal.throwIfAborted();
     if (this.free > 0) {
       this.free -= 1;
@@ -24,11 +29,11 @@ export class Slots {
         resolve();
       };
       const leave = (): void => {
-        this.waiting.splice(this.waiting.indexOf(take), 1);
+        this.waiting.remove(owners, take);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.waiting.push(take);
+      this.waiting.push(owners, take);
     });
   }
 
@@ -43,15 +48,19 @@ export class Slots {
 export class Slot {
   private isHeld = false;
 
-  /** @param stopping aborted when nothing is to be waited for any more. */
+  /**
+   * @param stopping aborted when nothing is to be waited for any more.
+   * @param owners whose turn is waited for, the first time and after it was lent.
+   */
   constructor(
     private readonly slots: Slots,
     private readonly stopping: AbortSignal,
+    private readonly owners: Owners = [],
   ) {}
 
   /** Throws the reason of `stopping` when it is aborted. */
   async take(): Promise<void> {
-    await this.slots.acquire(this.stopping);
+    await this.slots.acquire(this.stopping, this.owners);
     this.isHeld = true;
   }
 
@@ -67,7 +76,7 @@ export class Slot {
     this.giveBack();
     try {
       const result = await waiting(either.signal);
-      await this.slots.acquire(either.signal);
+      await this.slots.acquire(either.signal, this.owners);
       this.isHeld = true;
       return result;
     } finally {
@@ -81,10 +90,22 @@ export class Slot {
   }
 }
 
-/** Targets that this process scores at once: `WORKER_CONCURRENCY`. */
+/**
+ * Targets that this process scores at once: `WORKER_CONCURRENCY` by code, which computes, and as many by judges, which
+ * are waited for. They are counted apart, so that a judge that does not answer holds up no code.
+ */
 @Injectable()
-export class WorkerSlots extends Slots {
-  constructor(environment: Environment) {
-    super(environment.WORKER_CONCURRENCY);
+export class WorkerSlots {
+  private readonly code: Slots;
+  private readonly judges: Slots;
+
+  constructor({ WORKER_CONCURRENCY }: Environment) {
+    this.code = new Slots(WORKER_CONCURRENCY);
+    this.judges = new Slots(WORKER_CONCURRENCY);
+  }
+
+  /** The slots of scorers of a kind. */
+  of(kind: ScorerKind): Slots {
+    return kind === 'llm_judge' ? this.judges : this.code;
   }
 }

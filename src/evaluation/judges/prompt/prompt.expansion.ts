@@ -127,8 +127,9 @@ class Expansion {
   }
 
   private written(value: object): string {
-    if (value === this.subject.session && isJsonObject(value)) return sessionTranscript(value);
-    if (value === this.subject.trace && isJsonObject(value)) return traceTranscript(value);
+    const { session, trace } = this.subject;
+    if (value === session && isJsonObject(value)) return sessionTranscript(value, trace);
+    if (value === trace && isJsonObject(value)) return traceTranscript(value);
     return toJsonText(value);
   }
 }

@@ -30,10 +30,13 @@ type JsonObject = Record<string, unknown>;
  * A session as a transcript: who said what, with the calls of tools and their answers, in their order. Calls are taken
  * from the messages; of a trace whose messages tell none, from its spans, which stand before its last answer. A line of
  * what was said begins with two spaces, so that nothing that is said looks like the head of an entry.
+ *
+ * @param judged the trace that is judged, where it is one and not the session: its spans are shown there alone.
  */
-export function sessionTranscript(session: JsonObject): string {
+export function sessionTranscript(session: JsonObject, judged?: unknown): string {
   const traces = Array.isArray(session.traces) ? session.traces.filter(isJsonObject) : [];
   const spansOf = new Map(traces.map((trace) => [trace.trace_id, trace.spans]));
+  if (isJsonObject(judged)) spansOf.set(judged.trace_id, judged.spans);
   const messages = Array.isArray(session.messages) ? (session.messages as SessionMessage[]) : [];
   const turns = turnsOf(messages);
   const lastOf = new Map(turns.map((turn) => [turn.traceId, turn]));
@@ -44,7 +47,7 @@ export function sessionTranscript(session: JsonObject): string {
       const isPlace = lastOf.get(turn.traceId) === turn && !withToldCalls.has(turn.traceId);
       return isPlace ? withCalls(turn, spansOf.get(turn.traceId)) : turn.told.flat();
     }),
-    ...silent.flatMap(({ spans }) => callsOf(spans)),
+    ...silent.flatMap(({ trace_id }) => callsOf(spansOf.get(trace_id))),
   ];
   return written(entries, session.is_truncated === true);
 }
@@ -86,14 +89,26 @@ function callsOf(spans: unknown): Entry[] {
   return spans.filter(isJsonObject).flatMap((span) => {
     const call = toolCallOf({ ...span, attributes: plain(span.attributes) });
     if (!call) return [];
-    const failed = span.status === 'error' ? ' fails' : ' answers';
-    const result = call.result === undefined ? [] : [ofTool(`${nameOf(call.name)}${failed}`, call.result)];
-    const isFailed = span.status === 'error' && result.length === 0;
-    return [
-      ofTool(`calls ${nameOf(call.name)}`, call.args),
-      ...(isFailed ? [ofTool(`${nameOf(call.name)} fails`, undefined)] : result),
-    ];
+    const name = nameOf(call.name);
+    const failure = failureOf(span.status);
+    if (failure !== undefined)
+      return [ofTool(`calls ${name}`, call.args), failed(name, failure, call.result)];
+    const result = call.result === undefined ? [] : [ofTool(`${name} answers`, call.result)];
+    return [ofTool(`calls ${name}`, call.args), ...result];
   });
+}
+
+/** What the status of a span says of its failure, which may be nothing; undefined where it tells of none. */
+function failureOf(status: unknown): string | undefined {
+  const told = plain(status);
+  if (!isJsonObject(told) || told.code !== 'error') return undefined;
+  return typeof told.message === 'string' ? told.message : '';
+}
+
+/** A call that failed, with why, and with what was answered all the same. */
+function failed(name: string, why: string, result: unknown): Entry {
+  const { head, body, isOfTool } = ofTool(`${name} fails`, result);
+  return { head, body: [why, body].filter((text) => text !== '').join('\n'), isOfTool };
 }
 
 function entriesOf(message: SessionMessage): Entry[] {
