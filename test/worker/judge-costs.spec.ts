@@ -48,6 +48,15 @@ describe('a judge', () => {
       expect(again.results.map((one) => one.is_cached)).toEqual([true, true]);
     });
 
+    it('is not paid for twice by targets of one run that are the same', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment(...Array(5).fill({ input: 'same', output: 'same' }));
+      const { run, results } = await on.scored(scorer, experiment, { concurrency: 1 });
+      expect(judge.asked).toHaveLength(1);
+      expect(run.cost_usd).toBeCloseTo(COST, 12);
+      expect(results.filter((one) => one.is_cached)).toHaveLength(4);
+    });
+
     it('is not asked again either where its server did not take all of the first request', async () => {
       judge.reply = ({ json }) =>
         json.logprobs
@@ -158,6 +167,25 @@ describe('a judge', () => {
       const cut = await on.scored(await on.scorer(), experiment, { max_cost_usd: 0.5, concurrency: 1 });
       expect(cut.run).toMatchObject({ run_status: 'failed', failure_code: 'budget_exceeded' });
       expect(cut.run.cost_usd).toBeLessThan(1);
+    });
+
+    it('is held by those that waited for their turn while others spent it', async () => {
+      let [underWay, answered] = [0, 0];
+      judge.reply = async () => {
+        if (underWay > 0) return { status: 429 };
+        underWay += 1;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        underWay -= 1;
+        answered += 1;
+        return says(GOOD);
+      };
+      const experiment = await on.experiment(...items(16));
+      const { run } = await on.scored(await on.scorer(), experiment, {
+        max_cost_usd: 2 * COST,
+        concurrency: 16,
+      });
+      expect(run.failure_code).toBe('budget_exceeded');
+      expect(answered).toBe(2);
     });
 
     it('is held between the samples of a target, whose cost is kept', async () => {

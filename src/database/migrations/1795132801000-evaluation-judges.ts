@@ -23,8 +23,8 @@ export class EvaluationJudges1795132801000 implements MigrationInterface {
         request_sha256 text COLLATE "C" NOT NULL,
         sample integer NOT NULL,
         judgement json NOT NULL,
-        -- the run that it was first asked for, and paid by
-        score_run_id text COLLATE "C",
+        -- the target of a run that it was asked for, and whose cost it is
+        asked_for text COLLATE "C",
         created_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (workspace_id, scorer_id, scorer_version, request_sha256, sample)
       );

@@ -10,38 +10,38 @@ export interface AskedQuestion extends PinnedScorer {
   request_sha256: string;
 }
 
-/** What was answered, and for which run. */
+/** What was answered, and for which target of which run. */
 export interface KnownAnswer {
   judgement: Judgement;
-  runId: string | null;
+  askedFor: string | null;
 }
 
 export interface NewAnswer {
   /** Its number, from 0. */
   sample: number;
   judgement: Judgement;
-  runId: string | undefined;
+  askedFor: string | undefined;
 }
 
 interface AnswerRow {
   sample: number;
   judgement: RawJson;
-  score_run_id: string | null;
+  asked_for: string | null;
 }
 
 const FIND = {
   name: 'judge-answer.find',
-  text: `SELECT sample, judgement, score_run_id FROM judge_answers
+  text: `SELECT sample, judgement, asked_for FROM judge_answers
     WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND request_sha256 = $4 AND sample < $5`,
 };
 
 const SAVE = {
   name: 'judge-answer.save',
   text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, request_sha256, sample, judgement,
-                             score_run_id)
+                             asked_for)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (workspace_id, scorer_id, scorer_version, request_sha256, sample)
-    DO UPDATE SET judgement = excluded.judgement, score_run_id = excluded.score_run_id, created_at = now()`,
+    DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
 };
 
 /** What judges have answered, so that the same is not asked, and paid, twice. */
@@ -54,15 +54,15 @@ export class JudgeAnswerRepository {
     const values = [...keyOf(question), samples];
     const rows = await this.database.query<AnswerRow>(FIND, values);
     return new Map(
-      rows.map(({ sample, judgement, score_run_id }) => [
+      rows.map(({ sample, judgement, asked_for }) => [
         sample,
-        { judgement: judgement.parse() as Judgement, runId: score_run_id },
+        { judgement: judgement.parse() as Judgement, askedFor: asked_for },
       ]),
     );
   }
 
-  async save(question: AskedQuestion, { sample, judgement, runId }: NewAnswer): Promise<void> {
-    await this.database.query(SAVE, [...keyOf(question), sample, toJsonText(judgement), runId ?? null]);
+  async save(question: AskedQuestion, { sample, judgement, askedFor }: NewAnswer): Promise<void> {
+    await this.database.query(SAVE, [...keyOf(question), sample, toJsonText(judgement), askedFor ?? null]);
   }
 
   /** Deletes answers that are older than so many days, at most `limit` of them. @returns how many. */

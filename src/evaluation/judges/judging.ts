@@ -82,7 +82,7 @@ export class Judging {
     scorer: JudgingScorer,
     request: JudgeRequest,
     count: number,
-    { signal, idle, cache, budget, runId }: ScoringTerms,
+    { signal, idle, cache, budget, askedFor }: ScoringTerms,
   ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
     const question = { ...scorer, request_sha256: request.sha256 };
     const tally = new Tally(count);
@@ -108,14 +108,14 @@ export class Judging {
       for (let sample = 0; sample < count && !tally.isLost; sample++) {
         const before = known.get(sample);
         if (before) {
-          this.takeKnown(before, runId, judgeBackendOf(scorer.definition), tally, charge);
+          this.takeKnown(before, askedFor, judgeBackendOf(scorer.definition), tally, charge);
           continue;
         }
         const judgement = await this.sample(request, call, tally);
         if (!judgement || cache === 'none') continue;
         // what was answered may have been less than what was prepared, and is what is asked from now on
         const answered = { ...question, request_sha256: judgement.requestSha256 };
-        await this.keep(answered, { sample, judgement, runId });
+        await this.keep(answered, { sample, judgement, askedFor });
       }
       signal.throwIfAborted();
     } finally {
@@ -125,15 +125,15 @@ export class Judging {
     return tally.item(scorer.definition, request.sha256);
   }
 
-  /** An answer to another run is free. One to this very run, before it was another worker's, was paid for by it. */
+  /** An answer for another target is free. One for this very target, before the run was another worker's, was paid by it. */
   private takeKnown(
-    { judgement, runId: askedBy }: KnownAnswer,
-    runId: string | undefined,
+    { judgement, askedFor: paidFor }: KnownAnswer,
+    askedFor: string | undefined,
     backend: JudgeBackendName,
     tally: Tally,
     charge: (costUsd: number) => void,
   ): void {
-    if (askedBy === null || askedBy !== runId) {
+    if (paidFor === null || paidFor !== askedFor) {
       tally.know(judgement);
       this.metrics.knew(backend);
       return;

@@ -87,7 +87,8 @@ export class ScoringRunner {
       if (!prepared || job.signal.aborted) return false;
       const idle: ScoringTerms['idle'] = (until, work) => slot.lend(until, work);
       const { signal, cache, budget, runId } = job;
-      const item = await prepared.scoring({ signal, cache, budget, runId, idle });
+      const askedFor = runId && `${runId}:${prepared.target.ordinal}`;
+      const item = await prepared.scoring({ signal, cache, budget, askedFor, idle });
       await keep(prepared.target, item);
       return true;
     } catch (error) {

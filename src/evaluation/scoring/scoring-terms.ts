@@ -11,8 +11,8 @@ export interface ScoringTerms {
   cache: 'read' | 'write' | 'none';
   /** What it costs is charged to it, and nothing is asked any more once it is spent. */
   budget: Budget;
-  /** The run that it is for, where there is one. */
-  runId?: string | undefined;
+  /** Names the target of a run that it is for, so that what was paid for that before is not taken for another's. */
+  askedFor?: string | undefined;
 }
 
 /**

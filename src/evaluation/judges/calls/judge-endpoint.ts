@@ -57,10 +57,9 @@ export class JudgeEndpoint {
     const limit = this.limits.of(this.backend, model);
     let troubles = 0;
     for (let attempt = 1; ; attempt++) {
-      call.checkBudget();
       await limit.enter(call);
       call.hasBegun = true;
-      const made = await this.attempt(limit, body, call.signal);
+      const made = await this.attempt(limit, body, call);
       if ('value' in made) return made;
       if ('status' in made) return this.refused(made);
       if ('tooLarge' in made) {
@@ -96,12 +95,13 @@ export class JudgeEndpoint {
   }
 
   /** Sends it once, within the permit that it has. Throws the signal's reason when it is aborted. */
-  private async attempt(limit: JudgeLimit, body: string, signal: AbortSignal): Promise<Attempt> {
+  private async attempt(limit: JudgeLimit, body: string, call: JudgeCall): Promise<Attempt> {
     const begun = performance.now();
     let made: Attempt | undefined;
     this.metrics.sent(this.backend);
     try {
-      return (made = await this.transport.send(body, signal));
+      call.checkBudget(); // others may have spent it while this one waited for its turn
+      return (made = await this.transport.send(body, call.signal));
     } finally {
       const elapsedMs = performance.now() - begun;
       const outcome = made && outcomeOf(made);
