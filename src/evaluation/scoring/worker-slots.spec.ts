@@ -123,6 +123,36 @@ describe('a slot that is lent', () => {
     slots.release();
     await slots.acquire(never);
   });
+
+  it.each<[string, (abort: () => void, slots: Slots) => void]>([
+    ['while another has it', (abort, slots) => (abort(), slots.release())],
+    ['as it comes', (abort, slots) => (slots.release(), abort())],
+    ['long before the other gives it back', (abort, slots) => (abort(), setImmediate(() => slots.release()))],
+  ])('is given back exactly once where what it is for is given up %s', async (_, end) => {
+    for (const isAll of [false, true]) {
+      const slots = new Slots(1);
+      const [one, all] = [new AbortController(), new AbortController()];
+      const slot = await taken(slots, all.signal);
+      const lent = slot.lend(one.signal, () => slots.acquire(never));
+      await new Promise(setImmediate);
+      end(() => (isAll ? all : one).abort(new Error('too late')), slots);
+      await Promise.allSettled([lent]);
+      slot.giveBack();
+      await slots.acquire(never);
+      await expect(slots.acquire(AbortSignal.timeout(0))).rejects.toThrow();
+    }
+  });
+
+  it('is not taken again where what it is for was given up before there was an answer', async () => {
+    const slots = new Slots(1);
+    const one = new AbortController();
+    const slot = await taken(slots);
+    const lent = slot.lend(one.signal, () => Promise.resolve(one.abort(new Error('too late'))));
+    await expect(lent).rejects.toThrow('too late');
+    slot.giveBack();
+    await slots.acquire(never);
+    await expect(slots.acquire(AbortSignal.timeout(0))).rejects.toThrow();
+  });
 });
 
 describe('the slots of a worker', () => {
