@@ -7,7 +7,7 @@ import type { TemplatePart, TemplatePath } from './prompt.template';
 import { sessionTranscript, traceTranscript } from './transcript';
 
 /** Rounds that the sections of one prompt may take together, each with every part in it, and values that may be put in. */
-const ROUNDS_MAX = 1_000_000;
+const ROUNDS_MAX = 200_000;
 const VALUES_MAX = 10_000;
 /** Characters of JSON and of transcripts that are written for one prompt: a value may be asked for with each of its parts. */
 const WRITTEN_MAX = 4 * MAX_SUBJECT_LENGTH;
