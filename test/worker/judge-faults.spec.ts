@@ -143,8 +143,8 @@ describe('a judge that misbehaves', () => {
     for (const { run } of runs) expect(run.run_status).toBe('succeeded');
     const [{ state }] = await app.database.query<any>('SELECT state FROM judge_limits');
     expect(state.maxInFlight).toBeLessThan(16);
-    // without a limit of its own each of the 64 that are wanted at once would be refused again and again
-    expect(refused).toBeLessThan(200);
+    // with a limit that all share about 25 are refused on the way to it, and 130 without, by back-off alone
+    expect(refused).toBeLessThan(80);
   }, 120_000);
 
   it('by bearing one at a time has no target fail for waiting its turn', async () => {
