@@ -1,28 +1,9 @@
-import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
-import { CHOICES, COST, dataOf, GOOD, JudgeFixture, PRICES, says, sha256 } from './judge.fixture';
+import { CHOICES, COST, dataOf, GOOD, type JudgedService, says, sha256, withJudge } from './judge.fixture';
 
 describe('a judge', () => {
-  let judge: TestJudge;
-  let app: TestApp;
-  let worker: TestWorker;
-  let on: JudgeFixture;
-
-  beforeAll(async () => {
-    judge = await TestJudge.listen();
-    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await worker.close();
-    await app.close();
-    await judge.close();
-  });
-  beforeEach(async () => {
-    judge.reset();
-    judge.reply = () => says(GOOD);
-    await app.database.query('DELETE FROM judge_features');
-    on = await JudgeFixture.create(app);
-  });
+  let judge: JudgedService['judge'];
+  let on: JudgedService['on'];
+  withJudge((service) => ({ judge, on } = service));
 
   describe('answers', () => {
     it.each([

@@ -1,29 +1,12 @@
-import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
-import { COST, GOOD, JudgeFixture, PRICES, says } from './judge.fixture';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
+import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
 
 describe('a judge', () => {
-  let judge: TestJudge;
-  let app: TestApp;
-  let worker: TestWorker;
-  let on: JudgeFixture;
-
-  beforeAll(async () => {
-    judge = await TestJudge.listen();
-    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await worker.close();
-    await app.close();
-    await judge.close();
-  });
-  beforeEach(async () => {
-    judge.reset();
-    judge.reply = () => says(GOOD);
-    await app.database.query('DELETE FROM judge_features');
-    on = await JudgeFixture.create(app);
-  });
+  let judge: JudgedService['judge'];
+  let app: JudgedService['app'];
+  let worker: JudgedService['worker'];
+  let on: JudgedService['on'];
+  withJudge((service) => ({ judge, app, worker, on } = service));
 
   describe('that was asked the same before', () => {
     it('is not asked again: a rerun costs nothing', async () => {

@@ -1,35 +1,20 @@
+import { type JudgeAsked } from '#testing';
 import {
-  createTestApp,
-  createTestWorker,
-  type JudgeAsked,
-  type TestApp,
-  TestJudge,
-  type TestWorker,
-} from '#testing';
-import { CHOICES, dataOf, GOOD, JudgeFixture, PRICES, says, sha256 } from './judge.fixture';
+  CHOICES,
+  dataOf,
+  GOOD,
+  type JudgedService,
+  JudgeFixture,
+  says,
+  sha256,
+  withJudge,
+} from './judge.fixture';
 
 describe('a judge', () => {
-  let judge: TestJudge;
-  let app: TestApp;
-  let worker: TestWorker;
-  let on: JudgeFixture;
-
-  beforeAll(async () => {
-    judge = await TestJudge.listen();
-    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await worker.close();
-    await app.close();
-    await judge.close();
-  });
-  beforeEach(async () => {
-    judge.reset();
-    judge.reply = () => says(GOOD);
-    await app.database.query('DELETE FROM judge_features');
-    on = await JudgeFixture.create(app);
-  });
+  let judge: JudgedService['judge'];
+  let app: JudgedService['app'];
+  let on: JudgedService['on'];
+  withJudge((service) => ({ judge, app, on } = service));
 
   describe('is sent a request', () => {
     it('that preview shows byte for byte, as test and score then send it, and whose digest is kept', async () => {

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { JudgeAsked, JudgeReply, TestApp } from '#testing';
+import {
+  createTestApp,
+  createTestWorker,
+  type JudgeAsked,
+  type JudgeReply,
+  type TestApp,
+  TestJudge,
+  type TestWorker,
+} from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 export const CHOICES = {
@@ -15,7 +23,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 export const GOOD = { reasoning: 'because', choice: 'good' };
 /** US dollars for the 100 and 10 tokens that the judge says it used. */
 export const COST = (100 * 10 + 10 * 100) / 1e6;
-export const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
+const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
 
 /** What a chat model answers. */
 export const says = (answer: object, more: object = {}): JudgeReply => ({
@@ -93,4 +101,37 @@ export function expectAccounted(run: any, results: any[]): void {
 /** What stands between the delimiters of data in the last message of the user. */
 export function dataOf({ prompt }: JudgeAsked): string[] {
   return [...prompt.matchAll(/<data-([0-9a-f]{32})>\n([\s\S]*?)\n<\/data-\1>/g)].map(([, , data]) => data!);
+}
+
+/** What a suite about judges works with. */
+export interface JudgedService {
+  judge: TestJudge;
+  app: TestApp;
+  worker: TestWorker;
+  /** A workspace of each test's own. */
+  on: JudgeFixture;
+}
+
+/** Has a suite run against a service and its judge, which answers that all is good, and of which nothing is known. */
+export function withJudge(use: (service: JudgedService) => void): void {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    await app.database.query('DELETE FROM judge_features');
+    use({ judge, app, worker, on: await JudgeFixture.create(app) });
+  });
 }
