@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '#platform/problem';
-import type { JudgeBackend as JudgeBackendName } from '../scorers/definitions/judge.definition';
+import type { JudgeBackendName } from '../scorers/definitions/judge.definition';
 import type { JudgeBackend } from './judge-backend';
 
 /** The judge backends that are configured. */

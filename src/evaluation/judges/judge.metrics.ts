@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, type Histogram, Metrics } from '#platform/metrics';
-import type { JudgeBackend } from '../scorers/definitions/judge.definition';
+import type { JudgeBackendName } from '../scorers/definitions/judge.definition';
 
 const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
@@ -42,22 +42,22 @@ export class JudgeMetrics {
     );
   }
 
-  sent(backend: JudgeBackend): void {
+  sent(backend: JudgeBackendName): void {
     this.inFlight.inc({ backend });
   }
 
-  ended(backend: JudgeBackend, outcome: RequestOutcome | undefined, ms: number): void {
+  ended(backend: JudgeBackendName, outcome: RequestOutcome | undefined, ms: number): void {
     this.inFlight.dec({ backend });
     if (!outcome) return; // given up: nobody wanted it any more
     this.requests.inc({ backend, outcome });
     this.duration.observe({ backend }, ms / 1000);
   }
 
-  spent(backend: JudgeBackend, costUsd: number): void {
+  spent(backend: JudgeBackendName, costUsd: number): void {
     this.cost.inc({ backend }, costUsd);
   }
 
-  knew(backend: JudgeBackend): void {
+  knew(backend: JudgeBackendName): void {
     this.reused.inc({ backend });
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import {
-  type JudgeBackend as JudgeBackendName,
+  type JudgeBackendName,
   judgeBackendOf,
   type JudgeDefinition,
 } from '../scorers/definitions/judge.definition';

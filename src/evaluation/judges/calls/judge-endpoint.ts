@@ -1,6 +1,6 @@
 import { isJsonObject } from '#platform/json';
 import { rootLogger } from '#platform/logging';
-import type { JudgeBackend } from '../../scorers/definitions/judge.definition';
+import type { JudgeBackendName } from '../../scorers/definitions/judge.definition';
 import { cutText } from '../../scorers/engine/limits';
 import { pause } from '../../shared/pause';
 import type { JudgeCall } from '../judge-backend';
@@ -19,10 +19,15 @@ const REFUSAL_MAX = 300;
 const COMPLAINTS_MS = 60_000;
 
 /** What a judge said to a request: its answer, or why it will not have it. */
-export type Reply =
-  | { value: unknown }
-  /** `error`: what the scorer's author is told. `isOfRequest`: the request is at fault, by its form or by what it asks for. */
-  | { refusal: Refusal; error: string; isOfRequest: boolean };
+export type Reply = { value: unknown } | Refused;
+
+interface Refused {
+  refusal: Refusal;
+  /** What the scorer's author is told. */
+  error: string;
+  /** The request is at fault, by its form or by what it asks for. */
+  isOfRequest: boolean;
+}
 
 /** What a judge says of a request that it will not have; a text that it does not say is empty. */
 export interface Refusal {
@@ -43,7 +48,7 @@ export class JudgeEndpoint {
   private complainedAt = -Infinity;
 
   constructor(
-    private readonly backend: JudgeBackend,
+    private readonly backend: JudgeBackendName,
     private readonly transport: JudgeTransport,
     private readonly limits: JudgeLimits,
     private readonly metrics: JudgeMetrics,
@@ -80,9 +85,9 @@ export class JudgeEndpoint {
     }
   }
 
-  private refused({ status, text }: { status: number; text: string }): Reply {
+  private refused({ status, text }: { status: number; text: string }): Refused {
     const reply = refused(status, refusalOf(text));
-    if ('refusal' in reply && !reply.isOfRequest) this.complain(`refused a request with ${status}`);
+    if (!reply.isOfRequest) this.complain(`refused a request with ${status}`);
     return reply;
   }
 
@@ -121,7 +126,7 @@ const outcomeOf = (made: Attempt): RequestOutcome =>
         ? 'limited'
         : 'failed';
 
-function refused(status: number, refusal: Refusal): Reply {
+function refused(status: number, refusal: Refusal): Refused {
   if (status === 401 || status === 403) {
     const error = `The judge backend refused this service (${status}): its operator has to look at the key.`;
     return { refusal, error, isOfRequest: false };

@@ -6,7 +6,7 @@ import type { Output } from './output.answer';
 import { OUTPUT_TYPES, readOutput } from './output.definition';
 
 export const JUDGE_BACKENDS = ['llm', 'classifier'] as const;
-export type JudgeBackend = (typeof JUDGE_BACKENDS)[number];
+export type JudgeBackendName = (typeof JUDGE_BACKENDS)[number];
 
 export const PROMPT_MAX = 100_000;
 export const MODEL_MAX = 255;
@@ -15,7 +15,7 @@ export const TEMPERATURE_MAX = 2;
 
 /** A valid definition of an `llm_judge` scorer. Null counts as left out. */
 export interface JudgeDefinition {
-  backend?: JudgeBackend | null;
+  backend?: JudgeBackendName | null;
   model?: string | null;
   /** Mustache; only a classifier may go without it. */
   prompt?: string | null;
@@ -49,5 +49,5 @@ function checkPrompt(reader: DefinitionReader, prompt: string): void {
 }
 
 /** The backend that a valid definition names; `llm` unless it says otherwise. */
-export const judgeBackendOf = (definition: { backend?: JudgeBackend | null }): JudgeBackend =>
+export const judgeBackendOf = (definition: { backend?: JudgeBackendName | null }): JudgeBackendName =>
   definition.backend ?? 'llm';
