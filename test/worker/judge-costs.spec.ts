@@ -1,3 +1,5 @@
+import { KnownFeatures } from '../../src/evaluation/judges/llm/chat-features';
+import { ALL_FEATURES } from '../../src/evaluation/judges/llm/chat-request';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
 
@@ -40,18 +42,23 @@ describe('a judge', () => {
       expect(results.filter((one) => one.is_cached)).toHaveLength(4);
     });
 
-    it('is not asked again either where its server did not take all of the first request', async () => {
+    it.each([
+      ['because it has no such thing', 'logprobs is not supported'],
+      ['because of what the scorer asks for', 'logprobs must be less than what you want'],
+    ])('is not asked again either where its server did not take all of a request, %s', async (_, message) => {
       judge.reply = ({ json }) =>
-        json.logprobs
-          ? { status: 400, body: '{"error":{"message":"logprobs is not supported"}}' }
-          : says(GOOD);
+        json.logprobs ? { status: 400, body: JSON.stringify({ error: { message } }) } : says(GOOD);
       const scorer = await on.scorer({ model: 'without logprobs' });
-      const experiment = await on.experiment();
+      const experiment = await on.experiment({ input: 1 }, { input: 2 });
       await on.scored(scorer, experiment);
       const before = judge.asked.length;
-      const { results } = await on.scored(scorer, experiment);
+      expect((await on.scored(scorer, experiment)).run.cost_usd).toBe(0);
+      // nor when it is found out anew what the server takes, as it is every day
+      await worker.get(KnownFeatures).learn(scorer.definition.model, ALL_FEATURES);
+      const { run, results } = await on.scored(scorer, experiment);
+      expect(run.cost_usd).toBe(0);
+      expect(results.map((one) => one.is_cached)).toEqual([true, true]);
       expect(judge.asked).toHaveLength(before);
-      expect(results[0].is_cached).toBe(true);
     });
 
     it('is asked again with "cache": false, by another version, and by test', async () => {

@@ -20,13 +20,13 @@ export class EvaluationJudges1795132801000 implements MigrationInterface {
         workspace_id text COLLATE "C" NOT NULL,
         scorer_id text COLLATE "C" NOT NULL,
         scorer_version integer NOT NULL,
-        request_sha256 text COLLATE "C" NOT NULL,
+        question_sha256 text COLLATE "C" NOT NULL,
         sample integer NOT NULL,
         judgement json NOT NULL,
         -- the target of a run that it was asked for, and whose cost it is
         asked_for text COLLATE "C",
         created_at timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (workspace_id, scorer_id, scorer_version, request_sha256, sample)
+        PRIMARY KEY (workspace_id, scorer_id, scorer_version, question_sha256, sample)
       );
       CREATE INDEX judge_answers_by_age ON judge_answers (created_at);
 

@@ -4,10 +4,10 @@ import { type RawJson, toJsonText } from '#platform/json';
 import type { PinnedScorer } from '../scoring/earlier-scores.repository';
 import type { Judgement } from './judge-backend';
 
-/** Which question it was: what one version of a scorer asked in these very bytes. */
+/** Which question it was, of one version of a scorer; see `JudgeRequest`. */
 export interface AskedQuestion extends PinnedScorer {
   workspace_id: string;
-  request_sha256: string;
+  question_sha256: string;
 }
 
 /** What was answered, and for which target of which run. */
@@ -32,15 +32,15 @@ interface AnswerRow {
 const FIND = {
   name: 'judge-answer.find',
   text: `SELECT sample, judgement, asked_for FROM judge_answers
-    WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND request_sha256 = $4 AND sample < $5`,
+    WHERE workspace_id = $1 AND scorer_id = $2 AND scorer_version = $3 AND question_sha256 = $4 AND sample < $5`,
 };
 
 const SAVE = {
   name: 'judge-answer.save',
-  text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, request_sha256, sample, judgement,
+  text: `INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
                              asked_for)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
-    ON CONFLICT (workspace_id, scorer_id, scorer_version, request_sha256, sample)
+    ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
     DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
 };
 
@@ -83,5 +83,5 @@ const keyOf = (question: AskedQuestion): unknown[] => [
   question.workspace_id,
   question.scorer_id,
   question.scorer_version,
-  question.request_sha256,
+  question.question_sha256,
 ];

@@ -41,6 +41,8 @@ export interface JudgeRequest {
   readonly body: string;
   /** SHA-256 of the body, hexadecimal. */
   readonly sha256: string;
+  /** SHA-256 of what is asked, hexadecimal: the same whatever the judge is found to take of a request. */
+  readonly questionSha256: string;
   /**
    * Sends it, and reads the answer. Throws `JudgeFailure` where there is none that counts, and the signal's reason when
    * it is aborted.

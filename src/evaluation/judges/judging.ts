@@ -84,7 +84,7 @@ export class Judging {
     count: number,
     { signal, idle, cache, budget, askedFor }: ScoringTerms,
   ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
-    const question = { ...scorer, request_sha256: request.sha256 };
+    const question = { ...scorer, question_sha256: request.questionSha256 };
     const tally = new Tally(count);
     const charge = (costUsd: number): void => {
       tally.charge(costUsd);
@@ -112,10 +112,7 @@ export class Judging {
           continue;
         }
         const judgement = await this.sample(request, call, tally);
-        if (!judgement || cache === 'none') continue;
-        // what was answered may have been less than what was prepared, and is what is asked from now on
-        const answered = { ...question, request_sha256: judgement.requestSha256 };
-        await this.keep(answered, { sample, judgement, askedFor });
+        if (judgement && cache !== 'none') await this.keep(question, { sample, judgement, askedFor });
       }
       signal.throwIfAborted();
     } finally {

@@ -59,6 +59,10 @@ class ClassifierRequest implements JudgeRequest {
     this.sha256 = createHash('sha256').update(body).digest('hex');
   }
 
+  get questionSha256(): string {
+    return this.sha256;
+  }
+
   async ask(call: JudgeCall): Promise<Judgement> {
     call.charge(0);
     const reply = await this.endpoint.post(this.model ?? '', this.body, call);

@@ -10,6 +10,7 @@ import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './answer.read
 import { type ChatAnswer, readChatAnswer } from './chat-answer';
 import type { KnownFeatures } from './chat-features';
 import {
+  ALL_FEATURES,
   chatBody,
   type ChatFeatures,
   type ChatMessage,
@@ -45,6 +46,7 @@ interface Sent {
 export class LlmRequest implements JudgeRequest {
   readonly body: string;
   readonly sha256: string;
+  readonly questionSha256: string;
 
   constructor(
     private readonly question: ChatQuestion,
@@ -54,6 +56,7 @@ export class LlmRequest implements JudgeRequest {
   ) {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
+    this.questionSha256 = sha256Of(chatBody(question, messages, ALL_FEATURES));
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
