@@ -107,6 +107,28 @@ export class ScoringFixture {
     return caller.post(`/eval/v1/scorers/${scorer.scorer_id}/score`, body);
   }
 
+  /** Has a new scorer score the results of a new experiment: queues the run, and does not wait for it. */
+  async runOver(items: object[], members: object = {}, body: object = {}): Promise<any> {
+    const experiment = await this.experiment();
+    const results = await this.results(experiment, items);
+    const scorer = await this.scorer(members);
+    const { experiment_id } = experiment;
+    const { body: run } = await this.score(scorer, { experiment_id, ...body });
+    return { experiment, results, scorer, run };
+  }
+
+  /** The results of an experiment, in the order in which they were made. */
+  async resultsOfExperiment({ experiment_id }: { experiment_id: string }): Promise<any[]> {
+    const path = `/eval/v1/experiments/${experiment_id}/results?sort=created_at`;
+    return (await this.evaluator.get(path)).body.items;
+  }
+
+  finalize({ experiment_id }: { experiment_id: string }) {
+    return this.evaluator.patch(`/eval/v1/experiments/${experiment_id}`, {
+      experiment_status: 'completed',
+    });
+  }
+
   async run(id: string): Promise<any> {
     return (await this.evaluator.get(`/eval/v1/score-runs/${id}`)).body;
   }
