@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { FairTurns } from '../shared/fair-turns';
+import { FairTurns } from '#platform/turns';
 import { Pace } from '../shared/pace';
 import { type PlannedPage, planPage } from './case-page';
 import { ComparisonCache, type PrepareWork } from './comparison-cache';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { FairTurns } from '../shared/fair-turns';
+import { FairTurns } from '#platform/turns';
 
 /**
  * What is worked out side by side, so that what is large never holds up what is small: comparisons and gates, by the

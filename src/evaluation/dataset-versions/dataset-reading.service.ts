@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { type Reply, streamed } from '#platform/http';
 import { decodeCursor, encodeCursor, type Page, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { FairTurns } from '../shared/fair-turns';
+import { FairTurns } from '#platform/turns';
 import { DatasetContent } from './dataset-content';
 import { CSV_MEDIA } from './dataset-upload';
 import type { DatasetCaseDto, DatasetCaseListQueryDto } from './dataset-version.dto';

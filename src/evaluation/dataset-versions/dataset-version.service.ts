@@ -8,7 +8,7 @@ import { newId } from '#platform/ids';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkLive, DatasetService } from '../datasets/dataset.service';
-import { FairTurns } from '../shared/fair-turns';
+import { FairTurns } from '#platform/turns';
 import { LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.fault';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import type { ScorerKind } from '../scorers/scorer.entity';
-import { FairQueue, type Owners } from '../shared/fair-queue';
+import { FairQueue, type Owners } from '#platform/turns';
 import { linkedSignal } from './linked-signal';
 
 /**

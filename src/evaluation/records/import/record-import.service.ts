@@ -6,7 +6,7 @@ import { problem } from '#platform/problem';
 import { DatasetSchemas, type HeldValues } from '../../datasets/dataset-schemas';
 import type { DatasetEntity } from '../../datasets/dataset.entity';
 import { checkLive, DatasetService } from '../../datasets/dataset.service';
-import { FairTurns } from '../../shared/fair-turns';
+import { FairTurns } from '#platform/turns';
 import type { OnConflict } from '../record.dto';
 import { RecordRepository } from '../record.repository';
 import type { RecordImportDto, RecordImportQueryDto } from '../record-transfer.dto';

@@ -1,4 +1,4 @@
-import { FairQueue } from '../../../shared/fair-queue';
+import { FairQueue } from '#platform/turns';
 import { SandboxWorker } from './sandbox.worker';
 import type { TaskEnd } from './sandbox.worker';
 import type { ThreadAnswers, ThreadTask } from './thread.protocol';

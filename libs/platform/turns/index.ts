@@ -1,0 +1,2 @@
+export { FairQueue, type Owners } from './fair-queue';
+export { FairTurns } from './fair-turns';
