@@ -43,15 +43,18 @@ export class Direct {
 
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const client = await this.pool.connect();
+    const afterCommit: (() => void)[] = [];
     try {
       await client.query('BEGIN');
       const tx = {
         isTransaction: true,
         query: (statement: string | PreparedStatement, values: readonly unknown[] = []) =>
           run(client, statement, values),
+        afterCommit: (then: () => void) => afterCommit.push(then),
       };
       const result = await work(tx as unknown as Tx);
       await client.query('COMMIT');
+      for (const then of afterCommit) then();
       return result;
     } catch (error) {
       await client.query('ROLLBACK');

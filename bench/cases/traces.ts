@@ -8,9 +8,12 @@ import {
   type TestSpan,
 } from '../../libs/testing/otlp-export';
 import { SpanRepository } from '../../src/telemetry/traces/span.repository';
-import { type SpanRecord, sourcesOf, toSpanRecords } from '../../src/telemetry/traces/span-record';
-import { TraceRepository } from '../../src/telemetry/traces/trace.repository';
-import { aggregateTraces } from '../../src/telemetry/traces/trace-aggregate';
+import { TraceWriteRepository } from '../../src/telemetry/traces/trace-write.repository';
+import { TraceWriter } from '../../src/telemetry/traces/trace.writer';
+import { DayPartitionRepository } from '../../src/telemetry/partitions/day-partition.repository';
+import { DayPartitions } from '../../src/telemetry/partitions/day-partitions';
+import { ModelPrices } from '../../src/telemetry';
+import { Environment } from '#platform/config';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -57,15 +60,15 @@ function spans(): TestSpan[] {
   });
 }
 
-/** The service's own transaction of an export, without the service. */
-async function writeDirectly(bench: Bench, records: readonly SpanRecord[]): Promise<void> {
-  const spanRows = new SpanRepository(bench.direct.database);
-  const traceRows = new TraceRepository(bench.direct.database);
-  await bench.direct.transaction(async (tx) => {
-    const inserted = await spanRows.insertMany(tx, bench.scope, records);
-    await traceRows.merge(tx, bench.scope, aggregateTraces(inserted));
-    await traceRows.insertSources(tx, bench.scope, sourcesOf(inserted));
-  });
+/** What stores the spans of exports in the service, without the service. */
+function directWriter({ direct: { database } }: Bench): TraceWriter {
+  return new TraceWriter(
+    database,
+    new DayPartitions(new DayPartitionRepository(database)),
+    new SpanRepository(database),
+    new TraceWriteRepository(),
+    new ModelPrices(new Environment()),
+  );
 }
 
 /** Exports of 100 spans in protobuf, each answered once it is committed; what the clients send is made beforehand. */
@@ -82,10 +85,12 @@ export async function exportTraces(bench: Bench): Promise<void> {
     {
       name: 'direct',
       measure: async () => {
-        const records = exports().map((body) =>
-          toSpanRecords(decodeTraceRequest(body, 'protobuf').spans, {}),
-        );
-        return perSecond(await timeCalls(CALLS, CLIENTS, (call) => writeDirectly(bench, records[call]!)));
+        const writer = directWriter(bench);
+        const batches = exports().map((body) => ({
+          scope: bench.scope,
+          spans: decodeTraceRequest(body, 'protobuf').spans,
+        }));
+        return perSecond(await timeCalls(CALLS, CLIENTS, (call) => writer.write([batches[call]!])));
       },
     },
     { name: 'service', measure: service((body) => body, {}) },

@@ -1,5 +1,6 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
+export { TelemetryWorkerModule } from './telemetry.worker.module';
 export {
   ARRIVAL_TEXTS,
   type ArrivalClock,
@@ -24,6 +25,7 @@ export { ModelPrices } from './model-prices';
 export {
   type KeptIds,
   type SessionRef,
+  type SpanBatch,
   type SpanRow,
   type TraceRef,
   type TraceRow,

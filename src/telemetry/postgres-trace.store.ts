@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { Database } from '#platform/db';
-import type { ListQueryDto, RowPage } from '#platform/paging';
+import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
-import { ModelPrices } from './model-prices';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
 import {
   type SessionRef,
+  type SpanBatch,
   type SpanRow,
   type TraceRef,
   type TraceRow,
@@ -18,10 +16,9 @@ import {
   type TraceSummary,
 } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
-import { sourcesOf, toSpanRecords } from './traces/span-record';
 import { TraceRepository } from './traces/trace.repository';
 import { TraceStatsRepository } from './traces/trace-stats.repository';
-import { aggregateTraces } from './traces/trace-aggregate';
+import { TraceWriter } from './traces/trace.writer';
 
 /**
  * How much of a request's time a read may take. Less than all of it, so that a store that does not answer is told as
@@ -39,30 +36,19 @@ export class PostgresTraceStore extends TraceStore {
   private readonly readTimeoutMs: number;
 
   constructor(
-    private readonly database: Database,
+    private readonly writer: TraceWriter,
     private readonly spans: SpanRepository,
     private readonly traces: TraceRepository,
     private readonly figures: TraceStatsRepository,
-    private readonly prices: ModelPrices,
     environment: Environment,
   ) {
     super();
     this.readTimeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 
-  /**
-   * One transaction: the spans that are new, then what exactly those add to their traces. All writers lock spans,
-   * then traces, then sources, each in the order of their keys, so they cannot block one another in a circle.
-   */
-  override async append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void> {
-    if (spans.length === 0) return;
-    const records = toSpanRecords(spans, this.prices.table);
+  override async append(batches: readonly SpanBatch[]): Promise<void> {
     try {
-      await this.database.transaction(async (tx) => {
-        const inserted = await this.spans.insertMany(tx, scope, records);
-        await this.traces.merge(tx, scope, aggregateTraces(inserted));
-        await this.traces.insertSources(tx, scope, sourcesOf(inserted));
-      });
+      await this.writer.write(batches);
     } catch (error) {
       throw storeProblem(error, UNWRITABLE);
     }
@@ -82,13 +68,16 @@ export class PostgresTraceStore extends TraceStore {
 
   override listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>> {
     return this.read(async () => {
-      const [trace] = await this.traces.summarize(scope, [traceId]);
-      return this.spans.list(scope, traceId, query, trace?.span_count ?? 0);
+      const trace = await this.traces.findPlace(scope, traceId);
+      return trace ? this.spans.list(scope, trace, query) : emptyPage(query);
     });
   }
 
   override readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
-    return this.read(() => this.spans.first(scope, traceId, limit, maxBytes));
+    return this.read(async () => {
+      const trace = await this.traces.findPlace(scope, traceId);
+      return trace ? this.spans.first(scope, trace, limit, maxBytes) : [];
+    });
   }
 
   override sessionTraces(
@@ -138,6 +127,12 @@ export class PostgresTraceStore extends TraceStore {
     }
   }
 }
+
+/** Of a trace that is not there. */
+const emptyPage = ({ limit = PAGE_SIZE_DEFAULT, offset = 0 }: ListQueryDto): RowPage<never> => ({
+  rows: [],
+  page: { limit, offset, total: 0, next_cursor: null },
+});
 
 /** An error of the database as one of the store: unreachable or too slow is 503, whatever else stays as it is. */
 function storeProblem(error: unknown, detail: string): unknown {

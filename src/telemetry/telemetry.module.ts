@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelPrices } from './model-prices';
+import { DayPartitionRepository } from './partitions/day-partition.repository';
+import { DayPartitions } from './partitions/day-partitions';
 import { PostgresTraceStore } from './postgres-trace.store';
 import { TraceArrivals } from './trace-arrivals';
 import { TraceStore } from './trace-store';
@@ -8,18 +10,24 @@ import { TraceArrivalRepository } from './traces/trace-arrival.repository';
 import { TraceExportService } from './traces/trace-export.service';
 import { TraceRepository } from './traces/trace.repository';
 import { TraceStatsRepository } from './traces/trace-stats.repository';
+import { TraceWriteRepository } from './traces/trace-write.repository';
+import { TraceWriter } from './traces/trace.writer';
 
 /** Telemetry: the trace store, for the API and the worker alike. */
 @Module({
   providers: [
     ModelPrices,
+    DayPartitionRepository,
+    DayPartitions,
     SpanRepository,
     TraceRepository,
     TraceStatsRepository,
+    TraceWriteRepository,
+    TraceWriter,
     TraceExportService,
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
-  exports: [ModelPrices, TraceArrivals, TraceStore, TraceExportService],
+  exports: [DayPartitionRepository, DayPartitions, ModelPrices, TraceArrivals, TraceStore, TraceExportService],
 })
 export class TelemetryModule {}

@@ -100,6 +100,12 @@ export interface TraceSelection extends IdConditions {
   until?: Date;
 }
 
+/** Spans that are sent together. */
+export interface SpanBatch {
+  scope: Scope;
+  spans: readonly OtlpSpan[];
+}
+
 /** What of a trace is needed to choose it. */
 export interface TraceRef {
   trace_id: string;
@@ -121,8 +127,11 @@ export interface SessionRef {
  * Errors of every method: 503 `service_unavailable` when the store cannot be reached, or does not answer in time.
  */
 export abstract class TraceStore {
-  /** Stores spans, each once however often it is sent, and returns when they are committed and can be read. */
-  abstract append(scope: Scope, spans: readonly OtlpSpan[]): Promise<void>;
+  /**
+   * Stores spans, each once however often it is sent, and returns when they are committed and can be read. Several
+   * batches, of any workspaces, are stored together or not at all.
+   */
+  abstract append(batches: readonly SpanBatch[]): Promise<void>;
 
   /** Those of these traces that exist, in no particular order, without content of more than `maxBytes`. */
   abstract findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]>;

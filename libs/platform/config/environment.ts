@@ -168,6 +168,21 @@ export class Environment {
   @Integer()
   TELEMETRY_LIMIT_BYTES = 16 * 1024 * 1024;
 
+  /** What telemetry that is being read or waits to be stored may take of the memory, in bytes; then 503. */
+  @IsInt()
+  @Min(1024 * 1024)
+  @Max(1024 ** 4)
+  @Integer()
+  TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
+
+  /** Days that traces are kept after the one on which they arrived. Absent: for ever. */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(36_500)
+  @Integer()
+  TRACE_RETENTION_DAYS?: number;
+
   /** Largest body of a request to score after decoding, in bytes. */
   @IsInt()
   @Min(1024)

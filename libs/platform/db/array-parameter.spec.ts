@@ -41,6 +41,16 @@ describe('an array sent in binary', () => {
     expect(await roundTrip('int8', [...values, null])).toEqual([...values.map(String), null]);
   });
 
+  it('keeps integers of 64 bits', async () => {
+    const values = [-(2n ** 63n), 2n ** 63n - 1n, 0n];
+    expect(await roundTrip('int8', values)).toEqual(values.map(String));
+  });
+
+  it('keeps days', async () => {
+    const values = ['2000-01-01', '1999-12-31', '2024-02-29', '2026-11-20'];
+    expect(await roundTrip('date', [...values, null])).toEqual([...values, null]);
+  });
+
   it('keeps doubles to the last bit', async () => {
     const values = [0.1, -0, 5e-324, 1.7976931348623157e308, 1 / 3];
     expect((await roundTrip('float8', values)).map(Number)).toEqual(values);

@@ -1,13 +1,15 @@
 /** Types whose arrays can be sent, by their numbers in PostgreSQL's catalogue (pg_type.oid). */
-const OIDS = { text: 25, json: 114, int8: 20, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
+const OIDS = { text: 25, json: 114, int8: 20, float8: 701, date: 1082, timestamptz: 1184, uuid: 2950 } as const;
 
 /** How the values of each type are given; null is NULL. */
 export interface ArrayElements {
   text: string;
   /** JSON text. */
   json: string;
-  int8: number;
+  int8: number | bigint;
   float8: number;
+  /** As `2026-11-20`. */
+  date: string;
   /** Microseconds since 1970. */
   timestamptz: bigint;
   /** 32 hexadecimal digits. */
@@ -18,6 +20,8 @@ export type ArrayType = keyof ArrayElements;
 
 /** PostgreSQL counts time from 2000-01-01. */
 const EPOCH_US = 946_684_800_000_000n;
+const EPOCH_DAY = 10_957;
+const DAY_MS = 86_400_000;
 
 /** Dimensions, NULLs or none, type of the elements, length and lower bound of the one dimension. */
 const HEADER_BYTES = 20;
@@ -86,6 +90,7 @@ const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   json: TEXT,
   int8: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at)),
   float8: fixed(8, (buffer, at, value) => buffer.writeDoubleBE(value, at)),
+  date: fixed(4, (buffer, at, value) => buffer.writeInt32BE(Date.parse(value) / DAY_MS - EPOCH_DAY, at)),
   timestamptz: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(value - EPOCH_US, at)),
   uuid: fixed(16, (buffer, at, value) => buffer.write(value, at, 'hex')),
 };

@@ -1,6 +1,7 @@
 import { createGunzip } from 'node:zlib';
 import { Problem, problem } from '#platform/problem';
 import { Base64Decoder } from './base64.decoder';
+import type { HoldBytes } from './body-room';
 import type { ContentCoding } from './content-coding';
 
 /** At most so much is inflated at a time. */
@@ -71,14 +72,19 @@ export class BodyDecoder {
  * Undoes the codings of a body that is there as a whole. Errors as of `BodyDecoder`.
  *
  * @param pieces that it consists of
+ * @param hold is told of what comes of it, piece by piece; what it throws ends the decoding
  */
 export async function undoCodings(
   pieces: readonly Buffer[],
   codings: readonly ContentCoding[],
   limit: number,
+  hold: HoldBytes = () => undefined,
 ): Promise<Buffer> {
   const decoded: Buffer[] = [];
-  const decoder = new BodyDecoder(codings, limit, (bytes) => void decoded.push(bytes));
+  const decoder = new BodyDecoder(codings, limit, (bytes) => {
+    hold(bytes.length);
+    decoded.push(bytes);
+  });
   try {
     for (const piece of pieces) await decoder.write(piece);
     await decoder.end();

@@ -1,4 +1,5 @@
 import { Problem, problem } from '#platform/problem';
+import type { HoldBytes } from './body-room';
 import { ReceivedBytes } from './received-bytes';
 import type { ServiceRequest } from './request-context';
 
@@ -11,16 +12,33 @@ const DISCARD_MS = 10_000;
 
 /**
  * Reads a request's body whole, in bounded memory. Errors: 413 `payload_too_large` as soon as `limit` bytes are
- * passed (or announced), 408 `request_timeout` when the client stalls, 400 when it breaks off.
+ * passed (or announced), 408 `request_timeout` when the client stalls, 400 when it breaks off, and whatever `hold` throws.
+ *
+ * @param hold is told of what is to be kept before it is: of a body of known length of all at once, else of each piece
  */
 export async function readBody(
   request: ServiceRequest,
   limit: number,
-  stallMs = BODY_STALL_MS,
+  hold: HoldBytes = () => undefined,
 ): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? NaN);
+  const isKnown = announced <= limit;
+  if (isKnown) holdAnnounced(request, announced, hold);
   const received = new ReceivedBytes();
-  await receiveBody(request, limit, (chunk) => void received.add(chunk), stallMs);
+  await receiveBody(request, limit, (chunk) => {
+    if (!isKnown) hold(chunk.length);
+    received.add(chunk);
+  });
   return received.whole();
+}
+
+function holdAnnounced(request: ServiceRequest, announced: number, hold: HoldBytes): void {
+  try {
+    hold(announced);
+  } catch (error) {
+    discard(request);
+    throw error;
+  }
 }
 
 /**
@@ -75,7 +93,11 @@ export function receiveBody(
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > limit) return refuse(tooLarge(limit));
-      taking = take(chunk) ?? undefined;
+      try {
+        taking = take(chunk) ?? undefined;
+      } catch (error) {
+        return refuse(error as Error);
+      }
       if (!taking) return awaitMore();
       // while a piece is being taken it is not the client who keeps the other waiting
       clearTimeout(timer);

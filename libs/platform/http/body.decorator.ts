@@ -1,6 +1,7 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Environment } from '#platform/config';
+import type { RoomRule } from './body-rooms';
 import type { ContentCoding } from './content-coding';
 
 export type BodyKind = 'json' | 'bytes' | 'file' | 'stream';
@@ -24,6 +25,11 @@ export interface BodyRule {
    * Files come without.
    */
   codings?: readonly ContentCoding[];
+  /**
+   * For `bytes`: the memory that bodies of this kind may take together, from when they are announced until they are
+   * answered; then 503 `service_overloaded`. Absent: as much as there are requests.
+   */
+  room?: RoomRule;
   /** The body may be left out, which counts as `{}`. */
   optional?: boolean;
 }

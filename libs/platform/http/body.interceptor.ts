@@ -7,8 +7,9 @@ import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { readBody, receiveBody } from './body-reader';
 import { undoCodings } from './body-decoder';
+import type { HoldBytes } from './body-room';
+import { BodyRooms, DECODED_ROOM } from './body-rooms';
 import { codingsOf } from './content-coding';
-import { DecodedSpace } from './decoded-space';
 import { readEncodedBody } from './encoded-body';
 import { takes } from './handler-parameters';
 import { checkCharset, mediaTypeOf } from './media-type';
@@ -32,7 +33,7 @@ export class BodyInterceptor implements NestInterceptor {
     private readonly reflector: Reflector,
     private readonly environment: Environment,
     private readonly space: SpoolSpace,
-    private readonly decoded: DecodedSpace,
+    private readonly rooms: BodyRooms,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -49,7 +50,9 @@ export class BodyInterceptor implements NestInterceptor {
   private async read(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     const limit = this.limitOf(request, rule);
     if (rule.kind === 'bytes') {
-      request.rawBody = await readBytes(request, rule, limit);
+      const { room } = rule;
+      const hold = room && this.rooms.of(room).holder(request.user?.orgId ?? '', response);
+      request.rawBody = await readBytes(request, rule, limit, hold);
       return;
     }
     const codings = codingsOf(request.headers['content-encoding'], rule.codings ?? []);
@@ -66,8 +69,11 @@ export class BodyInterceptor implements NestInterceptor {
     const bytes =
       codings.length === 0
         ? await readBody(request, limit)
-        : await readEncodedBody(request, codings, limit, (size) =>
-            this.decoded.hold(request.user?.orgId ?? '', size, response),
+        : await readEncodedBody(
+            request,
+            codings,
+            limit,
+            this.rooms.of(DECODED_ROOM).holder(request.user?.orgId ?? '', response),
           );
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
     request.rawBody = bytes;
@@ -110,11 +116,17 @@ function checkMedia(request: ServiceRequest, { media }: BodyRule): void {
   throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
 }
 
-async function readBytes(request: ServiceRequest, rule: BodyRule, limit: number): Promise<Buffer> {
+async function readBytes(
+  request: ServiceRequest,
+  rule: BodyRule,
+  limit: number,
+  hold?: HoldBytes,
+): Promise<Buffer> {
   const { codings: allowed } = rule;
   const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
   checkMedia(request, rule);
-  return undoCodings([await readBody(request, limit)], codings, limit);
+  const sent = await readBody(request, limit, hold);
+  return codings.length === 0 ? sent : undoCodings([sent], codings, limit, hold);
 }
 
 const hasBody = ({ headers }: ServiceRequest): boolean =>

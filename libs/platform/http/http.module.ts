@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { BodyInterceptor } from './body.interceptor';
-import { DecodedSpace } from './decoded-space';
+import { BodyRooms } from './body-rooms';
 import { DeadlineInterceptor } from './deadline.interceptor';
 import { HttpMetrics } from './http.metrics';
 import { HttpShutdown } from './http-shutdown';
@@ -18,7 +18,7 @@ import { ServiceValidationPipe } from './validation.pipe';
 @Module({
   imports: [MetricsModule],
   providers: [
-    DecodedSpace,
+    BodyRooms,
     HttpMetrics,
     HttpShutdown,
     IdempotencyStore,

@@ -12,6 +12,8 @@ export interface ListSpec<Row = never> {
   where: Where;
   /** The expression of the row's own id: unique, and ascending with creation. */
   id: string;
+  /** `text` unless given. */
+  idType?: 'text' | 'int8';
   /** Those that the list's query takes, see `SortedBy`; `BY_CREATION` unless given. */
   sorts?: Record<string, SortKey>;
   /** `-created_at` unless given. */
@@ -124,12 +126,12 @@ async function readRows<Row>(
 ): Promise<Keyed<Row>[]> {
   const { key } = order;
   const where = filter.copy();
-  if (order.cursor !== undefined) addKeyset(where, spec.id, order, order.cursor);
+  if (order.cursor !== undefined) addKeyset(where, spec, order, order.cursor);
   const direction = order.descending ? 'DESC' : 'ASC';
   const orderBy = (...columns: string[]) =>
     `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`;
   const cursorKey = key.type ? KEYS[key.type].written(key.expression) : 'NULL';
-  const columns = [spec.columns, `${cursorKey} AS page_key`, `${spec.id} AS page_id`];
+  const columns = [spec.columns, `${cursorKey} AS page_key`, `${spec.id}${spec.idType === 'int8' ? '::text' : ''} AS page_id`];
   if (spec.bytes !== undefined) columns.push(`${spec.bytes} AS page_bytes`);
   if (spec.bytes !== undefined && key.type) columns.push(`${key.expression} AS page_sort`);
   const limit = where.parameter(order.limit + 1);
@@ -153,10 +155,15 @@ const withinBytes = (rows: string, sort: string): string =>
     FROM (${rows}) found WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
   ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
 
-function addKeyset(where: Where, id: string, { sort, key, descending }: PageOrder, cursor: string): void {
+function addKeyset(
+  where: Where,
+  { id, idType = 'text' }: Pick<ListSpec, 'id' | 'idType'>,
+  { sort, key, descending }: PageOrder,
+  cursor: string,
+): void {
   const position = decodeCursor(cursor);
   const than = descending ? '<' : '>';
-  if (position.sort !== sort) throw foreign();
+  if (position.sort !== sort || (idType === 'int8' && !isInt8(position.id))) throw foreign();
   if (!key.type) {
     if (position.key !== null) throw foreign();
     where.add(`${id} ${than} ?`, position.id);
@@ -166,6 +173,12 @@ function addKeyset(where: Where, id: string, { sort, key, descending }: PageOrde
   if (position.key === null || !form.test(position.key)) throw foreign();
   where.add(`(${key.expression}, ${id}) ${than} (${read}, ?)`, position.key, position.id);
 }
+
+const isInt8 = (text: string): boolean => {
+  if (!/^-?\d{1,19}$/.test(text)) return false;
+  const integer = BigInt(text);
+  return integer === BigInt.asIntN(64, integer);
+};
 
 const foreign = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 

@@ -25,6 +25,7 @@ import { TelemetryArrivals1795132801200 } from './1795132801200-telemetry-arriva
 import { TelemetryArrivalIndexes1795132801201 } from './1795132801201-telemetry-arrival-indexes';
 import { EvaluationScoringRules1795132801210 } from './1795132801210-evaluation-scoring-rules';
 import { EvaluationScoringRuleRuns1795132801211 } from './1795132801211-evaluation-scoring-rule-runs';
+import { TelemetrySpanPartitions1795132801300 } from './1795132801300-telemetry-span-partitions';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -55,4 +56,5 @@ export const MIGRATIONS = [
   TelemetryArrivalIndexes1795132801201,
   EvaluationScoringRules1795132801210,
   EvaluationScoringRuleRuns1795132801211,
+  TelemetrySpanPartitions1795132801300,
 ];

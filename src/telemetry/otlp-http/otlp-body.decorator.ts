@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { OtlpEncoding } from '#otlp';
-import { RequestBody, type ServiceRequest } from '#platform/http';
+import { RequestBody, type RoomRule, type ServiceRequest } from '#platform/http';
 import { JSON_MEDIA, OTLP_MEDIA, otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
 
 /** The body of an export, its content coding undone. */
@@ -19,6 +19,12 @@ export interface OtlpBody {
 
 const BINARY = { schema: { type: 'string', format: 'binary' } };
 const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
+
+/** What all exports together may take of the memory, from when they are announced until they are stored. */
+const EXPORT_ROOM: RoomRule = {
+  bytes: (environment) => environment.TELEMETRY_QUEUE_BYTES,
+  detail: 'More telemetry arrives than can be stored. Send it again later.',
+};
 
 /** Errors are told in the form of the request. What each means is the same as everywhere, but for 429. */
 const REFUSALS: [status: number, description: string][] = [
@@ -40,6 +46,7 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
       media: OTLP_MEDIA,
       codings: ['gzip'],
       limit: (environment) => environment.TELEMETRY_LIMIT_BYTES,
+      room: EXPORT_ROOM,
     }),
     ApiConsumes(PROTOBUF_MEDIA, JSON_MEDIA),
     ApiBody({

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OtlpEvent, OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from '#otlp';
 import { costOfSpan, type PriceTable } from '../semantics/model-price';
 import { readSpanFigures } from '../semantics/span-meaning.reader';
+import type { SpanBatch } from '../trace-store';
 import { repeatsUsage } from './usage-level';
 
 /** Names that traces are found and shown by; a longer text is no name. It stays among the attributes. */
@@ -18,6 +19,7 @@ export interface SpanSource {
 
 /** A span as it is stored, with what its trace needs to know of it. */
 export interface SpanRecord {
+  workspaceId: string;
   span: OtlpSpan;
   source: SpanSource;
   /** Microseconds since 1970; what OTLP has beyond them is cut off. */
@@ -36,28 +38,36 @@ export interface SpanRecord {
 }
 
 /**
- * The spans of one request as they are to be stored: of a span that is sent twice the first, and in the order of
- * their keys, in which all writers take their locks.
+ * Spans as they are to be stored together: of a span that was sent twice the first, and in the order of their keys, in
+ * which all writers take their locks.
  */
-export function toSpanRecords(spans: readonly OtlpSpan[], prices: PriceTable): SpanRecord[] {
-  const unique = new Map<string, OtlpSpan>();
-  for (const span of spans) {
-    const key = spanKey(span.traceId, span.spanId);
-    if (!unique.has(key)) unique.set(key, span);
-  }
+export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable): SpanRecord[] {
+  const unique = new Map<string, SpanRecord>();
   const sources = new Map<OtlpScope, SpanSource>();
-  return [...unique]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, span]) => toSpanRecord(span, prices, sourceOf(span, sources)));
+  for (const { scope, spans } of batches) {
+    for (const span of spans) {
+      const key = `${scope.workspaceId} ${span.traceId}${span.spanId}`;
+      if (!unique.has(key)) {
+        unique.set(key, toSpanRecord(scope.workspaceId, span, prices, sourceOf(span, sources)));
+      }
+    }
+  }
+  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record);
 }
 
-/** Both ids, as one text that sorts like the pair. */
-export const spanKey = (traceId: string, spanId: string): string => traceId + spanId;
+/** The 64 bits of a span's id, as PostgreSQL keeps them. */
+export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
-function toSpanRecord(span: OtlpSpan, prices: PriceTable, source: SpanSource): SpanRecord {
+function toSpanRecord(
+  workspaceId: string,
+  span: OtlpSpan,
+  prices: PriceTable,
+  source: SpanSource,
+): SpanRecord {
   const figures = readSpanFigures(span);
   const startedAt = microseconds(span.startTimeUnixNano);
   return {
+    workspaceId,
     span,
     source,
     startedAt,
@@ -90,11 +100,23 @@ function sourceOf({ resource, scope }: OtlpSpan, known: Map<OtlpScope, SpanSourc
   return source;
 }
 
-/** Each source of these spans once, in the order of their ids. */
-export function sourcesOf(records: readonly SpanRecord[]): SpanSource[] {
-  const sources = new Map(records.map(({ source }) => [source.id, source]));
-  return [...sources.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+/** A source in the workspace that knows it. */
+export interface WorkspaceSource extends SpanSource {
+  workspaceId: string;
 }
+
+/** Each source of these spans once, in the order of their keys. */
+export function sourcesOf(records: readonly SpanRecord[]): WorkspaceSource[] {
+  const sources = new Map<string, WorkspaceSource>();
+  for (const { workspaceId, source } of records) {
+    const key = sourceKey(workspaceId, source.id);
+    if (!sources.has(key)) sources.set(key, { workspaceId, ...source });
+  }
+  return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
+}
+
+/** Both, as one text that sorts like the pair. */
+export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
 
 const resourceJson = (resource: OtlpResource): string =>
   JSON.stringify({

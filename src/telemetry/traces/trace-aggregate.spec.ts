@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
-import { toSpanRecords } from './span-record';
+import { workspaceScope } from '#platform/auth';
+import type { PriceTable } from '../semantics/model-price';
+import { type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX } from './trace-aggregate';
 import { repeatsUsage } from './usage-level';
 
@@ -42,7 +44,10 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
   return decodeTraceRequest(Buffer.from(JSON.stringify(body)), 'json').spans;
 }
 
-const aggregate = (sketches: Sketch[]) => aggregateTraces(toSpanRecords(spans(sketches), {}))[0]!;
+const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): SpanRecord[] =>
+  toSpanRecords([{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }], prices);
+
+const aggregate = (sketches: Sketch[]) => aggregateTraces(recordsOf(spans(sketches)))[0]!;
 
 describe('what spans add to their trace', () => {
   it('does not depend on the order in which they come', () => {
@@ -63,7 +68,7 @@ describe('what spans add to their trace', () => {
         fc.infiniteStream(fc.nat()),
         (all, keys) => {
           const sketches = all.map((one, index) => ({ ...one, id: index + 1 }));
-          const records = toSpanRecords(spans(sketches), {});
+          const records = recordsOf(spans(sketches));
           const shuffled = records
             .map((record) => ({ record, key: keys.next().value as number }))
             .sort((a, b) => a.key - b.key)
@@ -76,10 +81,7 @@ describe('what spans add to their trace', () => {
 
   it('is told trace by trace, in the order of their ids, in which their rows are locked', () => {
     const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
-    const records = toSpanRecords(
-      ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)),
-      {},
-    );
+    const records = recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
     expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
       '11',
       '12',
@@ -175,7 +177,7 @@ describe('what spans add to their trace', () => {
       { id: 6, parent: 1, attributes: used(30, 'own', { 'gen_ai.usage.cost': 1 }) },
     ];
     const { unpricedCount, unpricedStepCount, usage } = aggregateTraces(
-      toSpanRecords(spans(sketches), prices),
+      recordsOf(spans(sketches), prices),
     )[0]!;
     expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
     expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([

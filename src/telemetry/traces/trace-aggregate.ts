@@ -50,6 +50,7 @@ export interface RootView {
 export interface TraceAggregate extends UsageLevels {
   /** Steps that tell tokens and have no cost. */
   unpricedStepCount: number;
+  workspaceId: string;
   traceId: string;
   /** Microseconds since 1970. */
   startedAt: bigint;
@@ -70,22 +71,26 @@ export function aggregateTraces(records: readonly SpanRecord[]): TraceAggregate[
   const traces: TraceAggregate[] = [];
   let root: SpanRecord | null = null;
   for (const [index, record] of records.entries()) {
-    const { traceId } = record.span;
     let trace = traces.at(-1);
-    if (trace?.traceId !== traceId) {
+    if (!trace || !isOf(trace, record)) {
       trace = emptyTrace(record);
       traces.push(trace);
       root = null;
     }
     addSpan(trace, record);
     if (isRoot(record) && (root === null || orderKey(record) < orderKey(root))) root = record;
-    const isLast = records[index + 1]?.span.traceId !== traceId;
+    const next = records[index + 1];
+    const isLast = !next || !isOf(trace, next);
     if (isLast && root) trace.root = { key: orderKey(root), value: rootView(root) };
   }
   return traces;
 }
 
-const emptyTrace = ({ span, startedAt, endedAt }: SpanRecord): TraceAggregate => ({
+const isOf = (trace: TraceAggregate, { workspaceId, span }: SpanRecord): boolean =>
+  trace.traceId === span.traceId && trace.workspaceId === workspaceId;
+
+const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): TraceAggregate => ({
+  workspaceId,
   traceId: span.traceId,
   startedAt,
   endedAt,

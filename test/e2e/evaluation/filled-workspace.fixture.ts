@@ -74,9 +74,10 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
   await fill(`INSERT INTO span_sources (workspace_id, source_id, resource, scope)
     SELECT $1, md5(n::text)::uuid, '${SOURCE}', '${LIBRARY}' ${rows}`);
   await fill(`
-    INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, attributes)
-    SELECT $1, '${LARGE_TRACE}', lpad(to_hex(n), 16, '0'), 'span', 'internal', 'ok', now() + n * interval '1 ms', now(),
-           md5(n::text)::uuid, '{}' ${rows}`);
+    INSERT INTO spans (workspace_id, day, trace_no, span_id, name, kind, status_code, started_at, ended_at, source_id, attributes)
+    SELECT workspace_id, day, trace_no, n, 'span', 'internal', 'ok', now() + n * interval '1 ms', now(),
+           md5(n::text)::uuid, '{}' FROM traces, generate_series(1, $2::int) n
+    WHERE workspace_id = $1 AND trace_id = '${LARGE_TRACE}' AND $3::text IS NOT NULL`);
   const named = [baselineId, experimentId, sharedId].map((id) => [id, id === sharedId] as const);
   for (const [side, [id, isShared]] of named.entries()) {
     await fill(

@@ -2,6 +2,7 @@ import { type PreparedStatement, type SqlExecutor } from '#platform/db';
 import { createTestApp, newOrganization, newTraceId, type TestApp, type TestOrganization } from '#testing';
 import { workspaceScope, type Scope } from '#platform/auth';
 import { SpanRepository } from '../../../src/telemetry/traces/span.repository';
+import type { PlacedTrace } from '../../../src/telemetry/traces/trace-place';
 import { TraceRepository } from '../../../src/telemetry/traces/trace.repository';
 
 interface Plan {
@@ -11,12 +12,11 @@ interface Plan {
   Plans?: Plan[];
 }
 
-const BIG_TRACE = newTraceId();
-
 describe('reading traces where there are many', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let scope: Scope;
+  let bigTrace: PlacedTrace;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -29,15 +29,16 @@ describe('reading traces where there are many', () => {
        FROM generate_series(1, 20000) n`,
       [scope.workspaceId],
     );
-    await app.database.query(
-      `INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id,
-                          attributes)
-       SELECT $1, CASE WHEN n % 2 = 0 THEN $2 ELSE lpad(to_hex(n), 32, '0') END, lpad(to_hex(n), 16, '0'), 'step',
+    const [today] = await app.database.query<{ day: string }>(
+      `INSERT INTO spans (workspace_id, day, trace_no, span_id, name, kind, status_code, started_at, ended_at,
+                          source_id, attributes)
+       SELECT $1, (now() AT TIME ZONE 'UTC')::date, CASE WHEN n % 2 = 0 THEN 0 ELSE n END, n, 'step',
               'client', 'unset', timestamptz '2026-11-20' + n * interval '1 second', timestamptz '2026-11-21',
               '00000000-0000-0000-0000-000000000001', '{}'
-       FROM generate_series(1, 40000) n`,
-      [scope.workspaceId, BIG_TRACE],
+       FROM generate_series(1, 40000) n RETURNING day::text AS day`,
+      [scope.workspaceId],
     );
+    bigTrace = { trace_id: newTraceId(), trace_no: 0, day: today!.day, span_count: 20_000 };
     await app.database.query(
       `INSERT INTO span_sources SELECT $1, ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, '{}', '{}'
        FROM generate_series(1, 1000) n`,
@@ -74,7 +75,7 @@ describe('reading traces where there are many', () => {
   ): Promise<Plan[]> {
     const nodes = (await plansOf(work)).flatMap(nodesOf);
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
-    const used = nodes.map((node) => node['Index Name']).filter((name) => name !== undefined);
+    const used = nodes.flatMap((node) => node['Index Name']?.replace(/^spans_\d{8}_/, 'spans_today_') ?? []);
     expect([...new Set(used)].sort()).toEqual(indexes);
     return nodes;
   }
@@ -87,12 +88,12 @@ describe('reading traces where there are many', () => {
     for (let page = 0; page < 3; page++) {
       const nodes = await expectIndexes(
         async (on) => {
-          const found = await spans(on).list(scope, BIG_TRACE, { limit: 50, cursor }, 20_000);
+          const found = await spans(on).list(scope, bigTrace, { limit: 50, cursor });
           cursor = found.page.next_cursor!;
         },
         'span_sources_pkey',
-        'spans_by_start',
-        'spans_pkey',
+        'spans_today_pkey',
+        'spans_today_trace_no_started_at_span_id_idx',
       );
       expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
     }
@@ -100,8 +101,8 @@ describe('reading traces where there are many', () => {
 
   it('reads the first spans of a trace in their order', async () => {
     const nodes = await expectIndexes(
-      (on) => spans(on).first(scope, BIG_TRACE, 100, 1_000_000),
-      'spans_by_start',
+      (on) => spans(on).first(scope, bigTrace, 100, 1_000_000),
+      'spans_today_trace_no_started_at_span_id_idx',
     );
     expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
   });

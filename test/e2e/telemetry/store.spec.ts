@@ -28,7 +28,7 @@ describe('the trace store, as scoring reads it', () => {
   const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
 
   const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
-    store.append(scope, decodeTraceRequest(jsonExport(spans), 'json').spans);
+    store.append([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
 
   /** A trace of one root that starts so many minutes after the others. */
   const trace = (minute: number, session?: string): TestSpan =>

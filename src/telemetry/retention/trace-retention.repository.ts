@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Tx } from '#platform/db';
+
+/** Traces, or sources, per statement. */
+const BATCH = 2_000;
+
+const forget = (which: string): string => `WITH gone AS (
+    DELETE FROM traces WHERE ctid = ANY(ARRAY(${which})) AND day = $1::date RETURNING workspace_id, trace_id
+  ), used AS (
+    DELETE FROM trace_models m USING gone
+    WHERE m.workspace_id = gone.workspace_id AND m.trace_id = gone.trace_id
+  )
+  SELECT count(*) AS gone FROM gone`;
+
+const FORGET_SOME = {
+  name: 'trace.forget-some',
+  text: forget(`SELECT ctid FROM traces WHERE day = $1::date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`),
+};
+
+const FORGET_REST = {
+  name: 'trace.forget-rest',
+  text: forget('SELECT ctid FROM traces WHERE day = $1::date FOR UPDATE'),
+};
+
+const FORGET_SOURCES = {
+  name: 'span-source.forget-some',
+  text: `WITH gone AS (
+      DELETE FROM span_sources WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM span_sources WHERE day < $1::date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      )) AND day < $1::date RETURNING 1
+    ) SELECT count(*) AS gone FROM gone`,
+};
+
+/** Deletes what is kept of traces beside the partitions of their spans: across workspaces, all of one age. */
+@Injectable()
+export class TraceRetentionRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Deletes the rows of the traces of a day, a batch at a time, but for those that are being written to. */
+  forgetMost(day: string): Promise<void> {
+    return this.inBatches(FORGET_SOME, day);
+  }
+
+  /** Deletes the others, when what writes to them has ended. */
+  async forgetRest(tx: Tx, day: string): Promise<void> {
+    await tx.query(FORGET_REST, [day]);
+  }
+
+  /** Deletes the sources that no span came from since the day before. */
+  forgetSources(before: string): Promise<void> {
+    return this.inBatches(FORGET_SOURCES, before);
+  }
+
+  private async inBatches(statement: typeof FORGET_SOME, day: string): Promise<void> {
+    for (let gone = BATCH; gone === BATCH; ) {
+      const [row] = await this.database.query<{ gone: number }>(statement, [day]);
+      gone = row?.gone ?? 0;
+    }
+  }
+}

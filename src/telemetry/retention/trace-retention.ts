@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
+import { DayPartitionRepository } from '../partitions/day-partition.repository';
+import { TraceRetentionRepository } from './trace-retention.repository';
+
+/** How long everybody may have to wait for a partition that is dropped, and that for what is under way. */
+const LOCK_MS = 500;
+
+/** Sources are kept a day longer than the spans that came from them: processes remember for so long that they told them. */
+const SOURCE_DAYS = 2;
+
+/**
+ * Drops traces that first arrived more than `TRACE_RETENTION_DAYS` ago, a day at a time and the oldest first. Any number
+ * of workers may do so at once.
+ */
+@Injectable()
+export class TraceRetention {
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: Database,
+    private readonly partitions: DayPartitionRepository,
+    private readonly traces: TraceRetentionRepository,
+  ) {}
+
+  async sweep(): Promise<void> {
+    const { TRACE_RETENTION_DAYS: days } = this.environment;
+    if (days === undefined) return;
+    const [today] = await this.partitions.days(0);
+    const kept = daysBefore(today!, days);
+    for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
+    await this.traces.forgetSources(daysBefore(kept, SOURCE_DAYS));
+  }
+
+  /**
+   * The rows of the traces go first, in batches: their spans cannot be found any more, and one that still arrives begins
+   * the trace anew, today. Then the partition goes together with the rows that were being written to meanwhile, whose
+   * locks are waited for before that of the partition, as writers take them.
+   */
+  private async dropDay(day: string): Promise<void> {
+    await this.traces.forgetMost(day);
+    await this.database.transaction(async (tx) => {
+      await this.partitions.waitAtMost(tx, LOCK_MS);
+      await this.traces.forgetRest(tx, day);
+      await this.partitions.drop(tx, 'spans', day);
+    });
+  }
+}
+
+function daysBefore(day: string, days: number): string {
+  const before = new Date(`${day}T00:00:00Z`);
+  before.setUTCDate(before.getUTCDate() - days);
+  return before.toISOString().slice(0, 10);
+}

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Database, type Tx } from '#platform/db';
+import { ModelPrices } from '../model-prices';
+import { DayPartitions } from '../partitions/day-partitions';
+import type { SpanBatch } from '../trace-store';
+import { type PlacedSpan, SpanRepository } from './span.repository';
+import { sourceKey, sourcesOf, type SpanRecord, toSpanRecords } from './span-record';
+import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
+import type { TracePlace } from './trace-place';
+import { type KeyedPlace, TraceWriteRepository } from './trace-write.repository';
+
+/** Sources that a process remembers to have stored. */
+const REMEMBERED_SOURCES = 10_000;
+
+/** How often traces that are neither there nor can be stored are looked for again: others drop and store them. */
+const LOOKS = 5;
+
+interface Placed {
+  /** By workspace and trace. */
+  places: Map<string, TracePlace>;
+  /** Those of them that this transaction has stored. */
+  stored: Set<string>;
+}
+
+/**
+ * Stores spans with what they add to their traces, each span once. All writers lock traces, then sources, each in the
+ * order of their keys; spans and what models used are written under the lock of their trace's row. So two transactions
+ * with the same spans wait for one another, and whoever comes second finds what the first has stored.
+ */
+@Injectable()
+export class TraceWriter {
+  /** The day on which a source was last told to be used. */
+  private readonly told = new LRUCache<string, string>({ max: REMEMBERED_SOURCES });
+
+  constructor(
+    private readonly database: Database,
+    private readonly partitions: DayPartitions,
+    private readonly spans: SpanRepository,
+    private readonly traces: TraceWriteRepository,
+    private readonly prices: ModelPrices,
+  ) {}
+
+  /** In one transaction: when it returns they are committed. */
+  async write(batches: readonly SpanBatch[]): Promise<void> {
+    const records = toSpanRecords(batches, this.prices.table);
+    if (records.length === 0) return;
+    await this.partitions.withPartitions('spans', () => this.database.transaction((tx) => this.store(tx, records)));
+  }
+
+  private async store(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
+    const traces = aggregateTraces(records);
+    const { places, stored } = await this.place(tx, traces);
+    const fresh: PlacedSpan[] = [];
+    const known: PlacedSpan[] = [];
+    for (const record of records) {
+      const key = keyOf(record.workspaceId, record.span.traceId);
+      (stored.has(key) ? fresh : known).push({ record, place: places.get(key)! });
+    }
+    await this.spans.insertNew(tx, fresh);
+    const missing = await this.spans.insertMissing(tx, known);
+    const added =
+      missing.length < known.length ? aggregateTraces(missing) : traces.filter((trace) => !stored.has(nameOf(trace)));
+    await this.traces.merge(tx, added);
+    await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(nameOf(trace))), ...added]);
+    await this.keepSources(tx, records);
+  }
+
+  /** What this process has told today is known. */
+  private async keepSources(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
+    const today = new Date().toISOString().slice(0, 10);
+    const untold = sourcesOf(records).filter(({ workspaceId, id }) => this.told.get(sourceKey(workspaceId, id)) !== today);
+    await this.traces.keepSources(tx, untold);
+    tx.afterCommit(() => {
+      for (const { workspaceId, id } of untold) this.told.set(sourceKey(workspaceId, id), today);
+    });
+  }
+
+  /** Locks the traces, and stores those that are not there. */
+  private async place(tx: Tx, traces: readonly TraceAggregate[]): Promise<Placed> {
+    const places = new Map<string, TracePlace>();
+    const stored = new Set<string>();
+    let left = traces;
+    const found = (rows: readonly KeyedPlace[]): void => {
+      for (const { workspace_id, trace_id, trace_no, day } of rows) {
+        places.set(keyOf(workspace_id, trace_id), { trace_no, day });
+      }
+      left = left.filter((trace) => !places.has(nameOf(trace)));
+    };
+    for (let look = 0; look < LOOKS; look++) {
+      found(await this.traces.lock(tx, left));
+      if (left.length === 0) return { places, stored };
+      const rows = await this.traces.insertNew(tx, left);
+      for (const { workspace_id, trace_id } of rows) stored.add(keyOf(workspace_id, trace_id));
+      found(rows);
+      if (left.length === 0) return { places, stored };
+    }
+    throw new Error(`${left.length} traces are stored and dropped again and again.`);
+  }
+}
+
+const keyOf = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
+const nameOf = ({ workspaceId, traceId }: TraceAggregate): string => keyOf(workspaceId, traceId);
