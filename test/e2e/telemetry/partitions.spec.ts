@@ -1,0 +1,81 @@
+import { createTestApp, newOrganization, newSpan, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
+import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
+import { RawExporter } from './otlp.harness';
+
+const MINUTE = 60_000_000_000n;
+
+describe('spans by the day on which their trace arrived', () => {
+  let app: TestApp;
+  let exporter: RawExporter;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const organization = await newOrganization(app);
+    exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  const send = async (...spans: TestSpan[]): Promise<number> => (await exporter.protobuf(spans)).status;
+  const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
+  const today = async (): Promise<string> => (await app.get(DayPartitionRepository).days(0))[0]!;
+
+  /** The partition of each of a trace's spans, and what the trace's row tells of them. */
+  async function placesOf(traceId: string): Promise<{ day: string; partition: string; counted: number }[]> {
+    return app.database.query(
+      `SELECT t.day::text AS day, s.tableoid::regclass::text AS partition, t.span_count AS counted
+       FROM traces t JOIN spans s USING (workspace_id, day, trace_no) WHERE t.trace_id = $1`,
+      [traceId],
+    );
+  }
+
+  /** As if it had arrived on another day. */
+  async function moveTo(day: string, traceId: string): Promise<void> {
+    await app.get(DayPartitionRepository).make('spans', day);
+    await app.database.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE spans s SET day = $1::date FROM traces t
+         WHERE t.trace_id = $2 AND s.day = t.day AND s.trace_no = t.trace_no`,
+        [day, traceId],
+      );
+      await tx.query('UPDATE traces SET day = $1::date WHERE trace_id = $2', [day, traceId]);
+    });
+  }
+
+  it('are those of today, whatever clock the sender has', async () => {
+    const day = await today();
+    for (const start of [0n, SPAN_START, 9_223_372_036_854_775_807n, 18_446_744_073_709_551_615n]) {
+      const span = newSpan({ start, end: start });
+      expect(await send(span)).toBe(200);
+      const [place] = await placesOf(span.traceId);
+      expect(place).toEqual({ day, partition: `spans_${day.replaceAll('-', '')}`, counted: 1 });
+    }
+  });
+
+  it('stay together when the trace goes on after midnight, and each is still stored once', async () => {
+    const first = newSpan();
+    await send(first);
+    await moveTo('2026-01-31', first.traceId);
+    const later = newSpan({ traceId: first.traceId, parentSpanId: first.spanId, start: SPAN_START + MINUTE });
+    expect([await send(later), await send(first, later), await send(later)]).toEqual([200, 200, 200]);
+    const place = { day: '2026-01-31', partition: 'spans_20260131', counted: 2 };
+    expect(await placesOf(first.traceId)).toEqual([place, place]);
+  });
+
+  it('find a partition also where no worker has made one, and where two exports look for it at once', async () => {
+    for (const day of await partitions()) {
+      await app.database.query(`DROP TABLE spans_${day.replaceAll('-', '')}`);
+    }
+    await app.database.query('TRUNCATE traces');
+    const spans = Array.from({ length: 6 }, () => newSpan());
+    expect(await Promise.all(spans.map((span) => send(span)))).toEqual(Array(6).fill(200));
+    for (const { traceId } of spans) expect(await placesOf(traceId)).toHaveLength(1);
+  });
+
+  it('have theirs made ahead, by any number of workers at once', async () => {
+    const days = await app.get(DayPartitionRepository).days(3);
+    await app.database.query(`DROP TABLE spans_${days[2]!.replaceAll('-', '')}`);
+    await Promise.all(Array.from({ length: 4 }, () => app.get(DayPartitions).makeAhead('spans')));
+    expect(await partitions()).toEqual(expect.arrayContaining(days));
+  });
+});

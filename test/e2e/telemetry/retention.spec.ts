@@ -1,0 +1,158 @@
+import {
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  newOrganization,
+  newSpan,
+  type TestApp,
+  type TestSpan,
+  type TestWorker,
+} from '#testing';
+import { jsonExport } from '#testing';
+import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
+import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
+import { JSON_MEDIA, RawExporter } from './otlp.harness';
+
+const KEPT_DAYS = 30;
+
+describe('traces whose time is over', () => {
+  let app: TestApp;
+  let worker: TestWorker;
+  let exporter: RawExporter;
+  let reader: ApiClient;
+  let experiment: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    worker = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(KEPT_DAYS) });
+    const organization = await newOrganization(app);
+    exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
+    reader = await organization.as('editor');
+    const fields = { workspace_id: organization.workspaceId, name: 'traced' };
+    experiment = (await reader.post('/eval/v1/experiments', fields)).body.experiment_id;
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+  });
+
+  const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
+  const sweep = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).sweep();
+  const spansOf = async (traceId: string): Promise<[number, string[]]> => {
+    const { status, body } = await reader.get(`/eval/v1/experiments/${experiment}/traces/${traceId}/spans`);
+    return [status, (body.items ?? []).map((span: { span_id: string }) => span.span_id)];
+  };
+
+  async function daysAgo(days: number): Promise<string> {
+    const [row] = await app.database.query<{ day: string }>(
+      `SELECT ((now() AT TIME ZONE 'UTC')::date - $1::int)::text AS day`,
+      [days],
+    );
+    return row!.day;
+  }
+
+  /** A span, from a source of its own, as if its trace had arrived so many days ago. */
+  async function arrived(days: number, overrides: Partial<TestSpan> = {}): Promise<TestSpan> {
+    const span = newSpan({ attributes: { 'gen_ai.request.model': 'm' }, ...overrides });
+    await exporter.send(jsonExport([span], { 'service.name': span.traceId }), { media: JSON_MEDIA });
+    const day = await daysAgo(days);
+    await app.get(DayPartitionRepository).make('spans', day);
+    await app.database.transaction(async (tx) => {
+      const which = `(SELECT workspace_id, day, trace_no FROM traces WHERE trace_id = $2) t`;
+      await tx.query(
+        `UPDATE span_sources o SET day = $1::date FROM spans s, ${which}
+         WHERE s.day = t.day AND s.trace_no = t.trace_no AND o.source_id = s.source_id`,
+        [day, span.traceId],
+      );
+      await tx.query(
+        `UPDATE spans s SET day = $1::date FROM ${which} WHERE s.day = t.day AND s.trace_no = t.trace_no`,
+        [day, span.traceId],
+      );
+      await tx.query('UPDATE traces SET day = $1::date WHERE trace_id = $2', [day, span.traceId]);
+    });
+    return span;
+  }
+
+  /** How much is kept of what belongs to a trace. */
+  async function keptOf({ traceId }: TestSpan): Promise<object> {
+    const [kept] = await app.database.query<object>(
+      `SELECT (SELECT count(*) FROM traces WHERE trace_id = $1) AS traces,
+         (SELECT count(*) FROM trace_models WHERE trace_id = $1) AS models,
+         (SELECT count(*) FROM span_sources WHERE resource::text LIKE '%' || $1 || '%') AS sources`,
+      [traceId],
+    );
+    return kept!;
+  }
+
+  it('are dropped a day at a time, with all that is kept of them; others are not', async () => {
+    const last = await arrived(KEPT_DAYS);
+    const [over, longOver] = [await arrived(KEPT_DAYS + 1), await arrived(400)];
+    await sweep();
+    const days = await partitions();
+    expect(days).toContain(await daysAgo(KEPT_DAYS));
+    for (const day of [await daysAgo(KEPT_DAYS + 1), await daysAgo(400)]) expect(days).not.toContain(day);
+    expect(await spansOf(last.traceId)).toEqual([200, [last.spanId]]);
+    expect(await keptOf(last)).toEqual({ traces: 1, models: 1, sources: 1 });
+    for (const { traceId } of [over, longOver]) expect((await spansOf(traceId))[0]).toBe(404);
+    // sources are kept a little longer than what came from them
+    expect(await keptOf(over)).toEqual({ traces: 0, models: 0, sources: 1 });
+    expect(await keptOf(longOver)).toEqual({ traces: 0, models: 0, sources: 0 });
+  });
+
+  it('begin anew with a span that still arrives, also with one that was there', async () => {
+    const over = await arrived(KEPT_DAYS + 5);
+    await sweep();
+    expect((await exporter.protobuf([over])).status).toBe(200);
+    expect(await spansOf(over.traceId)).toEqual([200, [over.spanId]]);
+    await sweep();
+    expect(await spansOf(over.traceId)).toEqual([200, [over.spanId]]);
+  });
+
+  it('take the day that they arrived with them when several workers see to it at once', async () => {
+    const over = await Promise.all([7, 8, 9].map((days) => arrived(KEPT_DAYS + days)));
+    const other = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(KEPT_DAYS) });
+    try {
+      await Promise.all([sweep(), sweep(other)]);
+    } finally {
+      await other.close();
+    }
+    for (const span of over) expect(await keptOf(span)).toMatchObject({ traces: 0, models: 0 });
+  });
+
+  it('wait for what is being stored in them, and lose none of what was answered', async () => {
+    const over = await arrived(KEPT_DAYS + 11);
+    const another = newSpan({ traceId: over.traceId });
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const locked = new Promise<void>((resolve, reject) => {
+      app.database
+        .transaction(async (tx) => {
+          // where an export that has found the trace stands
+          await tx.query('SELECT 1 FROM traces WHERE trace_id = $1 FOR NO KEY UPDATE', [over.traceId]);
+          resolve();
+          await held;
+        })
+        .catch(reject);
+    });
+    await locked;
+    const stored = exporter.protobuf([another]);
+    await expect(sweep()).rejects.toMatchObject({ code: '55P03' });
+    expect(await keptOf(over)).toMatchObject({ traces: 1 });
+    release();
+    expect((await stored).status).toBe(200);
+    expect((await spansOf(over.traceId))[1].sort()).toEqual([over.spanId, another.spanId].sort());
+    await sweep();
+    expect((await spansOf(over.traceId))[0]).toBe(404);
+  });
+
+  it('are kept for ever unless it is said how long', async () => {
+    const old = await arrived(5_000);
+    const keeping = await createTestWorker(app);
+    try {
+      await sweep(keeping);
+    } finally {
+      await keeping.close();
+    }
+    expect(await spansOf(old.traceId)).toEqual([200, [old.spanId]]);
+  });
+});
