@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { MetricsModule } from '#platform/metrics';
+import { ExportMetrics } from './exports/export.metrics';
 import { ModelPrices } from './model-prices';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
@@ -15,10 +17,12 @@ import { TraceWriter } from './traces/trace.writer';
 
 /** Telemetry: the trace store, for the API and the worker alike. */
 @Module({
+  imports: [MetricsModule],
   providers: [
     ModelPrices,
     DayPartitionRepository,
     DayPartitions,
+    ExportMetrics,
     SpanRepository,
     TraceRepository,
     TraceStatsRepository,

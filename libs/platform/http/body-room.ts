@@ -12,11 +12,18 @@ export class BodyRoom {
   /**
    * @param roomBytes of all of them
    * @param detail of the problem, where there is no more of it
+   * @param onChange is told how many are taken
    */
   constructor(
     private readonly roomBytes: number,
     private readonly detail: string,
+    private readonly onChange: (taken: number) => void = () => undefined,
   ) {}
+
+  /** Bytes that are taken. */
+  get size(): number {
+    return this.taken;
+  }
 
   /**
    * For one body, until its answer is out. A body larger than the room is let in where it is alone.
@@ -45,5 +52,6 @@ export class BodyRoom {
     const own = (this.takenBy.get(owner) ?? 0) + bytes;
     if (own > 0) this.takenBy.set(owner, own);
     else this.takenBy.delete(owner);
+    this.onChange(this.taken);
   }
 }

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { type Gauge, Metrics } from '#platform/metrics';
 import { BodyRoom } from './body-room';
 
 /** A room that bodies are held in; routes with the same object share it. */
 export interface RoomRule {
+  /** Of its metric. */
+  name: string;
   bytes: (environment: Environment) => number;
   /** Of the problem 503, where there is no more of it. */
   detail: string;
@@ -14,6 +17,7 @@ export interface RoomRule {
  * as long as their request takes. What is as large as it was sent needs no such bound.
  */
 export const DECODED_ROOM: RoomRule = {
+  name: 'decoded',
   bytes: () => 64 * 1024 * 1024,
   detail: 'Too many large encoded bodies are dealt with at once. Send it again later.',
 };
@@ -22,12 +26,26 @@ export const DECODED_ROOM: RoomRule = {
 @Injectable()
 export class BodyRooms {
   private readonly rooms = new Map<RoomRule, BodyRoom>();
+  private readonly held: Gauge<'room'>;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(
+    private readonly environment: Environment,
+    metrics: Metrics,
+  ) {
+    this.held = metrics.gauge(
+      'request_body_bytes',
+      'What bodies that are dealt with take of the memory, where that has a bound.',
+      ['room'],
+    );
+  }
 
   of(rule: RoomRule): BodyRoom {
     let room = this.rooms.get(rule);
-    if (!room) this.rooms.set(rule, (room = new BodyRoom(rule.bytes(this.environment), rule.detail)));
+    if (!room) {
+      const { name, bytes, detail } = rule;
+      room = new BodyRoom(bytes(this.environment), detail, (taken) => this.held.set({ room: name }, taken));
+      this.rooms.set(rule, room);
+    }
     return room;
   }
 }

@@ -2,7 +2,7 @@ export { ApiBodies, BODIES_EXTENSION } from './api-bodies.decorator';
 export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
-export type { RoomRule } from './body-rooms';
+export { BodyRooms, type RoomRule } from './body-rooms';
 export { checkIfMatch, IfMatch } from './conditions';
 export { configureHttp } from './configure';
 export { LongRunning } from './deadline.interceptor';

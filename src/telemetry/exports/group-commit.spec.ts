@@ -34,7 +34,7 @@ function store(atOnce = 1, maxWeight = 100) {
     }
   };
   const add = (text: string, owner = 'o', signal = NEVER): Promise<string> =>
-    commits.add([owner], text, signal).catch((error: Error) => error.message);
+    commits.add([owner], text, signal).catch((error: unknown) => (error as Error).message);
   return { groups, add, goOn, goAway: () => (isAway = true) };
 }
 
@@ -107,7 +107,11 @@ describe('GroupCommit', () => {
   it('does not write what nobody waits for any more, unless it has begun', async () => {
     const { groups, add, goOn } = store();
     const gone = new AbortController();
-    const answers = Promise.all([add('begun', 'o', gone.signal), add('waits', 'o', gone.signal), add('stays')]);
+    const answers = Promise.all([
+      add('begun', 'o', gone.signal),
+      add('waits', 'o', gone.signal),
+      add('stays'),
+    ]);
     gone.abort(new Error('gone'));
     await goOn();
     expect(await answers).toEqual(['begun is written', 'gone', 'stays is written']);

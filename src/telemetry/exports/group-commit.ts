@@ -5,14 +5,14 @@ export interface GroupRules<Item, Result> {
   atOnce: number;
   /** A group is closed when its items weigh this much together; an item may weigh more by itself. */
   maxWeight: number;
-  weightOf(item: Item): number;
+  weightOf: (item: Item) => number;
   /**
    * Writes all of a group, or none. Answers in the order of the items; where an item is itself at fault, the others are
    * written and it alone is answered as rejected.
    */
-  write(items: readonly Item[]): Promise<PromiseSettledResult<Result>[]>;
+  write: (items: readonly Item[]) => Promise<PromiseSettledResult<Result>[]>;
   /** Whether what `write` threw would have come of any of the items, so that it is no use to try them one by one. */
-  isOutage(error: unknown): boolean;
+  isOutage: (error: unknown) => boolean;
 }
 
 interface Waiter<Item, Result> {
@@ -62,14 +62,15 @@ export class GroupCommit<Item, Result> {
   /** Until nothing waits. */
   private async writeGroups(): Promise<void> {
     this.underWay++;
-    for (let group = this.nextGroup(); group.length > 0; group = this.nextGroup()) await this.writeGroup(group);
+    for (let group = this.nextGroup(); group.length > 0; group = this.nextGroup())
+      await this.writeGroup(group);
     this.underWay--;
   }
 
   private nextGroup(): Waiter<Item, Result>[] {
     const { maxWeight, weightOf } = this.rules;
     const group: Waiter<Item, Result>[] = [];
-    for (let weight = 0; weight < maxWeight; ) {
+    for (let weight = 0; weight < maxWeight;) {
       const waiter = this.waiting.shift();
       if (!waiter) break;
       waiter.begin();
@@ -84,7 +85,8 @@ export class GroupCommit<Item, Result> {
       const results = await this.rules.write(group.map(({ item }) => item));
       for (const [index, waiter] of group.entries()) waiter.settle(results[index]!);
     } catch (reason) {
-      if (group.length > 1 && !this.rules.isOutage(reason)) for (const one of group) await this.writeGroup([one]);
+      if (group.length > 1 && !this.rules.isOutage(reason))
+        for (const one of group) await this.writeGroup([one]);
       else for (const waiter of group) waiter.settle({ status: 'rejected', reason });
     }
   }

@@ -21,7 +21,8 @@ const BINARY = { schema: { type: 'string', format: 'binary' } };
 const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
 
 /** What all exports together may take of the memory, from when they are announced until they are stored. */
-const EXPORT_ROOM: RoomRule = {
+export const EXPORT_ROOM: RoomRule = {
+  name: 'telemetry',
   bytes: (environment) => environment.TELEMETRY_QUEUE_BYTES,
   detail: 'More telemetry arrives than can be stored. Send it again later.',
 };

@@ -52,7 +52,7 @@ export class TraceRetentionRepository {
   }
 
   private async inBatches(statement: typeof FORGET_SOME, day: string): Promise<void> {
-    for (let gone = BATCH; gone === BATCH; ) {
+    for (let gone = BATCH; gone === BATCH;) {
       const [row] = await this.database.query<{ gone: number }>(statement, [day]);
       gone = row?.gone ?? 0;
     }

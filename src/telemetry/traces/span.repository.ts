@@ -182,11 +182,7 @@ export class SpanRepository {
   }
 
   /** Spans in the order they are given. What they share is read once, and the rows share it, too. */
-  private async read(
-    scope: Scope,
-    trace: PlacedTrace,
-    spans: readonly SizedSpan[],
-  ): Promise<SpanRow[]> {
+  private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedSpan[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const stored = await this.database.query<StoredSpan>(BY_IDS, [
       ...keyOf(scope, trace),
@@ -201,7 +197,12 @@ export class SpanRepository {
       if (!row) return []; // gone since
       const { source_id, ...span } = row;
       const source = sources.get(source_id);
-      return { trace_id: trace.trace_id, ...span, resource: source?.resource ?? NO_SOURCE, scope: source?.scope ?? NO_SOURCE };
+      return {
+        trace_id: trace.trace_id,
+        ...span,
+        resource: source?.resource ?? NO_SOURCE,
+        scope: source?.scope ?? NO_SOURCE,
+      };
     });
   }
 

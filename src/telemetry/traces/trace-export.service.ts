@@ -4,6 +4,7 @@ import { decodeTraceRequest, OtlpDecodeError, type OtlpRejection } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Problem, problem } from '#platform/problem';
 import { GROUP_BYTES, GROUPS_AT_ONCE } from '../exports/export-limits';
+import { ExportMetrics } from '../exports/export.metrics';
 import { GroupCommit } from '../exports/group-commit';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { TraceStore } from '../trace-store';
@@ -20,12 +21,15 @@ type Decoded = ReturnType<typeof decodeTraceRequest>;
 export class TraceExportService {
   private readonly groups: GroupCommit<TraceExport, OtlpRejection>;
 
-  constructor(private readonly store: TraceStore) {
+  constructor(
+    private readonly store: TraceStore,
+    metrics: ExportMetrics,
+  ) {
     this.groups = new GroupCommit<TraceExport, OtlpRejection>({
       atOnce: GROUPS_AT_ONCE,
       maxWeight: GROUP_BYTES,
       weightOf: ({ body }) => body.bytes.length,
-      write: (exports) => this.write(exports),
+      write: (exports) => metrics.observe('traces', exports.length, () => this.write(exports)),
       isOutage: (error) => error instanceof Problem && error.status === 503,
     });
   }

@@ -45,7 +45,9 @@ export class TraceWriter {
   async write(batches: readonly SpanBatch[]): Promise<void> {
     const records = toSpanRecords(batches, this.prices.table);
     if (records.length === 0) return;
-    await this.partitions.withPartitions('spans', () => this.database.transaction((tx) => this.store(tx, records)));
+    await this.partitions.withPartitions('spans', () =>
+      this.database.transaction((tx) => this.store(tx, records)),
+    );
   }
 
   private async store(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
@@ -60,7 +62,9 @@ export class TraceWriter {
     await this.spans.insertNew(tx, fresh);
     const missing = await this.spans.insertMissing(tx, known);
     const added =
-      missing.length < known.length ? aggregateTraces(missing) : traces.filter((trace) => !stored.has(nameOf(trace)));
+      missing.length < known.length
+        ? aggregateTraces(missing)
+        : traces.filter((trace) => !stored.has(nameOf(trace)));
     await this.traces.merge(tx, added);
     await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(nameOf(trace))), ...added]);
     await this.keepSources(tx, records);
@@ -69,7 +73,9 @@ export class TraceWriter {
   /** What this process has told today is known. */
   private async keepSources(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
     const today = new Date().toISOString().slice(0, 10);
-    const untold = sourcesOf(records).filter(({ workspaceId, id }) => this.told.get(sourceKey(workspaceId, id)) !== today);
+    const untold = sourcesOf(records).filter(
+      ({ workspaceId, id }) => this.told.get(sourceKey(workspaceId, id)) !== today,
+    );
     await this.traces.keepSources(tx, untold);
     tx.afterCommit(() => {
       for (const { workspaceId, id } of untold) this.told.set(sourceKey(workspaceId, id), today);

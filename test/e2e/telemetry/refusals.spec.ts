@@ -251,7 +251,10 @@ describe('a refused export', () => {
     const good = newSpan();
     const body = Buffer.concat([protobufExport([good]), Buffer.from([0x0a, 0xff])]);
     expect((await exporter.send(body)).status).toBe(400);
-    const rows = await app.database.query('SELECT 1 FROM spans JOIN traces USING (workspace_id, day, trace_no) WHERE trace_id = $1', [good.traceId]);
+    const rows = await app.database.query(
+      'SELECT 1 FROM spans JOIN traces USING (workspace_id, day, trace_no) WHERE trace_id = $1',
+      [good.traceId],
+    );
     expect(rows).toEqual([]);
   });
 

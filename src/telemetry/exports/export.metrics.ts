@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { type Counter, type Histogram, Metrics } from '#platform/metrics';
+
+export type Signal = 'traces' | 'logs' | 'metrics';
+
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** How exports are stored. */
+@Injectable()
+export class ExportMetrics {
+  private readonly exports: Counter<'signal' | 'outcome'>;
+  private readonly groups: Counter<'signal'>;
+  private readonly duration: Histogram<'signal'>;
+
+  constructor(metrics: Metrics) {
+    this.exports = metrics.counter(
+      'telemetry_exports_total',
+      'Exports of telemetry, by what became of them.',
+      ['signal', 'outcome'],
+    );
+    this.groups = metrics.counter('telemetry_groups_total', 'Transactions that exports were stored in.', [
+      'signal',
+    ]);
+    this.duration = metrics.histogram(
+      'telemetry_group_duration_seconds',
+      'Time that storing a group of exports took, with decoding.',
+      BUCKETS,
+      ['signal'],
+    );
+  }
+
+  /** Writes a group, and tells what became of it. */
+  async observe<Result>(
+    signal: Signal,
+    count: number,
+    write: () => Promise<PromiseSettledResult<Result>[]>,
+  ): Promise<PromiseSettledResult<Result>[]> {
+    const begun = performance.now();
+    this.groups.inc({ signal });
+    try {
+      const results = await write();
+      const stored = results.filter(({ status }) => status === 'fulfilled').length;
+      this.exports.inc({ signal, outcome: 'stored' }, stored);
+      this.exports.inc({ signal, outcome: 'refused' }, count - stored);
+      return results;
+    } catch (error) {
+      this.exports.inc({ signal, outcome: 'failed' }, count);
+      throw error;
+    } finally {
+      this.duration.observe({ signal }, (performance.now() - begun) / 1000);
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { Client } from 'pg';
+import {
+  createTestApp,
+  jsonExport,
+  newOrganization,
+  newSpan,
+  protobufExport,
+  type TestApp,
+  type TestOrganization,
+  type TestSpan,
+} from '#testing';
+import { BodyRooms } from '#platform/http';
+import { EXPORT_ROOM } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
+import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter, TRACES } from './otlp.harness';
+
+const MIB = 1024 * 1024;
+/** The least that TELEMETRY_QUEUE_BYTES may be. */
+const ROOM = MIB;
+
+describe('more telemetry than can be stored', () => {
+  let app: TestApp;
+  let database: Client;
+  let organization: TestOrganization;
+  let exporter: RawExporter;
+
+  beforeAll(async () => {
+    app = await createTestApp({
+      env: { TELEMETRY_QUEUE_BYTES: String(ROOM), TELEMETRY_LIMIT_BYTES: String(2 * MIB) },
+    });
+    organization = await newOrganization(app);
+    exporter = await exporterOf(organization);
+    database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+  });
+  afterAll(async () => {
+    await database.end();
+    await app.close();
+  });
+  afterEach(() => database.query('ROLLBACK'));
+
+  const exporterOf = async (of: TestOrganization): Promise<RawExporter> =>
+    new RawExporter(app.url, await of.token('runtime'), of.workspaceId);
+
+  /** From now on nothing can be stored, until `letGo`. */
+  const holdUp = (): Promise<unknown> =>
+    database.query('BEGIN; LOCK TABLE traces IN SHARE ROW EXCLUSIVE MODE');
+  const letGo = (): Promise<unknown> => database.query('COMMIT');
+
+  /** Until exports take so much of the memory, or an answer comes. */
+  async function held(bytes: number, answer?: Promise<ExportAnswer>): Promise<ExportAnswer | undefined> {
+    for (;;) {
+      const first = await Promise.race([...(answer ? [answer] : []), delay(10)]);
+      if (first) return first;
+      if (app.get(BodyRooms).of(EXPORT_ROOM).size >= bytes) return undefined;
+    }
+  }
+
+  /** Until so many groups are being written, and held up. */
+  async function writing(groups: number): Promise<void> {
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while (Number((await database.query<{ count: string }>(waiting)).rows[0]!.count) < groups)
+      await delay(10);
+  }
+
+  const lengthOf = (spans: readonly TestSpan[]): number =>
+    spans.reduce((length, span) => length + protobufExport([span]).length, 0);
+
+  /** A span of about so many bytes. */
+  const sized = (bytes: number): TestSpan => newSpan({ attributes: { text: 'x'.repeat(bytes) } });
+
+  const stored = async (spans: readonly TestSpan[]): Promise<boolean[]> => {
+    const { rows } = await database.query<{ trace_id: string }>(
+      'SELECT trace_id FROM traces JOIN spans USING (workspace_id, day, trace_no) WHERE trace_id = ANY($1)',
+      [spans.map(({ traceId }) => traceId)],
+    );
+    return spans.map(({ traceId }) => rows.some((row) => row.trace_id === traceId));
+  };
+
+  /** Sends until an export is refused. @returns those before it, and the refusal. */
+  async function fill(
+    by: RawExporter,
+    bytes: number,
+  ): Promise<{ spans: TestSpan[]; taken: Promise<ExportAnswer>[]; refused: ExportAnswer }> {
+    const spans: TestSpan[] = [];
+    const taken: Promise<ExportAnswer>[] = [];
+    for (;;) {
+      const span = sized(bytes);
+      const answer = by.protobuf([span]);
+      const first = await held((spans.length + 1) * bytes, answer);
+      if (first) return { spans, taken, refused: first };
+      spans.push(span);
+      taken.push(answer);
+    }
+  }
+
+  const statuses = async (answers: Promise<ExportAnswer>[]): Promise<number[]> =>
+    (await Promise.all(answers)).map(({ status }) => status);
+
+  it('is refused with 503 and Retry-After before it is kept, and what was taken is stored', async () => {
+    await holdUp();
+    const { spans, taken, refused } = await fill(exporter, 100_000);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(answered.status(refused)).toMatchObject({ code: 14, reason: 'service_overloaded' });
+    const inJson = await exporter.send(jsonExport([sized(100_000)]), { media: JSON_MEDIA });
+    expect([inJson.status, inJson.headers['retry-after'], answered.json(inJson).code]).toEqual([
+      503,
+      '1',
+      'service_overloaded',
+    ]);
+    // one organization has half of the room
+    expect(taken).toHaveLength(Math.floor(ROOM / 2 / 100_300));
+    await letGo();
+    expect(await statuses(taken)).toEqual(taken.map(() => 200));
+    expect(await stored(spans)).toEqual(spans.map(() => true));
+    expect((await exporter.protobuf([sized(100_000)])).status).toBe(200);
+  });
+
+  it('of one organization leaves room to another', async () => {
+    const other = await exporterOf(await newOrganization(app));
+    await holdUp();
+    const { taken } = await fill(exporter, 100_000);
+    const span = sized(100_000);
+    const taking = other.protobuf([span]);
+    expect(await held((taken.length + 1) * 100_000, taking)).toBeUndefined();
+    await letGo();
+    expect(await statuses([...taken, taking])).toEqual([...taken.map(() => 200), 200]);
+    expect(await stored([span])).toEqual([true]);
+  });
+
+  it.each([
+    ['compressed', (body: Buffer) => exporter.send(gzipSync(body), { encoding: 'gzip' })],
+    ['without a length', (body: Buffer) => exporter.send(body, { isChunked: true })],
+  ])('is counted as what it takes of the memory: %s', async (_, send) => {
+    await holdUp();
+    const first = exporter.protobuf([sized(400_000)]);
+    await held(400_000);
+    const refused = await send(protobufExport([sized(200_000)]));
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    await letGo();
+    expect(await statuses([first])).toEqual([200]);
+    expect((await send(protobufExport([sized(200_000)]))).status).toBe(200);
+  });
+
+  it('that is larger than the room is taken when nothing else is there', async () => {
+    const span = sized(1.5 * MIB);
+    for (const sent of [
+      await exporter.protobuf([span]),
+      await exporter.send(gzipSync(protobufExport([span])), { encoding: 'gzip' }),
+    ]) {
+      expect(sent.status).toBe(200);
+    }
+  });
+
+  it('gives the room back when the client goes before it is answered, and what waited is not stored', async () => {
+    await holdUp();
+    const begun = [newSpan(), newSpan()].map((span) => exporter.protobuf([span]));
+    await writing(2);
+    const span = sized(400_000);
+    const body = protobufExport([span]);
+    const gone = http.request(app.url + TRACES, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${exporter.token}`,
+        'x-service-workspace-id': organization.workspaceId,
+        'content-type': PROTOBUF,
+        'content-length': body.length,
+      },
+    });
+    gone.on('error', () => undefined);
+    gone.end(body);
+    await held(400_000);
+    expect((await exporter.protobuf([sized(400_000)])).status).toBe(503);
+    gone.destroy();
+    while (app.get(BodyRooms).of(EXPORT_ROOM).size >= 400_000) await delay(10);
+    const next = sized(400_000);
+    const taking = exporter.protobuf([next]);
+    expect(await held(400_000, taking)).toBeUndefined();
+    await letGo();
+    expect(await statuses([...begun, taking])).toEqual([200, 200, 200]);
+    expect(await stored([span, next])).toEqual([false, true]);
+  });
+
+  it('is committed in groups, whichever workspaces it is of', async () => {
+    const other = await exporterOf(await newOrganization(app));
+    await holdUp();
+    const spans = Array.from({ length: 60 }, () => newSpan());
+    const answers = spans.map((span, index) => (index % 2 === 0 ? exporter : other).protobuf([span]));
+    await held(lengthOf(spans));
+    await letGo();
+    expect(await statuses(answers)).toEqual(spans.map(() => 200));
+    const { rows } = await database.query<{ transactions: string }>(
+      'SELECT count(DISTINCT xmin::text) AS transactions FROM traces WHERE trace_id = ANY($1)',
+      [spans.map(({ traceId }) => traceId)],
+    );
+    // the first two on their own; what came while they were held up together
+    expect(Number(rows[0]!.transactions)).toBeLessThanOrEqual(5);
+  });
+
+  it('of which one export cannot be stored stores the others that it was put together with', async () => {
+    await database.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN IF NEW.name = 'cannot be stored' THEN RAISE 'it cannot be stored'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON spans FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    await holdUp();
+    const spans = Array.from({ length: 9 }, (_, n) => newSpan(n === 4 ? { name: 'cannot be stored' } : {}));
+    const answers = spans.map((span) => exporter.protobuf([span]));
+    await held(lengthOf(spans));
+    await letGo();
+    expect(await statuses(answers)).toEqual(spans.map((_, n) => (n === 4 ? 500 : 200)));
+    expect(await stored(spans)).toEqual(spans.map((_, n) => n !== 4));
+    await database.query('DROP TRIGGER refuse ON spans; DROP FUNCTION refuse');
+  });
+});
