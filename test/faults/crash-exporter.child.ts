@@ -58,7 +58,7 @@ async function main([config, total]: string[]): Promise<void> {
   }
 
   const send = (batch: ReadableSpan[]): Promise<boolean> =>
-    new Promise((resolve) => exporter.export(batch, ({ code }) => resolve(Number(code) === SUCCESS)));
+    new Promise((resolve) => exporter.export(batch, ({ code }) => resolve((code as number) === SUCCESS)));
 
   let failures = 0;
   const worker = async (): Promise<void> => {
