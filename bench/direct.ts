@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Pool, type PoolClient, types } from 'pg';
-import type { CopyStreamQuery } from 'pg-copy-streams';
+import type { CopyStreamQuery, CopyToStreamQuery } from 'pg-copy-streams';
 import type { Scope } from '#platform/auth';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import type { Database, PreparedStatement, Tx } from '#platform/db';
@@ -69,6 +69,18 @@ export class Direct {
     const client = await this.pool.connect();
     try {
       await pipeline(Readable.from([bytes]), client.query(statement));
+    } finally {
+      client.release();
+    }
+  }
+
+  /** What a COPY writes. */
+  async copyOut(statement: CopyToStreamQuery): Promise<Buffer> {
+    const client = await this.pool.connect();
+    try {
+      const pieces: Buffer[] = [];
+      for await (const piece of client.query(statement)) pieces.push(piece as Buffer);
+      return Buffer.concat(pieces);
     } finally {
       client.release();
     }

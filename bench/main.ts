@@ -9,7 +9,7 @@ import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
 import { traceStats } from './cases/trace-stats';
-import { exportTraces } from './cases/traces';
+import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
 import { BenchJudge } from './judge';
@@ -28,6 +28,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'export-records': exportRecords,
   'import-records': importRecords,
   'export-traces': exportTraces,
+  'time-to-readable': timeToReadable,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
   'scored-per-second': scoredPerSecond,

@@ -1,26 +1,21 @@
 import { gzipSync } from 'node:zlib';
-import { decodeTraceRequest } from '#otlp';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import {
+  jsonExport,
   newSpan,
   newTraceId,
   protobufExport,
   SPAN_START,
   type TestSpan,
 } from '../../libs/testing/otlp-export';
-import { SpanRepository } from '../../src/telemetry/traces/span.repository';
-import { TraceWriteRepository } from '../../src/telemetry/traces/trace-write.repository';
-import { TraceWriter } from '../../src/telemetry/traces/trace.writer';
-import { DayPartitionRepository } from '../../src/telemetry/partitions/day-partition.repository';
-import { DayPartitions } from '../../src/telemetry/partitions/day-partitions';
-import { ModelPrices } from '../../src/telemetry';
-import { Environment } from '#platform/config';
 import type { Bench } from '../bench';
-import { compare, timeCalls } from '../measure';
+import { compare, median, timeCalls } from '../measure';
 
-const CLIENTS = 4;
 const PER_CALL = 100;
 const PER_TRACE = 25;
 const CALLS = 120;
+const SPANS = CALLS * PER_CALL;
+const CLIENTS = [1, 4, 16];
 
 /** About 1 KB of protobuf: what an instrumented call of a model tells. */
 const ATTRIBUTES = {
@@ -60,45 +55,88 @@ function spans(): TestSpan[] {
   });
 }
 
-/** What stores the spans of exports in the service, without the service. */
-function directWriter({ direct: { database } }: Bench): TraceWriter {
-  return new TraceWriter(
-    database,
-    new DayPartitions(new DayPartitionRepository(database)),
-    new SpanRepository(database),
-    new TraceWriteRepository(),
-    new ModelPrices(new Environment()),
+const ENCODINGS = {
+  protobuf: { media: 'application/x-protobuf', encode: protobufExport, headers: {} },
+  JSON: { media: 'application/json', encode: jsonExport, headers: {} },
+  'protobuf with gzip': {
+    media: 'application/x-protobuf',
+    encode: (sent: TestSpan[]) => gzipSync(protobufExport(sent)),
+    headers: { 'Content-Encoding': 'gzip' },
+  },
+} as const;
+
+const perSecond = (ms: number): number => (SPANS * 1000) / ms;
+
+/**
+ * The rows of as many spans as a round sends, as PostgreSQL's binary COPY has them, and a table like the partition that
+ * they are in: what is measured against is one COPY of all of them, without a client that has to make them.
+ */
+async function storedRows(
+  bench: Bench,
+): Promise<{ copy: () => Promise<number>; drop: () => Promise<unknown> }> {
+  const { direct } = bench;
+  await direct.query('CREATE TABLE bench_spans (LIKE spans INCLUDING ALL)');
+  const [found] = await direct.query<{ names: string }>(
+    `SELECT string_agg(attname, ', ') AS names FROM pg_attribute
+     WHERE attrelid = 'spans'::regclass AND attnum > 0 AND attgenerated = ''`,
   );
+  const { names } = found!;
+  const rows = await direct.copyOut(
+    copyTo(`COPY (SELECT ${names} FROM spans ORDER BY trace_no LIMIT ${SPANS}) TO STDOUT (FORMAT binary)`),
+  );
+  return {
+    copy: async () => {
+      await direct.query('TRUNCATE bench_spans');
+      const statement = copyFrom(`COPY bench_spans (${names}) FROM STDIN (FORMAT binary)`);
+      return timeCalls(1, 1, () => direct.copy(statement, rows));
+    },
+    drop: () => direct.query('DROP TABLE bench_spans'),
+  };
 }
 
-/** Exports of 100 spans in protobuf, each answered once it is committed; what the clients send is made beforehand. */
+/** Exports of 100 spans, each answered once it is committed; what the clients send is made beforehand. */
 export async function exportTraces(bench: Bench): Promise<void> {
-  const perSecond = (ms: number): number => (CALLS * PER_CALL * 1000) / ms;
-  const exports = (): Buffer[] => Array.from({ length: CALLS }, () => protobufExport(spans()));
-  const service = (encode: (body: Buffer) => Buffer, headers: Record<string, string>) => async () => {
-    const bodies = exports().map(encode);
-    const send = (call: number) =>
-      bench.http.send('POST', '/telemetry/v1/traces', 200, bodies[call], 'application/x-protobuf', headers);
-    return perSecond(await timeCalls(CALLS, CLIENTS, send));
+  const send = (encoding: keyof typeof ENCODINGS, clients: number) => async () => {
+    const { media, encode, headers } = ENCODINGS[encoding];
+    const bodies = Array.from({ length: CALLS }, () => encode(spans()));
+    return perSecond(
+      await timeCalls(CALLS, clients, (call) =>
+        bench.http.send('POST', '/telemetry/v1/traces', 200, bodies[call], media, headers),
+      ),
+    );
   };
-  const result = await compare([
-    {
-      name: 'direct',
-      measure: async () => {
-        const writer = directWriter(bench);
-        const batches = exports().map((body) => ({
-          scope: bench.scope,
-          spans: decodeTraceRequest(body, 'protobuf').spans,
-        }));
-        return perSecond(await timeCalls(CALLS, CLIENTS, (call) => writer.write([batches[call]!])));
-      },
-    },
-    { name: 'service', measure: service((body) => body, {}) },
-    { name: 'service, gzip', measure: service((body) => gzipSync(body), { 'Content-Encoding': 'gzip' }) },
+  await send('protobuf', 4)();
+  const { copy, drop } = await storedRows(bench);
+  const sides = (Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[]).flatMap((encoding) =>
+    CLIENTS.map((clients) => ({ name: `${encoding}, ${clients} clients`, measure: send(encoding, clients) })),
+  );
+  const result = await compare([{ name: 'COPY', measure: async () => perSecond(await copy()) }, ...sides]);
+  await drop();
+  bench.report(`export traces, ${PER_CALL} spans of 1 KB a call`, 'spans/s', result, [
+    'COPY of the same rows',
+    ...sides.map(({ name }) => name),
   ]);
-  bench.report(`export traces, ${PER_CALL} spans of 1 KB a call, ${CLIENTS} clients`, 'spans/s', result, [
-    'direct',
-    'service',
-    'service with gzip',
-  ]);
+}
+
+const LOOKS = 100;
+
+/** From the 200 of an export to the answer that shows its trace; the first request for it always does. */
+export async function timeToReadable(bench: Bench): Promise<void> {
+  const took: number[] = [];
+  for (let look = 0; look < LOOKS; look++) {
+    const sent = spans();
+    await bench.http.send(
+      'POST',
+      '/telemetry/v1/traces',
+      200,
+      protobufExport(sent),
+      'application/x-protobuf',
+    );
+    const begun = performance.now();
+    await bench.http.send('GET', `/telemetry/v1/traces/${sent[0]!.traceId}`, 200);
+    took.push(performance.now() - begun);
+  }
+  bench.line(
+    `readable after the 200: ${LOOKS} of ${LOOKS} at the first request, whose answer took ${median(took).toFixed(1)} ms`,
+  );
 }
