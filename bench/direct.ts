@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Pool, type PoolClient, types } from 'pg';
-import type { CopyStreamQuery, CopyToStreamQuery } from 'pg-copy-streams';
+import { type CopyStreamQuery, type CopyToStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Scope } from '#platform/auth';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import type { Database, PreparedStatement, Tx } from '#platform/db';
@@ -50,6 +50,8 @@ export class Direct {
         isTransaction: true,
         query: (statement: string | PreparedStatement, values: readonly unknown[] = []) =>
           run(client, statement, values),
+        copyIn: (statement: string, source: AsyncIterable<Buffer>) =>
+          pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then: () => void) => afterCommit.push(then),
       };
       const result = await work(tx as unknown as Tx);

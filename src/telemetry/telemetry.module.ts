@@ -32,6 +32,13 @@ import { TraceWriter } from './traces/trace.writer';
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
-  exports: [DayPartitionRepository, DayPartitions, ModelPrices, TraceArrivals, TraceStore, TraceExportService],
+  exports: [
+    DayPartitionRepository,
+    DayPartitions,
+    ModelPrices,
+    TraceArrivals,
+    TraceStore,
+    TraceExportService,
+  ],
 })
 export class TelemetryModule {}

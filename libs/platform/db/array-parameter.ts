@@ -1,5 +1,13 @@
 /** Types whose arrays can be sent, by their numbers in PostgreSQL's catalogue (pg_type.oid). */
-const OIDS = { text: 25, json: 114, int8: 20, float8: 701, date: 1082, timestamptz: 1184, uuid: 2950 } as const;
+const OIDS = {
+  text: 25,
+  json: 114,
+  int8: 20,
+  float8: 701,
+  date: 1082,
+  timestamptz: 1184,
+  uuid: 2950,
+} as const;
 
 /** How the values of each type are given; null is NULL. */
 export interface ArrayElements {
@@ -41,7 +49,7 @@ export function arrayParameter<Type extends ArrayType>(
   type: Type,
   values: readonly (ArrayElements[Type] | null)[],
 ): Buffer {
-  const write = WRITERS[type] as ElementWriter<ArrayElements[Type]>;
+  const write = writerOf(type);
   let size = HEADER_BYTES;
   for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : write.size(value));
   const buffer = Buffer.allocUnsafe(size);
@@ -62,15 +70,24 @@ export function arrayParameter<Type extends ArrayType>(
   return buffer;
 }
 
-interface ElementWriter<Value> {
+export const writerOf = <Type extends ArrayType>(type: Type): ElementWriter<ArrayElements[Type]> =>
+  WRITERS[type] as ElementWriter<ArrayElements[Type]>;
+
+export interface ElementWriter<Value> {
   /** Bytes that the value takes. */
   size(value: Value): number;
+  /** Bytes that it takes at most, where that is told sooner. */
+  bound(value: Value): number;
   /** Writes the value at a place; answers its length in bytes. */
   put(buffer: Buffer, at: number, value: Value): number;
 }
 
+/** UTF-16 units of texts that are short enough for as much room as they could take. */
+const SHORT = 16 * 1024;
+
 const TEXT: ElementWriter<string> = {
   size: (value) => Buffer.byteLength(value),
+  bound: (value) => (value.length > SHORT ? Buffer.byteLength(value) : value.length * 3),
   put: (buffer, at, value) => buffer.write(value, at),
 };
 
@@ -79,12 +96,14 @@ const fixed = <Value>(
   write: (buffer: Buffer, at: number, value: Value) => void,
 ): ElementWriter<Value> => ({
   size: () => bytes,
+  bound: () => bytes,
   put: (buffer, at, value) => {
     write(buffer, at, value);
     return bytes;
   },
 });
 
+/** How PostgreSQL takes values in binary, without their length: the elements of an array as the fields of a COPY. */
 const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   text: TEXT,
   json: TEXT,

@@ -1,4 +1,5 @@
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
+import { CopyRows } from './copy-rows';
 
 /** A column, its type, and where its value comes from. */
 export type BulkColumn<Row, Type extends ArrayType = ArrayType> = {
@@ -31,10 +32,27 @@ export class BulkColumns<Row> {
     return `unnest(${arrays.join(', ')}) AS ${alias}(${this.names})`;
   }
 
+  /** The rows as a `COPY … FROM STDIN (FORMAT binary)` into these columns takes them, in pieces. */
+  async *copied(rows: readonly Row[]): AsyncGenerator<Buffer> {
+    const copy = new CopyRows();
+    for (const row of rows) {
+      copy.row(this.columns.length);
+      for (const column of this.columns) put(copy, column, row);
+      if (copy.isFull) yield copy.take();
+    }
+    yield copy.end();
+  }
+
   parameters(rows: readonly Row[]): Buffer[] {
     return this.columns.map((column) => encode(column, rows));
   }
 }
+
+const put = <Row, Type extends ArrayType>(
+  copy: CopyRows,
+  column: BulkColumn<Row, Type>,
+  row: Row,
+): CopyRows => copy.field(column.type, column.value(row));
 
 const encode = <Row, Type extends ArrayType>(column: BulkColumn<Row, Type>, rows: readonly Row[]): Buffer =>
   arrayParameter(

@@ -1,3 +1,5 @@
+import { type ArrayElements, type ArrayType, writerOf } from './array-parameter';
+
 /** Begins a file of PostgreSQL's binary COPY format (manual, COPY, "Binary Format"): signature, no flags, no extension. */
 const BEGINNING = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)]);
 /** In place of the number of a row's fields. */
@@ -45,6 +47,17 @@ export class CopyRows {
     const bytes = Buffer.byteLength(value);
     this.word(bytes).room(bytes);
     this.length += this.buffer.write(value, this.length);
+    return this;
+  }
+
+  /** A field of one of the types that arrays have, too. */
+  field<Type extends ArrayType>(type: Type, value: ArrayElements[Type] | null): this {
+    if (value === null) return this.word(NULL_LENGTH);
+    const writer = writerOf(type);
+    this.room(4 + writer.bound(value));
+    const length = writer.put(this.buffer, this.length + 4, value);
+    this.buffer.writeInt32BE(length, this.length);
+    this.length += 4 + length;
     return this;
   }
 

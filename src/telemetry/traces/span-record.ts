@@ -38,22 +38,35 @@ export interface SpanRecord {
 }
 
 /**
- * Spans as they are to be stored together: of a span that was sent twice the first, and in the order of their keys, in
- * which all writers take their locks.
+ * Spans as they are to be stored together: trace by trace in the order of the traces' keys, in which all writers take
+ * their locks, and of a span that was sent twice the first.
  */
 export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable): SpanRecord[] {
-  const unique = new Map<string, SpanRecord>();
+  const traces = new Map<string, Map<string, SpanRecord>>();
   const sources = new Map<OtlpScope, SpanSource>();
   for (const { scope, spans } of batches) {
+    const { workspaceId } = scope;
+    let traceId: string | undefined;
+    let ofTrace = new Map<string, SpanRecord>();
     for (const span of spans) {
-      const key = `${scope.workspaceId} ${span.traceId}${span.spanId}`;
-      if (!unique.has(key)) {
-        unique.set(key, toSpanRecord(scope.workspaceId, span, prices, sourceOf(span, sources)));
+      if (span.traceId !== traceId) {
+        traceId = span.traceId;
+        const key = traceKey(workspaceId, traceId);
+        ofTrace = traces.get(key) ?? new Map<string, SpanRecord>();
+        traces.set(key, ofTrace);
+      }
+      if (!ofTrace.has(span.spanId)) {
+        ofTrace.set(span.spanId, toSpanRecord(workspaceId, span, prices, sourceOf(span, sources)));
       }
     }
   }
-  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record);
+  return [...traces]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, spans]) => [...spans.values()]);
 }
+
+/** Both, as one text that sorts like the pair. */
+export const traceKey = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
 
 /** The 64 bits of a span's id, as PostgreSQL keeps them. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
@@ -108,9 +121,12 @@ export interface WorkspaceSource extends SpanSource {
 /** Each source of these spans once, in the order of their keys. */
 export function sourcesOf(records: readonly SpanRecord[]): WorkspaceSource[] {
   const sources = new Map<string, WorkspaceSource>();
-  for (const { workspaceId, source } of records) {
-    const key = sourceKey(workspaceId, source.id);
-    if (!sources.has(key)) sources.set(key, { workspaceId, ...source });
+  let last: SpanRecord | undefined;
+  for (const record of records) {
+    const { workspaceId, source } = record;
+    const isSame = last?.source === source && last.workspaceId === workspaceId;
+    if (!isSame) sources.set(sourceKey(workspaceId, source.id), { workspaceId, ...source });
+    last = record;
   }
   return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
 }

@@ -44,15 +44,13 @@ const parentBits = ({ span }: SpanRecord): bigint | null =>
 const HEX = (bits: string): string => `lpad(to_hex(${bits}), 16, '0')`;
 
 /** The hot path. Of a trace that the same transaction has stored there is no span yet that could be in the way. */
-const INSERT_NEW = {
-  name: 'span.insert-new',
-  text: `INSERT INTO spans (${WRITTEN.names}) SELECT ${WRITTEN.names} FROM ${WRITTEN.from(1, 'given')}`,
-};
+const COPY_NEW = `COPY spans (${WRITTEN.names}) FROM STDIN (FORMAT binary)`;
 
 /** Only whoever holds the lock of a trace's row writes its spans. */
 const INSERT_MISSING = {
   name: 'span.insert-missing',
-  text: `${INSERT_NEW.text} ON CONFLICT (trace_no, span_id, day) DO NOTHING
+  text: `INSERT INTO spans (${WRITTEN.names}) SELECT ${WRITTEN.names} FROM ${WRITTEN.from(1, 'given')}
+    ON CONFLICT (trace_no, span_id, day) DO NOTHING
     RETURNING trace_no, ${HEX('span_id')} AS span_id`,
 };
 
@@ -127,9 +125,7 @@ export class SpanRepository {
 
   /** Writes the spans of traces that the same transaction has stored. */
   async insertNew(tx: Tx, spans: readonly PlacedSpan[]): Promise<void> {
-    for (let start = 0; start < spans.length; start += CHUNK) {
-      await tx.query(INSERT_NEW, WRITTEN.parameters(spans.slice(start, start + CHUNK)));
-    }
+    if (spans.length > 0) await tx.copyIn(COPY_NEW, WRITTEN.copied(spans));
   }
 
   /** Writes spans of traces that were there already and are locked. @returns those that were missing. */

@@ -83,12 +83,12 @@ describe('what spans add to their trace', () => {
     const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
     const records = recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
     expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
-      '11',
       '12',
-      '81',
+      '11',
       '82',
-      'f1',
+      '81',
       'f2',
+      'f1',
     ]);
     expect(aggregateTraces(records).map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
       ['1', 2],

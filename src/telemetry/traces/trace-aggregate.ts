@@ -69,25 +69,33 @@ export interface TraceAggregate extends UsageLevels {
 /** Adds up spans, each given once and sorted by trace; the traces come in the same order. */
 export function aggregateTraces(records: readonly SpanRecord[]): TraceAggregate[] {
   const traces: TraceAggregate[] = [];
-  let root: SpanRecord | null = null;
-  for (const [index, record] of records.entries()) {
-    let trace = traces.at(-1);
-    if (!trace || !isOf(trace, record)) {
-      trace = emptyTrace(record);
-      traces.push(trace);
-      root = null;
-    }
-    addSpan(trace, record);
-    if (isRoot(record) && (root === null || orderKey(record) < orderKey(root))) root = record;
-    const next = records[index + 1];
-    const isLast = !next || !isOf(trace, next);
-    if (isLast && root) trace.root = { key: orderKey(root), value: rootView(root) };
+  for (let start = 0, end = 0; start < records.length; start = end) {
+    const first = records[start]!;
+    for (end = start + 1; end < records.length && isOfSame(first, records[end]!);) end++;
+    traces.push(aggregateTrace(records.slice(start, end)));
   }
   return traces;
 }
 
-const isOf = (trace: TraceAggregate, { workspaceId, span }: SpanRecord): boolean =>
-  trace.traceId === span.traceId && trace.workspaceId === workspaceId;
+const isOfSame = (one: SpanRecord, other: SpanRecord): boolean =>
+  one.span.traceId === other.span.traceId && one.workspaceId === other.workspaceId;
+
+function aggregateTrace(records: readonly SpanRecord[]): TraceAggregate {
+  const trace = emptyTrace(records[0]!);
+  let root: SpanRecord | null = null;
+  let session: SpanRecord | null = null;
+  let service: SpanRecord | null = null;
+  for (const record of records) {
+    addSpan(trace, record);
+    if (isRoot(record)) root = firstOf(root, record);
+    if (record.sessionId !== null) session = firstOf(session, record);
+    if (record.serviceName !== null) service = firstOf(service, record);
+  }
+  trace.root = root && { key: orderKey(root), value: rootView(root) };
+  trace.session = session && { key: orderKey(session), value: session.sessionId! };
+  trace.service = service && { key: orderKey(service), value: service.serviceName! };
+  return trace;
+}
 
 const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): TraceAggregate => ({
   workspaceId,
@@ -114,9 +122,6 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   if (record.repeatsUsage && isUnpriced(record)) trace.unpricedStepCount += 1;
   addUsage(usageOf(trace, record), record);
   if (record.model !== null && !trace.models.includes(record.model)) addModel(trace.models, record.model);
-  const key = orderKey(record);
-  trace.session = first(trace.session, key, record.sessionId);
-  trace.service = first(trace.service, key, record.serviceName);
 }
 
 /** Of a span that tells neither a model nor what it used, nothing is kept. */
@@ -165,8 +170,14 @@ const isRoot = ({ span }: SpanRecord): boolean => span.parentSpanId === null;
 const orderKey = (record: SpanRecord): string =>
   `${isRoot(record) ? 0 : 1}${String(record.span.startTimeUnixNano).padStart(20, '0')}${record.span.spanId}`;
 
-const first = (known: FirstOf<string> | null, key: string, value: string | null): FirstOf<string> | null =>
-  value !== null && (known === null || key < known.key) ? { key, value } : known;
+/** The one with the lesser key, which is told without making the keys. */
+function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
+  if (known === null) return record;
+  if (isRoot(known) !== isRoot(record)) return isRoot(known) ? known : record;
+  const [one, other] = [known.span.startTimeUnixNano, record.span.startTimeUnixNano];
+  if (one !== other) return one < other ? known : record;
+  return known.span.spanId <= record.span.spanId ? known : record;
+}
 
 /** Read of the root alone, because its messages may have to be parsed. */
 function rootView({ span, repeatsUsage, toldCostUsd }: SpanRecord): RootView {

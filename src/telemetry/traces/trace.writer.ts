@@ -5,7 +5,7 @@ import { ModelPrices } from '../model-prices';
 import { DayPartitions } from '../partitions/day-partitions';
 import type { SpanBatch } from '../trace-store';
 import { type PlacedSpan, SpanRepository } from './span.repository';
-import { sourceKey, sourcesOf, type SpanRecord, toSpanRecords } from './span-record';
+import { sourceKey, sourcesOf, type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { TracePlace } from './trace-place';
 import { type KeyedPlace, TraceWriteRepository } from './trace-write.repository';
@@ -56,7 +56,7 @@ export class TraceWriter {
     const fresh: PlacedSpan[] = [];
     const known: PlacedSpan[] = [];
     for (const record of records) {
-      const key = keyOf(record.workspaceId, record.span.traceId);
+      const key = traceKey(record.workspaceId, record.span.traceId);
       (stored.has(key) ? fresh : known).push({ record, place: places.get(key)! });
     }
     await this.spans.insertNew(tx, fresh);
@@ -64,9 +64,9 @@ export class TraceWriter {
     const added =
       missing.length < known.length
         ? aggregateTraces(missing)
-        : traces.filter((trace) => !stored.has(nameOf(trace)));
+        : traces.filter((trace) => !stored.has(keyOf(trace)));
     await this.traces.merge(tx, added);
-    await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(nameOf(trace))), ...added]);
+    await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(keyOf(trace))), ...added]);
     await this.keepSources(tx, records);
   }
 
@@ -89,15 +89,15 @@ export class TraceWriter {
     let left = traces;
     const found = (rows: readonly KeyedPlace[]): void => {
       for (const { workspace_id, trace_id, trace_no, day } of rows) {
-        places.set(keyOf(workspace_id, trace_id), { trace_no, day });
+        places.set(traceKey(workspace_id, trace_id), { trace_no, day });
       }
-      left = left.filter((trace) => !places.has(nameOf(trace)));
+      left = left.filter((trace) => !places.has(keyOf(trace)));
     };
     for (let look = 0; look < LOOKS; look++) {
       found(await this.traces.lock(tx, left));
       if (left.length === 0) return { places, stored };
       const rows = await this.traces.insertNew(tx, left);
-      for (const { workspace_id, trace_id } of rows) stored.add(keyOf(workspace_id, trace_id));
+      for (const { workspace_id, trace_id } of rows) stored.add(traceKey(workspace_id, trace_id));
       found(rows);
       if (left.length === 0) return { places, stored };
     }
@@ -105,5 +105,4 @@ export class TraceWriter {
   }
 }
 
-const keyOf = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
-const nameOf = ({ workspaceId, traceId }: TraceAggregate): string => keyOf(workspaceId, traceId);
+const keyOf = ({ workspaceId, traceId }: TraceAggregate): string => traceKey(workspaceId, traceId);
