@@ -7,7 +7,7 @@ import { freePort } from '#platform/embedded-postgres';
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 
 /** A million of them is what `CRASH_SPANS=1000000 npm test -- telemetry-crash` sends. */
-const SPANS = Number(process.env.CRASH_SPANS ?? 20_000);
+const SPANS = Number(process.env.CRASH_SPANS ?? 10_000);
 const KILLS = 3;
 const PER_TRACE = 20;
 

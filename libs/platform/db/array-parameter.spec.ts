@@ -1,4 +1,6 @@
+import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
+import { from } from 'pg-copy-streams';
 import { createTestDatabase, type TestDatabase } from '../../testing/test-database';
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 import { BulkColumns } from './bulk-columns';
@@ -97,5 +99,31 @@ describe('an array sent in binary', () => {
       { id: 'b', size: '1', own: 'x' },
       { id: 'a', size: null, own: 'x' },
     ]);
+  });
+
+  it('has rows that are copied, each value as an array has it', async () => {
+    const columns = new BulkColumns<{ id: string | null; at: bigint | null; day: string }>([
+      { name: 'id', type: 'text', value: ({ id }) => id },
+      { name: 'at', type: 'timestamptz', value: ({ at }) => at },
+      { name: 'day', type: 'date', value: ({ day }) => day },
+    ]);
+    const rows = [
+      { id: 'Grüße 🌍', at: 1_795_132_800_123_456n, day: '2026-11-20' },
+      { id: null, at: null, day: '1999-12-31' },
+      ...Array.from({ length: 500 }, (_, n) => ({
+        id: 'ä'.repeat(n * 50),
+        at: BigInt(n),
+        day: '2000-01-01',
+      })),
+    ];
+    await client.query('CREATE TABLE copied (id text, at timestamptz, day date)');
+    const statement = client.query(from(`COPY copied (${columns.names}) FROM STDIN (FORMAT binary)`));
+    await pipeline(columns.copied(rows), statement);
+    const found = await client.query(
+      'SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at, day::text AS day FROM copied',
+    );
+    expect(found.rows).toEqual(
+      rows.map(({ id, at, day }) => ({ id, at: at === null ? null : String(at), day })),
+    );
   });
 });

@@ -93,7 +93,7 @@ export class RawExporter {
             ...(this.workspaceId !== undefined && { 'x-service-workspace-id': this.workspaceId }),
             ...(media !== '' && { 'content-type': media }),
             ...(encoding !== undefined && { 'content-encoding': encoding }),
-            ...(!options.isChunked && { 'content-length': body.length }),
+            ...(options.isChunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': body.length }),
             ...options.headers,
           },
         },

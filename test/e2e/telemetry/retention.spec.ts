@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ApiClient,
   createTestApp,
@@ -73,6 +74,12 @@ describe('traces whose time is over', () => {
     return span;
   }
 
+  /** Until a statement waits for a lock. */
+  async function waiting(): Promise<void> {
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await app.database.query(waits)).length === 0) await delay(10);
+  }
+
   /** How much is kept of what belongs to a trace. */
   async function keptOf({ traceId }: TestSpan): Promise<object> {
     const [kept] = await app.database.query<object>(
@@ -127,8 +134,8 @@ describe('traces whose time is over', () => {
     const locked = new Promise<void>((resolve, reject) => {
       app.database
         .transaction(async (tx) => {
-          // where an export that has found the trace stands
-          await tx.query('SELECT 1 FROM traces WHERE trace_id = $1 FOR NO KEY UPDATE', [over.traceId]);
+          // an export finds the trace, and has to wait with its spans
+          await tx.query('LOCK TABLE spans IN SHARE MODE');
           resolve();
           await held;
         })
@@ -136,6 +143,7 @@ describe('traces whose time is over', () => {
     });
     await locked;
     const stored = exporter.protobuf([another]);
+    await waiting();
     await expect(sweep()).rejects.toMatchObject({ code: '55P03' });
     expect(await keptOf(over)).toMatchObject({ traces: 1 });
     release();
