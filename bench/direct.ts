@@ -50,7 +50,7 @@ export class Direct {
         isTransaction: true,
         query: (statement: string | PreparedStatement, values: readonly unknown[] = []) =>
           run(client, statement, values),
-        copyIn: (statement: string, source: AsyncIterable<Buffer>) =>
+        copyIn: (statement: string, source: Iterable<Buffer>) =>
           pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then: () => void) => afterCommit.push(then),
       };

@@ -33,7 +33,7 @@ export class BulkColumns<Row> {
   }
 
   /** The rows as a `COPY … FROM STDIN (FORMAT binary)` into these columns takes them, in pieces. */
-  async *copied(rows: readonly Row[]): AsyncGenerator<Buffer> {
+  *copied(rows: readonly Row[]): Generator<Buffer> {
     const copy = new CopyRows();
     for (const row of rows) {
       copy.row(this.columns.length);

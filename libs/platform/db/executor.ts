@@ -24,7 +24,7 @@ export interface Tx extends SqlExecutor {
    * Runs a `COPY … FROM STDIN`, which reads what `source` yields, at the server's pace. For the writing of many rows or
    * large ones: nothing is kept of them in this process. What `source` throws ends the COPY, and is thrown.
    */
-  copyIn(statement: string, source: AsyncIterable<Buffer>): Promise<void>;
+  copyIn(statement: string, source: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
   /** Has `work` called once the transaction has committed, before its caller goes on; never if it does not commit. */
   afterCommit(work: () => void): void;
 }

@@ -69,10 +69,11 @@ export interface TraceAggregate extends UsageLevels {
 /** Adds up spans, each given once and sorted by trace; the traces come in the same order. */
 export function aggregateTraces(records: readonly SpanRecord[]): TraceAggregate[] {
   const traces: TraceAggregate[] = [];
-  for (let start = 0, end = 0; start < records.length; start = end) {
-    const first = records[start]!;
-    for (end = start + 1; end < records.length && isOfSame(first, records[end]!);) end++;
+  for (let start = 0; start < records.length;) {
+    let end = start + 1;
+    while (end < records.length && isOfSame(records[start]!, records[end]!)) end++;
     traces.push(aggregateTrace(records.slice(start, end)));
+    start = end;
   }
   return traces;
 }
