@@ -8,6 +8,7 @@ import { exportRecords, importRecords, listRecords, search } from './cases/recor
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
+import { readTraces } from './cases/trace-reads';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
@@ -29,6 +30,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'import-records': importRecords,
   'export-traces': exportTraces,
   'time-to-readable': timeToReadable,
+  'read-traces': readTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
   'scored-per-second': scoredPerSecond,
