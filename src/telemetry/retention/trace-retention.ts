@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
+import { rootLogger } from '#platform/logging';
 import { DayPartitionRepository } from '../partitions/day-partition.repository';
 import { TraceRetentionRepository } from './trace-retention.repository';
 
 /** How long everybody may have to wait for a partition that is dropped, and that for what is under way. */
 const LOCK_MS = 500;
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Sources are kept a day longer than the spans that came from them: processes remember for so long that they told them. */
 const SOURCE_DAYS = 2;
@@ -35,15 +38,21 @@ export class TraceRetention {
   /**
    * The rows of the traces go first, in batches: their spans cannot be found any more, and one that still arrives begins
    * the trace anew, today. Then the partition goes together with the rows that were being written to meanwhile, whose
-   * locks are waited for before that of the partition, as writers take them.
+   * locks are waited for before that of the partition, as writers take them. What cannot be had in time is for another
+   * time.
    */
   private async dropDay(day: string): Promise<void> {
     await this.traces.forgetMost(day);
-    await this.database.transaction(async (tx) => {
-      await this.partitions.waitAtMost(tx, LOCK_MS);
-      await this.traces.forgetRest(tx, day);
-      await this.partitions.drop(tx, 'spans', day);
-    });
+    try {
+      await this.database.transaction(async (tx) => {
+        await this.partitions.waitAtMost(tx, LOCK_MS);
+        await this.traces.forgetRest(tx, day);
+        await this.partitions.drop(tx, 'spans', day);
+      });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      rootLogger.info({ day }, 'a day of spans is in use and is dropped later');
+    }
   }
 }
 
