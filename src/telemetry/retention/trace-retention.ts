@@ -32,7 +32,9 @@ export class TraceRetention {
     const [today] = await this.partitions.days(0);
     const kept = daysBefore(today!, days);
     for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
-    await this.traces.forgetSources(daysBefore(kept, SOURCE_DAYS));
+    // none of a day that could not be dropped
+    const [oldest = kept] = await this.partitions.list('spans');
+    await this.traces.forgetSources(daysBefore(oldest < kept ? oldest : kept, SOURCE_DAYS));
   }
 
   /**
