@@ -218,7 +218,10 @@ export class Environment {
   @Integer()
   SCORER_THREADS = 2;
 
-  /** JSON: price by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`. */
+  /**
+   * JSON: price by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, and optionally
+   * `cached_input_usd_per_million` and `cache_write_usd_per_million`.
+   */
   @Json()
   MODEL_PRICES: unknown = {};
 
