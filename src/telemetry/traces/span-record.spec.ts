@@ -1,4 +1,5 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
+import type { Scope } from '#platform/auth';
 import { NAME_MAX, toSpanRecords } from './span-record';
 
 const span = (attributes: OtlpAttributes): OtlpSpan => {
@@ -15,7 +16,8 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
     events: [],
   } as unknown as OtlpSpan;
 };
-const record = (attributes: OtlpAttributes, prices = {}) => toSpanRecords([span(attributes)], prices)[0]!;
+const record = (attributes: OtlpAttributes, prices = {}) =>
+  toSpanRecords([{ scope: {} as Scope, spans: [span(attributes)] }], prices)[0]!;
 
 const NAMES = {
   operation: 'gen_ai.operation.name',
