@@ -53,6 +53,9 @@ describe('the environment', () => {
     ['LOG_LEVEL', 'loud'],
     ['AUTH_CACHE_SECONDS', '61'],
     ['REQUEST_TIMEOUT_MS', '-1'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(name);
   });

@@ -14,6 +14,7 @@ import {
   ValidateIf,
   validateSync,
 } from 'class-validator';
+import { TracingEnvironment } from './tracing.environment';
 
 const Integer = () =>
   Transform(({ value }: { value: unknown }) =>
@@ -37,7 +38,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * Everything the environment decides, read once at boot. A value that does not hold stops the start and names its
  * variable. `.env.example` lists every member with its meaning; a test holds the two together.
  */
-export class Environment {
+export class Environment extends TracingEnvironment {
   /** Port the API listens on; 0 takes a free one. */
   @IsInt()
   @Min(0)
@@ -218,7 +219,10 @@ export class Environment {
   @Integer()
   SCORER_THREADS = 2;
 
-  /** JSON: price by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`. */
+  /**
+   * JSON: price by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, and optionally
+   * `cached_input_usd_per_million` and `cache_write_usd_per_million`.
+   */
   @Json()
   MODEL_PRICES: unknown = {};
 

@@ -2,12 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import type { OrgScope, Principal, Scope } from '#platform/auth';
 import { rootLogger } from '#platform/logging';
+import { tracing } from '#platform/tracing';
 import type { SpooledFile } from './spooled-file';
 
 /** What is known of a request besides its content: in its answer, its problem body and its log line. */
 export interface RequestContext {
   requestId: string;
-  /** W3C trace id, 32 lower-case hex. */
+  /** W3C trace id, 32 lower-case hex: that of the request's span, where it is traced. */
   traceId: string;
   startedAt: number;
   workspaceId?: string;
@@ -39,7 +40,7 @@ export function requestContext(request: Request, response: Response, next: NextF
   const given = request.get('x-request-id');
   const context: RequestContext = {
     requestId: given !== undefined && REQUEST_ID.test(given) ? given : randomUUID(),
-    traceId: TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1] ?? randomBytes(16).toString('hex'),
+    traceId: tracing().traceId() ?? givenTraceId(request) ?? randomBytes(16).toString('hex'),
     startedAt: performance.now(),
   };
   (request as unknown as ServiceRequest).context = context;
@@ -47,6 +48,9 @@ export function requestContext(request: Request, response: Response, next: NextF
   response.once('close', () => logAnswer(request as unknown as ServiceRequest, response));
   next();
 }
+
+const givenTraceId = (request: Request): string | undefined =>
+  TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
 
 /** The route's pattern, such as `/eval/v1/datasets/:id`, once a request has reached one. */
 export const routeOf = ({ route }: ServiceRequest): string | undefined =>

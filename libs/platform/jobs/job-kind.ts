@@ -1,4 +1,5 @@
 import type { JobsOptions } from 'bullmq';
+import { tracing } from '#platform/tracing';
 
 /** What a job carries: ids of what it is about, and nothing else. Whoever handles it reads the rest from the database. */
 export type JobIds = Readonly<Record<`${string}_id`, string>>;
@@ -16,6 +17,14 @@ export const defineJob = <Ids extends JobIds>(kind: {
   name: string;
   subject: keyof Ids & string;
 }): JobKind<Ids> => Object.freeze({ ...kind });
+
+/** What is queued: the ids and, where the request that orders the job is traced, by what the job goes on with its trace. */
+export type JobData<Ids extends JobIds = JobIds> = Ids & { readonly traceparent?: string };
+
+export function jobData<Ids extends JobIds>(ids: Ids): JobData<Ids> {
+  const traceparent = tracing().traceparent();
+  return traceparent === undefined ? ids : { ...ids, traceparent };
+}
 
 /** The id by which jobs of one kind are told apart. */
 export const subjectOf = (kind: JobKind, ids: JobIds): string =>

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { JobIds, JobKind } from './job-kind';
+import type { JobData, JobKind } from './job-kind';
 
 export interface OutboxRow {
   id: number;
   kind: string;
-  ids: JobIds;
+  data: JobData;
 }
 
 /** Jobs that are ordered and not yet in a queue outside PostgreSQL. */
@@ -14,7 +14,7 @@ export interface OutboxRow {
 export class JobOutboxRepository {
   constructor(private readonly database: Database) {}
 
-  async insert(tx: Tx, kind: JobKind, jobs: readonly JobIds[]): Promise<void> {
+  async insert(tx: Tx, kind: JobKind, jobs: readonly JobData[]): Promise<void> {
     await tx.query(
       'INSERT INTO job_outbox (kind, ids) SELECT $1, value FROM jsonb_array_elements($2::jsonb)',
       [kind.name, toJsonText(jobs)],
@@ -35,7 +35,7 @@ export class JobOutboxRepository {
     return tx.query<OutboxRow>(
       `DELETE FROM job_outbox WHERE id IN (
          SELECT id FROM job_outbox WHERE kind = ANY($1::text[]) ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-       ) RETURNING id, kind, ids`,
+       ) RETURNING id, kind, ids AS data`,
       [kinds.map((kind) => kind.name), limit],
     );
   }

@@ -5,7 +5,7 @@ import type { Queue } from 'bullmq';
 import { Database, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import { DeclaredJobs } from './declared-jobs';
-import { type JobIds, type JobKind, jobOptions } from './job-kind';
+import { jobData, type JobIds, type JobKind, jobOptions } from './job-kind';
 import { JobOutboxRepository, type OutboxRow } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
 
@@ -33,7 +33,7 @@ export class JobOutbox extends JobQueue {
 
   async enqueue<Ids extends JobIds>(tx: Tx, kind: JobKind<Ids>, jobs: readonly Ids[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.rows.insert(tx, kind, jobs);
+    await this.rows.insert(tx, kind, jobs.map(jobData));
     tx.afterCommit(() => void this.flush());
   }
 
@@ -78,10 +78,10 @@ export class JobOutbox extends JobQueue {
     const { name } = kind;
     const queue = this.moduleRef.get<Queue>(getQueueToken(name), { strict: false });
     const added = queue.addBulk(
-      rows.map(({ id, ids }) => ({
+      rows.map(({ id, data }) => ({
         name,
-        data: ids,
-        opts: { ...jobOptions(kind, ids), jobId: `outbox-${id}` },
+        data,
+        opts: { ...jobOptions(kind, data), jobId: `outbox-${id}` },
       })),
     );
     await answered(added);

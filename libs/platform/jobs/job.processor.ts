@@ -1,8 +1,9 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import { tracing } from '#platform/tracing';
 import type { JobOutcome } from './job.metrics';
-import type { JobIds, JobKind } from './job-kind';
+import type { JobData, JobIds, JobKind } from './job-kind';
 import { RECONNECT_MS } from './queue-connection';
 
 /** Which kind of job a processor handles. */
@@ -60,11 +61,14 @@ export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
   /** Is told of each job that was handled; set by what starts the processor. */
   onHandled: (outcome: JobOutcome, seconds: number) => void = () => undefined;
 
-  async process(job: Job<Ids>, token?: string): Promise<void> {
+  async process(job: Job<JobData<Ids>>, token?: string): Promise<void> {
+    const { traceparent, ...ids } = job.data;
     const begun = performance.now();
     const tell = (outcome: JobOutcome): void => this.onHandled(outcome, (performance.now() - begun) / 1000);
     try {
-      await this.handle(job.data);
+      await tracing().job({ kind: job.name, id: job.id, traceparent }, () =>
+        this.handle(ids as unknown as Ids),
+      );
       tell('completed');
     } catch (error) {
       const isHandedBack = error instanceof JobHandedBack;

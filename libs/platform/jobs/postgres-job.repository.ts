@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import { type JobIds, type JobKind, jobOptions, subjectOf } from './job-kind';
+import { jobData, type JobIds, type JobKind, jobOptions, subjectOf } from './job-kind';
 import { JobQueue } from './job-queue';
 import { QUEUE_SCHEMA } from './queue-connection';
 
@@ -22,7 +22,7 @@ export class PostgresJobRepository extends JobQueue {
   async enqueue<Ids extends JobIds>(tx: Tx, kind: JobKind<Ids>, jobs: readonly Ids[]): Promise<void> {
     if (jobs.length === 0) return;
     const rows = jobs
-      .map((ids) => ({ subject: subjectOf(kind, ids), data: ids, opts: jobOptions(kind, ids) }))
+      .map((ids) => ({ subject: subjectOf(kind, ids), data: jobData(ids), opts: jobOptions(kind, ids) }))
       .sort((a, b) => (a.subject < b.subject ? -1 : 1));
     const { attempts } = rows[0]!.opts;
     await tx.query(ADD_JOBS, [kind.name, Date.now(), attempts, toJsonText(rows)]);

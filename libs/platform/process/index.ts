@@ -1,4 +1,5 @@
 import { rootLogger } from '#platform/logging';
+import { tracing } from '#platform/tracing';
 
 /** Exit codes by which a shell knows that a signal ended a process: 128 and the signal's number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -16,9 +17,12 @@ export function endOnSignal(): void {
   for (const signal of Object.keys(SIGNALS)) process.on(signal, endAtOnce);
 }
 
+/** How long a process that has finished may still send its traces, in ms: within the time for its last steps. */
+const TRACES_MS = 2_000;
+
 /**
- * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes what is under way, then the process ends with
- * code 0. When that takes longer than `seconds`, or a second signal comes, it ends at once.
+ * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes what is under way, then the process sends the last
+ * of its traces and ends with code 0. When that takes longer than `seconds`, or a second signal comes, it ends at once.
  */
 export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
   let stopping = false;
@@ -27,18 +31,21 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
     process.on(signal, () => {
       if (stopping) process.exit(code);
       stopping = true;
+      const endsAt = performance.now() + seconds * 1000;
       rootLogger.info({ signal }, 'stopping');
       setTimeout(() => {
         rootLogger.error({ seconds }, 'not stopped in time: ending at once');
         process.exit(code);
       }, seconds * 1000).unref();
-      stop().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          rootLogger.error({ err: error }, 'stopping failed');
-          process.exit(1);
-        },
-      );
+      stop()
+        .then(() => tracing().stop(Math.min(TRACES_MS, (endsAt - performance.now()) / 2)))
+        .then(
+          () => process.exit(0),
+          (error: unknown) => {
+            rootLogger.error({ err: error }, 'stopping failed');
+            process.exit(1);
+          },
+        );
     });
   }
 }

@@ -6,7 +6,13 @@ import type { MeaningfulEvent } from './span-meaning.types';
 const WHOLE_MESSAGE = 'gen_ai.event.content';
 
 /** They identify the event, and are no part of the message. */
-const NO_CONTENT = new Set([WHOLE_MESSAGE, 'event.name', 'gen_ai.system', 'gen_ai.provider.name']);
+const NO_CONTENT = new Set([
+  WHOLE_MESSAGE,
+  'event.name',
+  'gen_ai.system',
+  'gen_ai.provider.name',
+  'gen_ai.message.index',
+]);
 
 /**
  * The messages of a span that recorded each as an event (OpenTelemetry semantic conventions up to 1.36:
@@ -42,4 +48,20 @@ function message(role: string, attributes: OtlpAttributes): OtlpAttributes {
     result.content = whole;
   }
   return result;
+}
+
+/**
+ * Events that were written into an attribute, as a list of what each of them says and its name as `event.name`.
+ *
+ * @returns none where the attribute is no such list
+ */
+export function eventsIn(attribute: OtlpValue | undefined): MeaningfulEvent[] {
+  const list = contentOf(attribute);
+  return Array.isArray(list) ? list.flatMap(eventOf) : [];
+}
+
+function eventOf(item: OtlpValue): MeaningfulEvent[] {
+  if (item === null || typeof item !== 'object' || Array.isArray(item)) return [];
+  const name = item['event.name'];
+  return typeof name === 'string' ? [{ name, attributes: item }] : [];
 }

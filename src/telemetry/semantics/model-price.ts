@@ -2,6 +2,19 @@
 export interface ModelPrice {
   readonly input_usd_per_million: number;
   readonly output_usd_per_million: number;
+  /** Of input that the provider had in its cache; absent: as other input. */
+  readonly cached_input_usd_per_million?: number;
+  /** Of input that the provider put into its cache; absent: as other input. */
+  readonly cache_write_usd_per_million?: number;
+}
+
+/** The tokens of a call; null or absent where nobody tells them. */
+export interface TokenCounts {
+  /** Those of the provider's cache are among them. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedInputTokens?: number | null;
+  readonly cacheWriteTokens?: number | null;
 }
 
 /**
@@ -21,39 +34,46 @@ const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
 
 /**
  * What so many tokens of the model cost, in US dollars. The longest entry that fits is used; where none does, one
- * that fits the name behind its last slash (`openai/gpt-4o`, as gateways name models).
+ * that fits the name behind its last slash (`openai/gpt-4o`, as gateways name models). Tokens of reasoning are output,
+ * and cost as much.
  *
- * @returns null when the model is not in the table or the span tells no tokens; one count alone is priced alone
+ * @returns null when the model is not in the table or neither input nor output is told; one alone is priced alone
  */
-export function costOf(
-  model: string | null,
-  inputTokens: number | null,
-  outputTokens: number | null,
-  prices: PriceTable,
-): number | null {
-  if (model === null || model.length > MAX_NAME_LENGTH || (inputTokens === null && outputTokens === null)) {
+export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
+  const isTold = tokens.inputTokens !== null || tokens.outputTokens !== null;
+  if (model === null || model.length > MAX_NAME_LENGTH || !isTold) {
     return null;
   }
   const price = priceOf(model, prices) ?? priceOf(model.slice(model.lastIndexOf('/') + 1), prices);
   if (!price) {
     return null;
   }
-  const input = (inputTokens ?? 0) * price.input_usd_per_million;
-  const output = (outputTokens ?? 0) * price.output_usd_per_million;
-  return (input + output) / 1e6;
+  return (inputCost(tokens, price) + (tokens.outputTokens ?? 0) * price.output_usd_per_million) / 1e6;
+}
+
+/**
+ * Tokens of the cache are among those of the input, as OpenTelemetry and OpenInference want it. Where they are more
+ * than the input, the sender passed on the counts of a provider that tells them apart, as Anthropic does, and they come
+ * on top.
+ */
+function inputCost(tokens: TokenCounts, price: ModelPrice): number {
+  const input = tokens.inputTokens ?? 0;
+  const cached = tokens.cachedInputTokens ?? 0;
+  const written = tokens.cacheWriteTokens ?? 0;
+  const others = cached + written <= input ? input - cached - written : input;
+  return (
+    others * price.input_usd_per_million +
+    cached * (price.cached_input_usd_per_million ?? price.input_usd_per_million) +
+    written * (price.cache_write_usd_per_million ?? price.input_usd_per_million)
+  );
 }
 
 /** What a span cost: what it says itself, else its tokens by the price table. */
 export function costOfSpan(
-  figures: {
-    readonly model: string | null;
-    readonly inputTokens: number | null;
-    readonly outputTokens: number | null;
-    readonly costUsd: number | null;
-  },
+  figures: TokenCounts & { readonly model: string | null; readonly costUsd: number | null },
   prices: PriceTable,
 ): number | null {
-  return figures.costUsd ?? costOf(figures.model, figures.inputTokens, figures.outputTokens, prices);
+  return figures.costUsd ?? costOf(figures.model, figures, prices);
 }
 
 /** Tries the name and its beginnings, the longest first, instead of going through the table for every span. */

@@ -1,8 +1,14 @@
-import type { OtlpValue } from '#otlp';
+import type { OtlpAttributes, OtlpValue } from '#otlp';
 import { flattenedList } from './flattened-list';
 import { MEANING_TABLE } from './meaning.table';
-import { messagesOf } from './message-events';
-import type { MeaningfulSpan, MeaningRule, MeaningSource, SpanMeaning } from './span-meaning.types';
+import { eventsIn, messagesOf } from './message-events';
+import type {
+  MeaningAttribute,
+  MeaningfulSpan,
+  MeaningRule,
+  MeaningSource,
+  SpanMeaning,
+} from './span-meaning.types';
 
 /** The figures and names of a span: everything but what was said. */
 export type SpanFigures = Omit<SpanMeaning, 'input' | 'output'>;
@@ -10,22 +16,64 @@ export type SpanFigures = Omit<SpanMeaning, 'input' | 'output'>;
 /** What was said. */
 export type SpanContent = Pick<SpanMeaning, 'input' | 'output'>;
 
+/** A bit for each figure. */
+const BITS = {
+  model: 1,
+  provider: 1 << 1,
+  operation: 1 << 2,
+  agentName: 1 << 3,
+  toolName: 1 << 4,
+  inputTokens: 1 << 5,
+  outputTokens: 1 << 6,
+  cachedInputTokens: 1 << 7,
+  cacheWriteTokens: 1 << 8,
+  reasoningTokens: 1 << 9,
+  costUsd: 1 << 10,
+  sessionId: 1 << 11,
+  serviceName: 1 << 12,
+} satisfies Record<keyof SpanFigures, number>;
+
+/** By the name of an attribute, the figures that may be read from it. */
+const FIGURES_OF = new Map<string, number>();
+/** Figures that may be read from something else than an attribute of the span. */
+let figuresOfAll = 0;
+
+for (const [field, bit] of Object.entries(BITS)) {
+  for (const source of MEANING_TABLE[field as keyof SpanFigures].sources) {
+    if (source.from === 'attribute' || source.from === 'presence')
+      FIGURES_OF.set(source.name, (FIGURES_OF.get(source.name) ?? 0) | bit);
+    else figuresOfAll |= bit;
+  }
+}
+
 /**
  * The part of a span's meaning that is cheap to read, for every span that comes in: of each field, the first name of
  * the {@link MEANING_TABLE} that holds a valid value. Numbers may be strings; negative, broken and absurd ones are
  * passed over. It looks at this span only: where an agent's span repeats the tokens of the model calls below it,
  * adding both counts them twice.
+ *
+ * What the span has is looked at first, and only the fields that may come of it are looked for: most spans are of HTTP
+ * or databases and have no name of the table, of which there are a hundred.
  */
 export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
+  let told = figuresOfAll;
+  for (const name of Object.keys(span.attributes)) told |= FIGURES_OF.get(name) ?? 0;
+  const figure = <T>(bit: number, rule: MeaningRule<T>): T | null =>
+    (told & bit) === 0 ? null : read(rule, span);
   return {
-    model: read(MEANING_TABLE.model, span),
-    provider: read(MEANING_TABLE.provider, span),
-    operation: read(MEANING_TABLE.operation, span),
-    inputTokens: read(MEANING_TABLE.inputTokens, span),
-    outputTokens: read(MEANING_TABLE.outputTokens, span),
-    costUsd: read(MEANING_TABLE.costUsd, span),
-    sessionId: read(MEANING_TABLE.sessionId, span),
-    serviceName: read(MEANING_TABLE.serviceName, span),
+    model: figure(BITS.model, MEANING_TABLE.model),
+    provider: figure(BITS.provider, MEANING_TABLE.provider),
+    operation: figure(BITS.operation, MEANING_TABLE.operation),
+    agentName: figure(BITS.agentName, MEANING_TABLE.agentName),
+    toolName: figure(BITS.toolName, MEANING_TABLE.toolName),
+    inputTokens: figure(BITS.inputTokens, MEANING_TABLE.inputTokens),
+    outputTokens: figure(BITS.outputTokens, MEANING_TABLE.outputTokens),
+    cachedInputTokens: figure(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens),
+    cacheWriteTokens: figure(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens),
+    reasoningTokens: figure(BITS.reasoningTokens, MEANING_TABLE.reasoningTokens),
+    costUsd: figure(BITS.costUsd, MEANING_TABLE.costUsd),
+    sessionId: figure(BITS.sessionId, MEANING_TABLE.sessionId),
+    serviceName: figure(BITS.serviceName, MEANING_TABLE.serviceName),
   };
 }
 
@@ -38,7 +86,7 @@ function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
   for (const source of rule.sources) {
     const found = find(source, span);
     if (found !== undefined) {
-      const value = rule.as(found, mimeType(source, span));
+      const value = rule.as(found, mimeType(source, span), instructions(source, span));
       if (value !== null) {
         return value;
       }
@@ -50,18 +98,39 @@ function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
 function find(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   switch (source.from) {
     case 'attribute':
-      return span.attributes[source.name];
+      return hasMeaning(source, span) ? span.attributes[source.name] : undefined;
     case 'resource':
       return span.resource.attributes[source.name];
     case 'flattened':
       return flattenedList(span.attributes, source.name, source.itemNames);
     case 'event':
-      return span.events.find(({ name }) => name === source.event)?.attributes[source.name];
+      return attributesOf(source.event, span)?.[source.name];
     case 'messages':
-      return messagesOf(span.events, source.roles);
+      return messagesOf(
+        source.attribute === undefined ? span.events : eventsIn(span.attributes[source.attribute]),
+        source.roles,
+      );
+    case 'presence':
+      return span.attributes[source.name] === undefined ? undefined : source.value;
   }
 }
 
+function hasMeaning({ where }: MeaningAttribute, span: MeaningfulSpan): boolean {
+  if (!where) return true;
+  const kind = span.attributes[where.name];
+  return typeof kind === 'string' && kind.toLowerCase() === where.is.toLowerCase();
+}
+
+const attributesOf = (event: string, span: MeaningfulSpan): OtlpAttributes | undefined =>
+  span.events.find(({ name }) => name === event)?.attributes;
+
 function mimeType(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   return source.from === 'attribute' && source.mimeType ? span.attributes[source.mimeType] : undefined;
+}
+
+/** What the system was told stands beside the messages: in the span, or in the same event. */
+function instructions(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
+  if ((source.from !== 'attribute' && source.from !== 'event') || !source.instructions) return undefined;
+  const attributes = source.from === 'event' ? attributesOf(source.event, span) : span.attributes;
+  return attributes?.[source.instructions];
 }

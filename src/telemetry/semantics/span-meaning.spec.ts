@@ -1,6 +1,27 @@
-import type { OtlpAttributes } from '#otlp';
+import type { OtlpAttributes, OtlpValue } from '#otlp';
+import { MEANING_TABLE } from './meaning.table';
 import { readSpanContent, readSpanFigures } from './span-meaning.reader';
-import type { MeaningfulEvent } from './span-meaning.types';
+import type { MeaningAttribute, MeaningfulEvent, SpanMeaning } from './span-meaning.types';
+import { AI_SDK_SPANS } from './spans/ai-sdk.fixture';
+import { OPEN_INFERENCE_SPANS } from './spans/open-inference.fixture';
+import { OPEN_LLMETRY_SPANS } from './spans/open-llmetry.fixture';
+import { OPEN_TELEMETRY_SPANS } from './spans/open-telemetry.fixture';
+import { PYDANTIC_AI_SPANS } from './spans/pydantic-ai.fixture';
+
+const INSTRUMENTED_SPANS = [
+  ...OPEN_TELEMETRY_SPANS,
+  ...OPEN_LLMETRY_SPANS,
+  ...OPEN_INFERENCE_SPANS,
+  ...AI_SDK_SPANS,
+  ...PYDANTIC_AI_SPANS,
+];
+
+/** Every attribute that a field is read from. */
+const ATTRIBUTES = Object.entries(MEANING_TABLE).flatMap(([field, { sources }]) =>
+  sources
+    .filter((source): source is typeof source & MeaningAttribute => source.from === 'attribute')
+    .map((source) => ({ field: field as keyof SpanMeaning, ...source })),
+);
 
 const span = (attributes: OtlpAttributes, events: MeaningfulEvent[] = [], resource: OtlpAttributes = {}) => ({
   attributes,
@@ -11,12 +32,17 @@ const meaningOf = (one: ReturnType<typeof span>) => ({ ...readSpanFigures(one), 
 const meaning = (attributes: OtlpAttributes, events?: MeaningfulEvent[]) =>
   meaningOf(span(attributes, events));
 
-const NOTHING = {
+const NOTHING: SpanMeaning = {
   model: null,
   provider: null,
   operation: null,
+  agentName: null,
+  toolName: null,
   inputTokens: null,
   outputTokens: null,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
   costUsd: null,
   sessionId: null,
   serviceName: null,
@@ -32,131 +58,48 @@ describe('the meaning of a span', () => {
     expect(meaning({ 'http.request.method': 'GET', 'server.port': 443 })).toEqual(NOTHING);
   });
 
-  it('is read from the current OpenTelemetry names', () => {
-    const attributes = {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'openai',
-      'gen_ai.request.model': 'gpt-4o',
-      'gen_ai.response.model': 'gpt-4o-2024-08-06',
-      'gen_ai.usage.input_tokens': 97,
-      'gen_ai.usage.output_tokens': 52,
-      'gen_ai.usage.cost': 0.0021,
-      'gen_ai.conversation.id': 'conv_1',
-      'gen_ai.input.messages': JSON.stringify([QUESTION]),
-      'gen_ai.output.messages': [ANSWER],
-    };
-    expect(meaningOf(span(attributes, [], { 'service.name': 'shop' }))).toEqual({
-      model: 'gpt-4o-2024-08-06',
-      provider: 'openai',
-      operation: 'chat',
-      inputTokens: 97,
-      outputTokens: 52,
-      costUsd: 0.0021,
-      sessionId: 'conv_1',
-      serviceName: 'shop',
-      input: [QUESTION],
-      output: [ANSWER],
-    });
+  it.each(INSTRUMENTED_SPANS)(
+    'is read from what is sent by $sentBy',
+    ({ attributes, events, meaning: read }) => {
+      expect(meaning(attributes, events)).toEqual({ ...NOTHING, ...read });
+    },
+  );
+
+  it.each(ATTRIBUTES)('has its $field from $name alone', ({ field, name, where }) => {
+    const found = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
+    expect([1, '1']).toContain(found);
   });
 
-  it('is read from the earlier OpenTelemetry names', () => {
-    const messages = [{ role: 'user', content: 'What is the capital of France?' }];
-    const attributes = {
-      'gen_ai.system': 'openai',
-      'gen_ai.request.model': 'gpt-4',
-      'gen_ai.usage.prompt_tokens': 12,
-      'gen_ai.usage.completion_tokens': 7,
-      'gen_ai.prompt': JSON.stringify(messages),
-      'gen_ai.completion': 'Paris.',
+  it.each(ATTRIBUTES.filter(({ where }) => where))(
+    'has its $field from $name on spans of one kind only',
+    ({ field, name, where }) => {
+      expect(meaning({ [name]: 'x', [where!.name]: where!.is.toUpperCase() })[field]).toBe('x');
+      expect(meaning({ [name]: 'x', [where!.name]: 'another' })[field]).toBeNull();
+      expect(meaning({ [name]: 'x' })[field]).toBeNull();
+    },
+  );
+
+  it('puts what the system was told apart before the messages', () => {
+    const told = (instructions: OtlpValue, messages: OtlpValue) =>
+      meaning({ 'gen_ai.system_instructions': instructions, 'gen_ai.input.messages': messages }).input;
+    const system = { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] };
+    expect(told('Be brief.', [QUESTION])).toEqual([system, QUESTION]);
+    expect(told(JSON.stringify(system.parts), JSON.stringify([QUESTION]))).toEqual([system, QUESTION]);
+    expect(told(system.parts, 'Weather in Paris?')).toBe('Weather in Paris?');
+    expect(told('', [QUESTION])).toEqual([QUESTION]);
+    const event = {
+      name: 'gen_ai.client.inference.operation.details',
+      attributes: { 'gen_ai.system_instructions': system.parts, 'gen_ai.input.messages': [QUESTION] },
     };
-    expect(meaning(attributes)).toEqual({
-      ...NOTHING,
-      provider: 'openai',
-      model: 'gpt-4',
-      inputTokens: 12,
-      outputTokens: 7,
-      input: messages,
-      output: 'Paris.',
-    });
+    expect(meaning({}, [event]).input).toEqual([system, QUESTION]);
   });
 
-  it('is read from OpenInference', () => {
-    const attributes = {
-      'openinference.span.kind': 'LLM',
-      'llm.provider': 'azure',
-      'llm.system': 'openai',
-      'llm.model_name': 'gpt-3.5-turbo-0613',
-      'llm.token_count.prompt': 229,
-      'llm.token_count.completion': 21,
-      'llm.cost.total': 0.0066,
-      'session.id': '26bcd3d2',
-      'input.value': '{"messages":[],"temperature":0.1}',
-      'input.mime_type': 'application/json',
-      'llm.input_messages.0.message.role': 'user',
-      'llm.input_messages.0.message.content': 'what is 23 times 87',
-      'llm.output_messages.0.message.role': 'assistant',
-      'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'multiply',
-    };
-    expect(meaning(attributes)).toEqual({
-      ...NOTHING,
-      operation: 'LLM',
-      provider: 'azure',
-      model: 'gpt-3.5-turbo-0613',
-      inputTokens: 229,
-      outputTokens: 21,
-      costUsd: 0.0066,
-      sessionId: '26bcd3d2',
-      input: [{ role: 'user', content: 'what is 23 times 87' }],
-      output: [{ role: 'assistant', tool_calls: [{ function: { name: 'multiply' } }] }],
-    });
-  });
-
-  it('is read from OpenLLMetry', () => {
-    const attributes = {
-      'traceloop.span.kind': 'workflow',
-      'llm.request.model': 'claude-3-opus',
-      'llm.usage.prompt_tokens': 5,
-      'llm.usage.completion_tokens': 6,
-      'traceloop.association.properties.session_id': 's-1',
-      'gen_ai.prompt.0.role': 'user',
-      'gen_ai.prompt.0.content': 'hello',
-      'gen_ai.completion.0.content': 'hi',
-    };
-    expect(meaning(attributes)).toMatchObject({
-      operation: 'workflow',
-      model: 'claude-3-opus',
-      inputTokens: 5,
-      outputTokens: 6,
-      sessionId: 's-1',
-      input: [{ role: 'user', content: 'hello' }],
-      output: [{ content: 'hi' }],
-    });
-    const entity = { 'traceloop.entity.input': '{"a":1}', 'traceloop.entity.output': 'b' };
-    expect(meaning(entity)).toMatchObject({ input: { a: 1 }, output: 'b' });
-  });
-
-  it('is read from the AI SDK', () => {
-    const attributes = {
-      'ai.operationId': 'ai.generateText',
-      'ai.model.id': 'gpt-4o',
-      'ai.model.provider': 'openai.chat',
-      'ai.usage.promptTokens': 10,
-      'ai.usage.completionTokens': 20,
-      'ai.telemetry.metadata.sessionId': 's-2',
-      'ai.prompt': '{"prompt":"Why?"}',
-      'ai.response.text': 'Because.',
-    };
-    expect(meaning(attributes)).toMatchObject({
-      operation: 'ai.generateText',
-      model: 'gpt-4o',
-      provider: 'openai.chat',
-      inputTokens: 10,
-      outputTokens: 20,
-      sessionId: 's-2',
-      input: { prompt: 'Why?' },
-      output: 'Because.',
-    });
-  });
+  it.each(['Launch', '{"a":1}', '[1, null, {"name": "x"}, {"event.name": 7}]', ['a'], 3])(
+    'takes nothing from an attribute `events` that holds no messages: %j',
+    (events) => {
+      expect(meaning({ events })).toEqual(NOTHING);
+    },
+  );
 
   it('is read from message events, as instrumentations sent them up to version 1.36', () => {
     const events: MeaningfulEvent[] = [

@@ -8,10 +8,20 @@ export interface SpanMeaning {
   provider: string | null;
   /** What kind of step it is, in the words of its convention ('chat', 'execute_tool'; 'LLM', 'TOOL'). */
   operation: string | null;
-  /** Tokens of the input, cached ones included; from 0 to 10^9. */
+  /** The agent that the step is, or belongs to. */
+  agentName: string | null;
+  /** The tool that is called. */
+  toolName: string | null;
+  /** Tokens of the input, those of the provider's cache included; from 0 to 10^9. */
   inputTokens: number | null;
-  /** Tokens of the output; from 0 to 10^9. */
+  /** Tokens of the output, those of reasoning included; from 0 to 10^9. */
   outputTokens: number | null;
+  /** Those of the input that the provider had in its cache; from 0 to 10^9. */
+  cachedInputTokens: number | null;
+  /** Those of the input that the provider put into its cache; from 0 to 10^9. */
+  cacheWriteTokens: number | null;
+  /** Those of the output that the model thought with; from 0 to 10^9. */
+  reasoningTokens: number | null;
   /** What the span itself says that it cost, in US dollars; from 0 to 10^6. */
   costUsd: number | null;
   /** The session or conversation it belongs to. */
@@ -36,10 +46,22 @@ export interface MeaningfulEvent {
   readonly attributes: OtlpAttributes;
 }
 
+/** Who gave an attribute its name; the conventions are told at the MEANING_TABLE. */
+export type Convention =
+  | 'OpenTelemetry'
+  | 'OpenTelemetry, earlier'
+  | 'OpenInference'
+  | 'OpenLLMetry'
+  | 'AI SDK'
+  | 'Pydantic AI'
+  | 'OpenLIT'
+  | 'Strands';
+
 /** A place in a span where a field of its meaning may stand. */
-export type MeaningSource =
-  /** An attribute of the span; `mimeType` names the attribute that tells whether a text is JSON. */
-  | { readonly from: 'attribute'; readonly name: string; readonly mimeType?: string }
+export type MeaningSource = MeaningPlace & { readonly convention: Convention };
+
+export type MeaningPlace =
+  | MeaningAttribute
   /** An attribute of the span's resource. */
   | { readonly from: 'resource'; readonly name: string }
   /**
@@ -48,12 +70,45 @@ export type MeaningSource =
    */
   | { readonly from: 'flattened'; readonly name: string; readonly itemNames: readonly string[] }
   /** An attribute of the first event of that name. */
-  | { readonly from: 'event'; readonly event: string; readonly name: string }
-  /** One message per event; the role of the message by the event's name. */
-  | { readonly from: 'messages'; readonly roles: Readonly<Record<string, string>> };
+  | {
+      readonly from: 'event';
+      readonly event: string;
+      readonly name: string;
+      readonly instructions?: string;
+    }
+  /**
+   * One message per event; the role of the message by the event's name. The events are those of the span or, where an
+   * `attribute` is named, the list in it, whose items tell their name as `event.name`.
+   */
+  | {
+      readonly from: 'messages';
+      readonly roles: Readonly<Record<string, string>>;
+      readonly attribute?: string;
+    }
+  /** An attribute that only spans of one kind have, so that its presence tells the value. */
+  | { readonly from: 'presence'; readonly name: string; readonly value: string };
 
-/** Makes a field's value of what was found there; null when it is not a valid one. */
-export type MeaningParser<T> = (found: OtlpValue | undefined, mimeType?: OtlpValue) => T | null;
+/** An attribute of the span. */
+export interface MeaningAttribute {
+  readonly from: 'attribute';
+  readonly name: string;
+  /** Names the attribute that tells whether a text is JSON. */
+  readonly mimeType?: string;
+  /** Names the attribute with what the system was told apart from the messages: it becomes the first of them. */
+  readonly instructions?: string;
+  /** The attribute has this meaning only on spans on which another one has one value, whatever its case. */
+  readonly where?: { readonly name: string; readonly is: string };
+}
+
+/**
+ * Makes a field's value of what was found there; null when it is not a valid one. It is also given what the
+ * attributes hold that the source names as `mimeType` and `instructions`.
+ */
+export type MeaningParser<T> = (
+  found: OtlpValue | undefined,
+  mimeType?: OtlpValue,
+  instructions?: OtlpValue,
+) => T | null;
 
 /** The places to look in for one field: the first that holds a valid value wins. */
 export interface MeaningRule<T> {

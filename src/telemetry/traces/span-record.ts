@@ -25,9 +25,15 @@ export interface SpanRecord {
   /** Microseconds since 1970; what OTLP has beyond them is cut off. */
   startedAt: bigint;
   endedAt: bigint;
+  operation: string | null;
+  provider: string | null;
   model: string | null;
+  agentName: string | null;
+  toolName: string | null;
   inputTokens: number | null;
   outputTokens: number | null;
+  cachedInputTokens: number | null;
+  reasoningTokens: number | null;
   costUsd: number | null;
   /** The cost that the span tells itself, rather than one that is reckoned from its tokens. */
   toldCostUsd: number | null;
@@ -86,9 +92,15 @@ function toSpanRecord(
     startedAt,
     // 0 is an end that was not sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
+    operation: name(figures.operation),
+    provider: name(figures.provider),
     model: name(figures.model),
+    agentName: name(figures.agentName),
+    toolName: name(figures.toolName),
     inputTokens: figures.inputTokens,
     outputTokens: figures.outputTokens,
+    cachedInputTokens: figures.cachedInputTokens,
+    reasoningTokens: figures.reasoningTokens,
     costUsd: costOfSpan(figures, prices),
     toldCostUsd: figures.costUsd,
     repeatsUsage: repeatsUsage(figures.operation),

@@ -7,6 +7,7 @@ const STEPS_OF_CALLS = new Set([
   'invoke_agent',
   'create_agent',
   'invoke_workflow',
+  'handle_conversation_turn',
   // openinference.span.kind
   'agent',
   'chain',

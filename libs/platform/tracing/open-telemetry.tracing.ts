@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  type Context,
+  context,
+  isSpanContextValid,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
+import { isTracingSuppressed, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { DiscreetExporter } from './discreet.exporter';
+import { tracedModules } from './traced-modules';
+import type { TracedJob, TracedRole, Tracing } from './tracing';
+
+const SERVICE = 'agent-registry-service';
+
+/**
+ * Traces by OpenTelemetry, sent as OTLP/HTTP. What the environment says of the exporter, the sampler, batches and
+ * limits, the SDK reads itself.
+ */
+export class OpenTelemetryTracing implements Tracing {
+  private readonly tracer: Tracer;
+
+  private constructor(private readonly provider: NodeTracerProvider) {
+    this.tracer = provider.getTracer(SERVICE);
+  }
+
+  static start(role: TracedRole, env: NodeJS.ProcessEnv): OpenTelemetryTracing {
+    // an empty variable counts as absent
+    const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+    const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
+    const provider = new NodeTracerProvider({
+      resource: resourceOf(role),
+      // keeps OTEL_BSP_MAX_QUEUE_SIZE spans at most, and drops what comes beyond them
+      spanProcessors: [new BatchSpanProcessor(new DiscreetExporter(exporter))],
+    });
+    // not the default, which also passes on the `baggage` of callers: it would reach the judges
+    provider.register({ propagator: new W3CTraceContextPropagator() });
+    registerInstrumentations({ tracerProvider: provider, instrumentations: tracedModules() });
+    return new OpenTelemetryTracing(provider);
+  }
+
+  traceId(): string | undefined {
+    return activeSpan()?.spanContext().traceId;
+  }
+
+  traceparent(): string | undefined {
+    if (!activeSpan()) return undefined;
+    const carrier: { traceparent?: string } = {};
+    propagation.inject(context.active(), carrier);
+    return carrier.traceparent;
+  }
+
+  async job<Result>({ kind, id, traceparent }: TracedJob, work: () => Promise<Result>): Promise<Result> {
+    if (traceparent === undefined) return work();
+    const ordered = propagation.extract(ROOT_CONTEXT, { traceparent });
+    const attributes = {
+      'messaging.system': 'bullmq',
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': kind,
+      'messaging.message.id': id,
+    };
+    const span = this.tracer.startSpan(`process ${kind}`, { kind: SpanKind.CONSUMER, attributes }, ordered);
+    return within(trace.setSpan(ordered, span), span, work);
+  }
+
+  async stop(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+    // what cannot be sent has been told by the exporter
+    await Promise.race([this.provider.shutdown().catch(() => undefined), late]);
+    clearTimeout(timer);
+  }
+}
+
+function activeSpan(): Span | undefined {
+  const active = context.active();
+  const span = isTracingSuppressed(active) ? undefined : trace.getSpan(active);
+  return span && isSpanContextValid(span.spanContext()) ? span : undefined;
+}
+
+async function within<Result>(scope: Context, span: Span, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await context.with(scope, work);
+  } catch (error) {
+    span.setAttribute('error.type', error instanceof Error ? error.name : 'Error');
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** What is told of the process. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say otherwise, and more. */
+function resourceOf(role: TracedRole): Resource {
+  const manifest = readFileSync(path.resolve(__dirname, '../../../../package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  const own = resourceFromAttributes({
+    'service.name': SERVICE,
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+    'registry.role': role,
+  });
+  return defaultResource()
+    .merge(own)
+    .merge(detectResources({ detectors: [envDetector] }));
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { MEANING_TABLE } from './meaning.table';
+import type { MeaningSource, SpanMeaning } from './span-meaning.types';
+
+/** What the documentation calls each field. */
+const MEANINGS: Record<keyof SpanMeaning, string> = {
+  model: 'model',
+  provider: 'provider',
+  operation: 'operation',
+  agentName: 'agent',
+  toolName: 'tool',
+  inputTokens: 'input tokens',
+  outputTokens: 'output tokens',
+  cachedInputTokens: 'cached input tokens',
+  cacheWriteTokens: 'cache write tokens',
+  reasoningTokens: 'reasoning tokens',
+  costUsd: 'cost',
+  sessionId: 'session',
+  serviceName: 'service',
+  input: 'input',
+  output: 'output',
+};
+
+const code = (text: string): string => `\`${text}\``;
+
+/** A source, in the words of the documentation. */
+function wordsOf(source: MeaningSource): string {
+  switch (source.from) {
+    case 'attribute': {
+      const where = source.where && ` where ${code(source.where.name)} is ${code(source.where.is)}`;
+      const after = source.instructions && ` after ${code(source.instructions)}`;
+      return code(source.name) + (where ?? '') + (after ?? '');
+    }
+    case 'resource':
+      return `${code(source.name)} of the resource`;
+    case 'flattened':
+      return code(`${source.name}.<n>.*`);
+    case 'event':
+      return `${code(source.name)} of the event ${code(source.event)}`;
+    case 'messages': {
+      const events = Object.keys(source.roles).map(code).join(', ');
+      return source.attribute === undefined
+        ? `events ${events}`
+        : `events ${events} in ${code(source.attribute)}`;
+    }
+    case 'presence':
+      return `${code(source.value)} where there is ${code(source.name)}`;
+  }
+}
+
+/** A row for each run of sources of one convention, so that the order of the rows is that of the preference. */
+function rowsOfTable(): string[][] {
+  return Object.entries(MEANING_TABLE).flatMap(([field, { sources }]) => {
+    const rows: string[][] = [];
+    for (const source of sources) {
+      const last = rows.at(-1);
+      if (last?.[1] === source.convention) last[2] += `; ${wordsOf(source)}`;
+      else {
+        const meaning = rows.length === 0 ? MEANINGS[field as keyof SpanMeaning] : '';
+        rows.push([meaning, source.convention, wordsOf(source)]);
+      }
+    }
+    return rows;
+  });
+}
+
+function rowsOfDocumentation(): string[][] {
+  const section = readFileSync('docs/telemetry.md', 'utf8').split('### What attributes mean')[1]!;
+  const rows = section
+    .split('### ')[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );
+  return rows.slice(2);
+}
+
+describe('the table of meanings', () => {
+  it('stands in docs/telemetry.md, with every name, in the order of preference', () => {
+    expect(rowsOfDocumentation()).toEqual(rowsOfTable());
+  });
+
+  it('has each name of a field once, and under one convention', () => {
+    for (const { sources } of Object.values(MEANING_TABLE)) {
+      const words = sources.map((source) => wordsOf(source));
+      expect(new Set(words).size).toBe(words.length);
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import { type InstrumentedSpan, textParts } from './instrumented-span.fixture';
+
+export const PYDANTIC_AI_SPANS: readonly InstrumentedSpan[] = [
+  {
+    sentBy: 'Pydantic AI, of a call',
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.system': 'openai',
+      'gen_ai.request.model': 'gpt-5',
+      'gen_ai.response.model': 'gpt-5-2025-08-07',
+      'gen_ai.agent.name': 'guide',
+      'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
+      'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Why?"}]}]',
+      'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"So."}]}]',
+      'gen_ai.usage.input_tokens': 1200,
+      'gen_ai.usage.output_tokens': 40,
+      'gen_ai.usage.details.cache_read_tokens': 1024,
+      'gen_ai.usage.details.reasoning_tokens': 32,
+      'operation.cost': 0.0021,
+    },
+    meaning: {
+      operation: 'chat',
+      provider: 'openai',
+      model: 'gpt-5-2025-08-07',
+      agentName: 'guide',
+      inputTokens: 1200,
+      outputTokens: 40,
+      cachedInputTokens: 1024,
+      reasoningTokens: 32,
+      costUsd: 0.0021,
+      input: [
+        { role: 'system', parts: textParts('Be brief.') },
+        { role: 'user', parts: textParts('Why?') },
+      ],
+      output: [{ role: 'assistant', parts: textParts('So.') }],
+    },
+  },
+  {
+    sentBy: 'Pydantic AI with version 1 of its instrumentation, of a call',
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.system': 'openai',
+      'gen_ai.response.model': 'gpt-4o-2024-08-06',
+      'gen_ai.usage.input_tokens': 51,
+      'gen_ai.usage.output_tokens': 4,
+      events: JSON.stringify([
+        {
+          content: 'Why?',
+          role: 'user',
+          'gen_ai.system': 'openai',
+          'gen_ai.message.index': 0,
+          'event.name': 'gen_ai.user.message',
+        },
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'So.' },
+          'gen_ai.system': 'openai',
+          'event.name': 'gen_ai.choice',
+        },
+      ]),
+    },
+    meaning: {
+      operation: 'chat',
+      provider: 'openai',
+      model: 'gpt-4o-2024-08-06',
+      inputTokens: 51,
+      outputTokens: 4,
+      input: [{ role: 'user', content: 'Why?' }],
+      output: [{ role: 'assistant', index: 0, message: { role: 'assistant', content: 'So.' } }],
+    },
+  },
+  {
+    sentBy: 'Pydantic AI with version 1 of its instrumentation, of a run of an agent',
+    attributes: {
+      model_name: 'gpt-4o',
+      agent_name: 'guide',
+      'gen_ai.usage.input_tokens': 51,
+      'gen_ai.usage.output_tokens': 4,
+      all_messages_events: '[{"role":"user","content":"Why?"}]',
+      final_result: 'So.',
+    },
+    meaning: {
+      operation: 'invoke_agent',
+      agentName: 'guide',
+      inputTokens: 51,
+      outputTokens: 4,
+      input: [{ role: 'user', content: 'Why?' }],
+      output: 'So.',
+    },
+  },
+];

@@ -1,0 +1,73 @@
+import type { OtlpAttributes, OtlpSpan } from '#otlp';
+import type { Scope } from '#platform/auth';
+import { NAME_MAX, toSpanRecords } from './span-record';
+
+const span = (attributes: OtlpAttributes): OtlpSpan => {
+  const resource = { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
+  const scope = { name: '', version: '', attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
+  return {
+    traceId: '1',
+    spanId: '2',
+    startTimeUnixNano: 0n,
+    endTimeUnixNano: 0n,
+    attributes,
+    resource,
+    scope,
+    events: [],
+  } as unknown as OtlpSpan;
+};
+const record = (attributes: OtlpAttributes, prices = {}) =>
+  toSpanRecords([{ scope: {} as Scope, spans: [span(attributes)] }], prices)[0]!;
+
+const NAMES = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  model: 'gen_ai.request.model',
+  agentName: 'gen_ai.agent.name',
+  toolName: 'gen_ai.tool.name',
+  sessionId: 'session.id',
+  serviceName: 'service.name',
+};
+
+describe('a span as it is stored', () => {
+  it.each(Object.entries(NAMES))(
+    'has its %s as a column, unless it is too long to be a name',
+    (field, name) => {
+      const longest = 'x'.repeat(NAME_MAX);
+      expect(record({ [name]: longest })).toHaveProperty(field, longest);
+      expect(record({ [name]: `${longest}x` })).toHaveProperty(field, null);
+      expect(record({})).toHaveProperty(field, null);
+    },
+  );
+
+  it('has the tokens of the cache and of reasoning, and costs what they cost', () => {
+    const attributes = {
+      'gen_ai.request.model': 'm',
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.output_tokens': 100,
+      'gen_ai.usage.cache_read.input_tokens': 600,
+      'gen_ai.usage.cache_write.input_tokens': 400,
+      'gen_ai.usage.reasoning.output_tokens': 90,
+    };
+    const prices = {
+      m: {
+        input_usd_per_million: 1000,
+        output_usd_per_million: 1000,
+        cached_input_usd_per_million: 100,
+        cache_write_usd_per_million: 2000,
+      },
+    };
+    expect(record(attributes, prices)).toMatchObject({
+      inputTokens: 1000,
+      outputTokens: 100,
+      cachedInputTokens: 600,
+      reasoningTokens: 90,
+      costUsd: expect.closeTo(0.96, 10),
+    });
+  });
+
+  it('repeats what calls used where Pydantic AI sends a run of an agent without an operation', () => {
+    expect(record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 }).repeatsUsage).toBe(true);
+    expect(record({ 'gen_ai.usage.input_tokens': 1 }).repeatsUsage).toBe(false);
+  });
+});

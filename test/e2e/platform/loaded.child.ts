@@ -1,0 +1,8 @@
+/** Loaded before a process (`--require`): tells at its end which packages of OpenTelemetry it has loaded. */
+process.on('exit', () => {
+  const packages = Object.keys(require.cache).flatMap((file) => {
+    const match = /node_modules\/(@opentelemetry\/[^/]+)\//.exec(file);
+    return match ? [match[1]] : [];
+  });
+  process.stderr.write(`loaded: ${[...new Set(packages)].join(' ')}\n`);
+});

@@ -1,0 +1,97 @@
+import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import type { TestOrganization } from '#testing';
+import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+const UNSENT = 'traces cannot be sent and are dropped';
+
+/** What a user would lose: answers, or a process, to where its traces are sent. */
+describe('an endpoint of traces', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let endpoint: TraceEndpoint;
+  let api: ServiceProcess;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    endpoint = await TraceEndpoint.listen();
+  });
+  afterEach(async () => {
+    await api.kill();
+    await endpoint.close();
+  });
+
+  async function start(env: Record<string, string> = {}): Promise<void> {
+    api = await ServiceProcess.start('main', app, tracedTo(endpoint, env));
+    client = api.caller(await org.token('viewer'), org.workspaceId);
+  }
+
+  async function ask(times = 1): Promise<void> {
+    for (let time = 0; time < times; time += 1) expect((await client.get(EXPERIMENTS)).status).toBe(200);
+  }
+
+  const warnings = () => api.lines.filter(({ msg }) => msg === UNSENT);
+
+  it('that refuses is told once, and once that it takes traces again', async () => {
+    endpoint.status = 400;
+    await start();
+    for (let sent = 1; sent <= 3; sent += 1) {
+      await ask();
+      await endpoint.received(({ kind }) => kind === 'server', sent);
+    }
+    expect(warnings()).toHaveLength(1);
+    expect(warnings()[0]).toMatchObject({ level: 'warn' });
+    endpoint.status = 200;
+    await ask();
+    await api.line(({ msg }) => msg === 'traces can be sent again');
+    expect(warnings()).toHaveLength(1);
+    expect(await api.stop()).toBe(0);
+  });
+
+  it('that is not there breaks nothing', async () => {
+    await endpoint.close();
+    await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+    await ask();
+    await api.line(({ msg }) => msg === UNSENT);
+    await ask();
+    expect(await api.stop()).toBe(0);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('that hangs holds up no answer, takes no more memory than the queue, and does not keep the process', async () => {
+    let release: (status: number) => void = () => undefined;
+    endpoint.status = new Promise((resolve) => (release = resolve));
+    const never = '600000';
+    await start({
+      OTEL_BSP_MAX_QUEUE_SIZE: '8',
+      OTEL_BSP_EXPORT_TIMEOUT: never,
+      OTEL_EXPORTER_OTLP_TIMEOUT: never,
+      SHUTDOWN_SECONDS: '6',
+    });
+    await ask();
+    const [first] = await endpoint.received(() => true);
+    await ask(30);
+    const inFlight = endpoint.spans.length;
+    release(200);
+    await endpoint.received(({ traceId }) => traceId !== first!.traceId);
+    await ask(); // there is room again
+    endpoint.status = new Promise(() => undefined);
+    expect(inFlight).toBeLessThanOrEqual(8);
+    expect(await api.stop()).toBe(0);
+    // the first batch, what the queue held, and what came after it was sent
+    expect(endpoint.spans.length).toBeLessThanOrEqual(8 * 3);
+  });
+
+  it('gets what a process has not sent yet when it is told to stop', async () => {
+    await start({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
+    await ask();
+    expect(endpoint.exports).toEqual([]);
+    expect(await api.stop()).toBe(0);
+    expect(endpoint.spans.filter(({ kind }) => kind === 'server')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OtlpSpan } from '#otlp';
+import { type ApiClient, createTestApp, newSpanId, newTraceId, type TestApp } from '#testing';
+import { RulesFixture } from '../../worker/scoring-rules.fixture';
+import { EXPORT_EVERY, ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+
+describe('a service that sends its traces to itself', () => {
+  let app: TestApp;
+  let on: RulesFixture;
+  let endpoint: TraceEndpoint;
+  let api: ServiceProcess;
+  let worker: ServiceProcess;
+  let client: ApiClient;
+  let experimentId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await RulesFixture.create(app, () => []);
+    endpoint = await TraceEndpoint.listen();
+    const { organization } = on.on;
+    const { key } = await organization.serviceAccount('runtime');
+    const headers = `authorization=Bearer%20${key},x-service-workspace-id=${organization.workspaceId}`;
+    const env = tracedTo(endpoint, { OTEL_EXPORTER_OTLP_HEADERS: headers });
+    env.OTEL_EXPORTER_OTLP_ENDPOINT += '/telemetry';
+    [api, worker] = await Promise.all([
+      ServiceProcess.start('main', app, env),
+      ServiceProcess.start('worker', app, env),
+    ]);
+    endpoint.target = api.url;
+    client = api.caller(await organization.token('evaluator'), organization.workspaceId);
+    experimentId = (await on.on.experiment()).experiment_id;
+  });
+  afterAll(async () => {
+    await Promise.all([api.kill(), worker.kill()]);
+    await endpoint.close();
+    await app.close();
+  });
+
+  const tracesOf = (id: string) => `${EXPERIMENTS}/${experimentId}/traces/${id}`;
+
+  /** The spans of a trace that are stored, sorted; read through another process, whose requests are not traced. */
+  async function stored(traceId: string): Promise<string[]> {
+    const { status, body } = await on.on.evaluator.get(`${tracesOf(traceId)}/spans?limit=500`);
+    return status === 404 ? [] : body.items.map((span: any) => span.span_id as string).sort();
+  }
+
+  const sent = (traceId: string): OtlpSpan[] => endpoint.spans.filter((span) => span.traceId === traceId);
+
+  /** Makes a request of a trace, and waits until its span is stored. */
+  async function traced(): Promise<string> {
+    const traceId = newTraceId();
+    await client.get(EXPERIMENTS, { traceparent: `00-${traceId}-${newSpanId()}-01` });
+    const [request] = await endpoint.received((span) => span.traceId === traceId && span.kind === 'server');
+    while (!(await stored(traceId)).includes(request!.spanId)) await sleep(10);
+    return traceId;
+  }
+
+  it('stores each of its spans once, and sends none for those that arrive', async () => {
+    const traceIds: string[] = [];
+    for (let round = 0; round < 3; round += 1) traceIds.push(await traced());
+    const count = endpoint.exports.length;
+    await sleep(20 * EXPORT_EVERY);
+    expect(endpoint.exports).toHaveLength(count);
+    expect(new Set(endpoint.spans.map(({ traceId }) => traceId))).toEqual(new Set(traceIds));
+    for (const traceId of traceIds) {
+      expect(await stored(traceId)).toEqual(
+        sent(traceId)
+          .map(({ spanId }) => spanId)
+          .sort(),
+      );
+    }
+  });
+
+  it('sends none for what its rules have scored of them', async () => {
+    const rule = await on.rule({}, undefined, on.on.evaluator);
+    const before = new Set(endpoint.spans.map(({ traceId }) => traceId));
+    const traceId = await traced();
+    await on.seen(rule, 1);
+    expect(await on.scored(rule)).toContain(traceId);
+    await sleep(20 * EXPORT_EVERY);
+    const since = endpoint.spans.map((span) => span.traceId).filter((id) => !before.has(id));
+    expect(new Set(since)).toEqual(new Set([traceId]));
+  });
+});

@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { decodeTraceRequest, type OtlpSpan } from '#otlp';
+import { ApiClient, type TestApp } from '#testing';
+
+/** Milliseconds between exports: short, so that tests need not wait. */
+export const EXPORT_EVERY = 50;
+
+/** An export as it arrived. */
+export interface RecordedExport {
+  url: string;
+  headers: http.IncomingHttpHeaders;
+  /** Inflated. */
+  body: Buffer;
+  spans: OtlpSpan[];
+}
+
+/** An OTLP/HTTP endpoint that records what it is sent. */
+export class TraceEndpoint {
+  readonly exports: RecordedExport[] = [];
+  /** What it answers each time; never, while the promise is open. */
+  status: number | Promise<number> = 200;
+  /** Where it passes exports on to, and whose answer it gives. */
+  target: string | null = null;
+
+  private constructor(
+    private readonly server: http.Server,
+    readonly url: string,
+  ) {}
+
+  static async listen(): Promise<TraceEndpoint> {
+    const server = http.createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const endpoint = new TraceEndpoint(server, `http://127.0.0.1:${port}`);
+    server.on('request', (request, response) => void endpoint.take(request, response));
+    return endpoint;
+  }
+
+  get spans(): OtlpSpan[] {
+    return this.exports.flatMap(({ spans }) => spans);
+  }
+
+  /** Waits until it has so many spans that are meant. */
+  async received(isMeant: (span: OtlpSpan) => boolean, count = 1): Promise<OtlpSpan[]> {
+    for (;;) {
+      const found = this.spans.filter(isMeant);
+      if (found.length >= count) return found;
+      await sleep(10);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const sent = Buffer.concat(await request.toArray());
+    const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+    const encoding = request.headers['content-type'] === 'application/json' ? 'json' : 'protobuf';
+    const { spans } = decodeTraceRequest(body, encoding);
+    this.exports.push({ url: request.url!, headers: request.headers, body, spans });
+    const status = this.target === null ? await this.status : await this.pass(request, sent);
+    response.writeHead(status, { 'content-type': request.headers['content-type'] }).end();
+  }
+
+  private async pass({ headers, url }: http.IncomingMessage, body: Buffer): Promise<number> {
+    const passed = ['authorization', 'x-service-workspace-id', 'content-type', 'content-encoding'];
+    const kept = passed.flatMap((name): [string, string][] => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    });
+    const answer = await fetch(`${this.target}${url}`, { method: 'POST', headers: kept, body });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+}
+
+/** A line of a process's log. */
+export type LogLine = Record<string, unknown>;
+
+/** A process of the service, as an operator starts it. */
+export class ServiceProcess {
+  private output = '';
+  /** What it wrote to standard error. */
+  errors = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+  }
+
+  /** Starts the API or a worker on the database of an application, and waits until it runs. */
+  static async start(
+    entry: 'main' | 'worker',
+    app: TestApp,
+    env: Record<string, string> = {},
+  ): Promise<ServiceProcess> {
+    const child = spawn(process.execPath, [path.resolve(`dist/src/${entry}.js`)], {
+      env: { PATH: process.env.PATH, ...app.env, LOG_LEVEL: 'info', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const started = new ServiceProcess(child);
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`${entry} ended with ${String(code)}: ${started.output}${started.errors}`);
+    });
+    const sign = entry === 'main' ? 'the API listens' : 'the worker runs';
+    await Promise.race([started.line(({ msg }) => msg === sign), ended]);
+    ended.catch(() => undefined);
+    return started;
+  }
+
+  /** Where the API listens. */
+  get url(): string {
+    return String(this.lines.find(({ msg }) => msg === 'the API listens')?.url);
+  }
+
+  /** A caller of the API, within a workspace. */
+  caller(token: string, workspaceId: string): ApiClient {
+    return new ApiClient(this.url, token).in(workspaceId);
+  }
+
+  get lines(): LogLine[] {
+    return this.output
+      .slice(0, this.output.lastIndexOf('\n') + 1)
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /** Waits for a line of its log. */
+  async line(isMeant: (line: LogLine) => boolean): Promise<LogLine> {
+    for (;;) {
+      const found = this.lines.find(isMeant);
+      if (found) return found;
+      await sleep(10);
+    }
+  }
+
+  /** Asks it to stop. @returns its exit code */
+  stop(): Promise<number | null> {
+    return this.end('SIGTERM');
+  }
+
+  kill(): Promise<number | null> {
+    return this.end('SIGKILL');
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const ended = once(this.child, 'close');
+      this.child.kill(signal);
+      await ended;
+    }
+    return this.child.exitCode;
+  }
+}
+
+/** Variables by which a process sends its traces to an endpoint. */
+export const tracedTo = (
+  { url }: TraceEndpoint,
+  env: Record<string, string> = {},
+): Record<string, string> => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_BSP_SCHEDULE_DELAY: String(EXPORT_EVERY),
+  ...env,
+});

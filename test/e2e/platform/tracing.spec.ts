@@ -1,0 +1,244 @@
+import http from 'node:http';
+import path from 'node:path';
+import type { OtlpSpan } from '#otlp';
+import {
+  type ApiClient,
+  createTestApp,
+  jsonExport,
+  newOrganization,
+  newSpan,
+  newSpanId,
+  newTraceId,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
+
+const EXPERIMENTS = '/eval/v1/experiments';
+const SECRET = 'what-nobody-else-may-read';
+
+/** Has a process tell at its end what it has loaded. */
+const TELL_LOADED = `--require ${path.join(__dirname, 'loaded.child.js')}`;
+
+const isServer = (span: OtlpSpan): boolean => span.kind === 'server';
+const newTraceparent = (traceId: string, flags = '01'): string => `00-${traceId}-${newSpanId()}-${flags}`;
+
+describe('the traces of the service itself', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let endpoint: TraceEndpoint;
+  let api: ServiceProcess;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    endpoint = await TraceEndpoint.listen();
+    api = await ServiceProcess.start('main', app, tracedTo(endpoint));
+    client = api.caller(await org.token('editor'), org.workspaceId);
+  });
+  afterAll(async () => {
+    await api.kill();
+    await endpoint.close();
+    await app.close();
+  });
+
+  /** Asks for a list, as part of a trace. @returns the id of the trace */
+  async function ask(caller: ApiClient = client, flags?: string): Promise<string> {
+    const traceId = newTraceId();
+    const { status } = await caller.get(EXPERIMENTS, { traceparent: newTraceparent(traceId, flags) });
+    expect(status).toBe(200);
+    return traceId;
+  }
+
+  /** The span of a request that is part of a trace. */
+  async function serverSpan(traceId: string): Promise<OtlpSpan> {
+    return (await endpoint.received((span) => isServer(span) && span.traceId === traceId))[0]!;
+  }
+
+  /** Runs another process, with an endpoint of its own, and stops it. */
+  async function withProcess(
+    env: (other: TraceEndpoint) => Record<string, string>,
+    work: (caller: ApiClient, other: TraceEndpoint) => Promise<unknown>,
+  ): Promise<{ code: number | null; errors: string; other: TraceEndpoint }> {
+    const other = await TraceEndpoint.listen();
+    const process = await ServiceProcess.start('main', app, tracedTo(other, env(other)));
+    try {
+      await work(process.caller(await org.token('editor'), org.workspaceId), other);
+      return { code: await process.stop(), errors: process.errors, other };
+    } finally {
+      await process.kill();
+      await other.close();
+    }
+  }
+
+  it('tell each request, by its route, and its statements', async () => {
+    const { body } = await client.post(EXPERIMENTS, { workspace_id: org.workspaceId, name: 'traced' });
+    const traceId = newTraceId();
+    const path = `${EXPERIMENTS}/${body.experiment_id}`;
+    await client.get(path, { traceparent: newTraceparent(traceId) });
+    const span = await serverSpan(traceId);
+    expect(span).toMatchObject({
+      name: `GET ${EXPERIMENTS}/{experiment_id}`,
+      status: { code: 'unset' },
+      attributes: {
+        'http.request.method': 'GET',
+        'http.route': `${EXPERIMENTS}/{experiment_id}`,
+        'http.response.status_code': 200,
+        'url.path': path,
+        'url.scheme': 'http',
+      },
+      resource: {
+        attributes: {
+          'service.name': 'agent-registry-service',
+          'service.version': '0.1.0',
+          'service.instance.id': expect.any(String),
+          'registry.role': 'api',
+        },
+      },
+    });
+    const statements = endpoint.spans.filter(({ parentSpanId }) => parentSpanId === span.spanId);
+    expect(statements.map(({ kind }) => kind)).toContain('client');
+    expect(JSON.stringify(statements.map(({ attributes }) => attributes))).toMatch(
+      /FROM experiments WHERE experiment_id = \$1/,
+    );
+    const { url, headers } = endpoint.exports[0]!;
+    expect([url, headers['content-type']]).toEqual(['/v1/traces', 'application/x-protobuf']);
+  });
+
+  it('are sent as the variables of OpenTelemetry say', async () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
+      OTEL_SERVICE_NAME: 'registry-eu',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.version=7',
+    };
+    const { other } = await withProcess(
+      () => env,
+      (caller) => ask(caller),
+    );
+    const [sent] = other.exports;
+    expect(sent!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+      'x-tenant': 'a b',
+    });
+    expect(sent!.spans[0]!.resource.attributes).toMatchObject({
+      'service.name': 'registry-eu',
+      'service.version': '7',
+      'deployment.environment.name': 'test',
+    });
+  });
+
+  it('go on with the trace of the client, whose id problems and the log tell', async () => {
+    const traceId = newTraceId();
+    const traceparent = newTraceparent(traceId);
+    const { body } = await client.get(`${EXPERIMENTS}/exp_none`, { traceparent });
+    expect(body).toMatchObject({ status: 404, trace_id: traceId });
+    expect((await serverSpan(traceId)).parentSpanId).toBe(traceparent.split('-')[2]);
+    expect(await api.line(({ trace_id }) => trace_id === traceId)).toMatchObject({ msg: 'request' });
+  });
+
+  it('have the id that problems and the log tell also where the client has no trace', async () => {
+    const { body } = await client.get(`${EXPERIMENTS}/exp_none`);
+    expect(await serverSpan(body.trace_id)).toMatchObject({ parentSpanId: null });
+    expect(await api.line(({ trace_id }) => trace_id === body.trace_id)).toMatchObject({ status: 404 });
+  });
+
+  it('leave requests as they are whose rows are copied', async () => {
+    const { body } = await client.post('/eval/v1/datasets', { workspace_id: org.workspaceId, name: 'copied' });
+    const path = `/eval/v1/datasets/${body.dataset_id}/records`;
+    const lines = Array.from({ length: 300 }, (_, input) => JSON.stringify({ input })).join('\n');
+    const imported = await client.post(`${path}/import`, lines, { 'content-type': 'application/jsonl' });
+    expect(imported).toMatchObject({ status: 200, body: { created_count: 300 } });
+    expect((await client.get(`${path}?limit=0`)).body.page.total).toBe(300);
+  });
+
+  it('tell of a request that was broken off that it was', async () => {
+    const traceId = newTraceId();
+    const headers = {
+      traceparent: newTraceparent(traceId),
+      authorization: `Bearer ${await org.token('editor')}`,
+      'x-service-workspace-id': org.workspaceId,
+      'content-type': 'application/json',
+      'content-length': '100',
+    };
+    const request = http.request(`${api.url}${EXPERIMENTS}`, { method: 'POST', headers });
+    request.on('error', () => undefined);
+    request.write('{', () => request.destroy());
+    expect((await serverSpan(traceId)).attributes).toMatchObject({ 'error.type': 'aborted' });
+    const answered = await serverSpan(await ask());
+    expect(answered.attributes).not.toHaveProperty('error.type');
+  });
+
+  it('hold no token, key, header, query, parameter or body', async () => {
+    const { key } = await org.serviceAccount('editor');
+    const token = await org.token('editor');
+    const traceId = newTraceId();
+    const headers = {
+      'user-agent': SECRET,
+      'x-request-id': SECRET,
+      baggage: `a=${SECRET}`,
+      traceparent: newTraceparent(traceId),
+    };
+    for (const credential of [token, key]) {
+      const caller = api.caller(credential, org.workspaceId);
+      await caller.get(`${EXPERIMENTS}?config=${SECRET}:1&limit=1`, headers);
+      const body = { workspace_id: org.workspaceId, name: SECRET, metadata: { [SECRET]: SECRET } };
+      await caller.post('/eval/v1/datasets', body, headers);
+      await caller.post('/registry/v1/tokens', { api_key: key }, headers);
+    }
+    await endpoint.received((span) => isServer(span) && span.traceId === traceId, 6);
+    const sent = endpoint.exports.map(({ body }) => body.toString('latin1')).join('\n');
+    expect(sent).toContain('POST /eval/v1/datasets');
+    expect([SECRET, key, token].filter((secret) => sent.includes(secret))).toEqual([]);
+  });
+
+  it('tell nothing of requests that bring traces, of probes and of scrapes, nor of what is done for them', async () => {
+    const exporter = api.caller(await org.token('runtime'), org.workspaceId);
+    const traceId = newTraceId();
+    const traceparent = newTraceparent(traceId);
+    const body = jsonExport([newSpan()]);
+    for (const path of ['/telemetry/v1/traces', '/telemetry/v1/traces?x=1']) {
+      await exporter.post(path, body, { traceparent, 'content-type': 'application/json' });
+    }
+    await exporter.get('/health/ready', { traceparent });
+    await exporter.get('/health/live', { traceparent });
+    await serverSpan(await ask()); // what came before it has been sent
+    expect(endpoint.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+    const served = new Set(endpoint.spans.filter(isServer).map((span) => span.traceId));
+    expect(endpoint.spans.filter((span) => !served.has(span.traceId))).toEqual([]);
+  });
+
+  it('are not kept where the client keeps none of its own', async () => {
+    const unwanted = await ask(client, '00');
+    await serverSpan(await ask());
+    expect(endpoint.spans.filter(({ traceId }) => traceId === unwanted)).toEqual([]);
+  });
+
+  it('are not made where OpenTelemetry is disabled, and nothing of its SDK is loaded', async () => {
+    const { code, errors, other } = await withProcess(
+      () => ({ OTEL_SDK_DISABLED: 'true', NODE_OPTIONS: TELL_LOADED }),
+      (caller) => ask(caller),
+    );
+    expect(code).toBe(0);
+    expect(other.exports).toEqual([]);
+    // the API, which does nothing without the SDK, is loaded by prom-client
+    expect(errors).toMatch(/^loaded: (@opentelemetry\/api)?\n$/);
+  });
+
+  it('are made where an endpoint is set for traces alone, by packages that are loaded then', async () => {
+    const { code, errors, other } = await withProcess(
+      ({ url }) => ({
+        OTEL_EXPORTER_OTLP_ENDPOINT: '',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/here`,
+        NODE_OPTIONS: TELL_LOADED,
+      }),
+      (caller) => ask(caller),
+    );
+    expect(code).toBe(0);
+    expect(other.exports[0]!.url).toBe('/here');
+    expect(errors).toMatch(/^loaded: .*@opentelemetry\/instrumentation-pg/);
+  });
+});
