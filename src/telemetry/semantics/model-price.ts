@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** US dollars per million tokens. */
 export interface ModelPrice {
   readonly input_usd_per_million: number;
@@ -44,7 +46,7 @@ export function costOf(model: string | null, tokens: TokenCounts, prices: PriceT
   if (model === null || model.length > MAX_NAME_LENGTH || !isTold) {
     return null;
   }
-  const price = priceOf(model, prices) ?? priceOf(model.slice(model.lastIndexOf('/') + 1), prices);
+  const price = rememberedPriceOf(model, prices);
   if (!price) {
     return null;
   }
@@ -77,6 +79,21 @@ export function costOfSpan(
 }
 
 /** Tries the name and its beginnings, the longest first, instead of going through the table for every span. */
+/** Of each table, the prices of the names that were asked for: every span asks for one of a few. */
+const remembered = new WeakMap<PriceTable, LRUCache<string, { price: ModelPrice | undefined }>>();
+const REMEMBERED = 1_000;
+
+function rememberedPriceOf(model: string, prices: PriceTable): ModelPrice | undefined {
+  let ofTable = remembered.get(prices);
+  if (!ofTable) remembered.set(prices, (ofTable = new LRUCache({ max: REMEMBERED })));
+  let found = ofTable.get(model);
+  if (!found) {
+    const price = priceOf(model, prices) ?? priceOf(model.slice(model.lastIndexOf('/') + 1), prices);
+    ofTable.set(model, (found = { price }));
+  }
+  return found.price;
+}
+
 function priceOf(model: string, prices: PriceTable): ModelPrice | undefined {
   for (let end = model.length; end > 0; end -= 1) {
     const isWhole = end === model.length || SEPARATORS.has(model[end - 1] as string);
