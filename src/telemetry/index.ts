@@ -21,12 +21,15 @@ export {
   type TraceStats,
   type TraceStatsQuery,
 } from './trace-stats';
+export { TraceFiguresDto } from './traces/trace.dto';
+export { toTraceFigures } from './traces/trace.mapper';
 export { ModelPrices } from './model-prices';
 export {
   type KeptIds,
   type SessionRef,
   type SpanBatch,
   type SpanRow,
+  TRACE_ID,
   type TraceRef,
   type TraceRow,
   type TraceSelection,

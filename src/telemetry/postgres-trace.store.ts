@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Environment } from '#platform/config';
+import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import type { SessionListFilters, SessionSummary, TraceListFilters } from './trace-list';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
 import {
   type SessionRef,
@@ -15,35 +16,44 @@ import {
   TraceStore,
   type TraceSummary,
 } from './trace-store';
+import { SessionRepository } from './sessions/session.repository';
 import { SpanRepository } from './traces/span.repository';
 import { TraceRepository } from './traces/trace.repository';
+import { TraceListRepository } from './traces/trace-list.repository';
+import { TraceReading } from './traces/trace-reading';
 import { TraceStatsRepository } from './traces/trace-stats.repository';
 import { TraceWriter } from './traces/trace.writer';
 
-/**
- * How much of a request's time a read may take. Less than all of it, so that a store that does not answer is told as
- * that (503), before the request as a whole is given up (504).
- */
-const READ_SHARE = 0.8;
-
-const UNREADABLE = 'Traces cannot be read at the moment. Try again.';
 const UNWRITABLE = 'Traces cannot be stored at the moment. Try again.';
 const RETRY = { 'Retry-After': '1' };
+
+/** What to ask for instead, where a read takes too long. */
+const HINTS = {
+  ids: 'Ask for fewer of them at once, such as with a smaller limit.',
+  trace: 'Read its spans page by page, with a smaller limit.',
+  selection: 'Narrow the times (since, until) or the filters.',
+  page: 'Narrow the times (since, until), or ask for fewer with a smaller limit.',
+  again: 'Try again.',
+};
+
+/** What reads the tables on one connection. */
+const readersOn = (on: SqlExecutor) => ({
+  spans: new SpanRepository(on),
+  traces: new TraceRepository(on),
+  figures: new TraceStatsRepository(on),
+  lists: new TraceListRepository(on),
+  sessions: new SessionRepository(on),
+});
+type Readers = ReturnType<typeof readersOn>;
 
 /** Keeps traces in the service's own database. */
 @Injectable()
 export class PostgresTraceStore extends TraceStore {
-  private readonly readTimeoutMs: number;
-
   constructor(
     private readonly writer: TraceWriter,
-    private readonly spans: SpanRepository,
-    private readonly traces: TraceRepository,
-    private readonly figures: TraceStatsRepository,
-    environment: Environment,
+    private readonly reading: TraceReading,
   ) {
     super();
-    this.readTimeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 
   override async append(batches: readonly SpanBatch[]): Promise<void> {
@@ -55,28 +65,51 @@ export class PostgresTraceStore extends TraceStore {
   }
 
   override findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
-    return this.read(() => this.traces.findMany(scope, traceIds, maxBytes));
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));
   }
 
   override summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
-    return this.read(() => this.traces.summarize(scope, traceIds));
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.summarize(scope, traceIds));
   }
 
   override countTraces(scope: Scope, traceIds: readonly string[]): Promise<number> {
-    return this.read(() => this.traces.count(scope, traceIds));
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.count(scope, traceIds));
+  }
+
+  override listTraces(
+    scope: Scope,
+    filters: TraceListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<TraceSummary>> {
+    return this.read(scope, HINTS.selection, ({ lists }) => lists.list(scope, filters, query));
+  }
+
+  override listSessions(
+    scope: Scope,
+    filters: SessionListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<SessionSummary>> {
+    return this.read(scope, HINTS.page, ({ sessions }) => sessions.list(scope, filters, query));
+  }
+
+  override findSession(scope: Scope, sessionId: string): Promise<SessionSummary | undefined> {
+    return this.read(scope, HINTS.again, async ({ sessions }) => {
+      const [session] = await sessions.totals(scope, [sessionId]);
+      return session;
+    });
   }
 
   override listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>> {
-    return this.read(async () => {
-      const trace = await this.traces.findPlace(scope, traceId);
-      return trace ? this.spans.list(scope, trace, query) : emptyPage(query);
+    return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
+      const trace = await traces.findPlace(scope, traceId);
+      return trace ? spans.list(scope, trace, query) : emptyPage(query);
     });
   }
 
   override readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
-    return this.read(async () => {
-      const trace = await this.traces.findPlace(scope, traceId);
-      return trace ? this.spans.first(scope, trace, limit, maxBytes) : [];
+    return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
+      const trace = await traces.findPlace(scope, traceId);
+      return trace ? spans.first(scope, trace, limit, maxBytes) : [];
     });
   }
 
@@ -86,45 +119,39 @@ export class PostgresTraceStore extends TraceStore {
     limit: number,
     maxBytes: number,
   ): Promise<TraceRow[]> {
-    return this.read(() => this.traces.ofSession(scope, sessionId, limit, maxBytes));
+    return this.read(scope, HINTS.again, ({ traces }) => traces.ofSession(scope, sessionId, limit, maxBytes));
   }
 
   override traceRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
-    return this.read(() => this.traces.refs(scope, selection, limit));
+    return this.read(scope, HINTS.selection, ({ traces }) => traces.refs(scope, selection, limit));
   }
 
   override sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]> {
-    return this.read(() => this.traces.sessionRefs(scope, selection, limit));
+    return this.read(scope, HINTS.selection, ({ traces }) => traces.sessionRefs(scope, selection, limit));
   }
 
   override countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number> {
-    return this.read(() => this.traces.countSelected(scope, selection, 'trace_id'));
+    return this.read(scope, HINTS.selection, ({ traces }) =>
+      traces.countSelected(scope, selection, 'trace_id'),
+    );
   }
 
   override countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number> {
-    return this.read(() => this.traces.countSelected(scope, selection, 'session_id'));
+    return this.read(scope, HINTS.selection, ({ traces }) =>
+      traces.countSelected(scope, selection, 'session_id'),
+    );
   }
 
   override stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
-    return this.read(() => this.figures.stats(scope, query));
+    return this.read(scope, HINTS.selection, ({ figures }) => figures.stats(scope, query));
   }
 
-  /** Gives a read its time. What runs on afterwards is ended by the statement timeout of the connection. */
-  private async read<Result>(work: () => Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(problem.unavailable(UNREADABLE, { headers: RETRY })),
-        this.readTimeoutMs,
-      );
-    });
-    try {
-      return await Promise.race([work(), late]);
-    } catch (error) {
-      throw storeProblem(error, UNREADABLE);
-    } finally {
-      clearTimeout(timer);
-    }
+  private read<Result>(
+    scope: Scope,
+    hint: string,
+    work: (readers: Readers) => Promise<Result>,
+  ): Promise<Result> {
+    return this.reading.read(scope, hint, (on) => work(readersOn(on)));
   }
 }
 

@@ -1,12 +1,14 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
+import { SessionController } from './sessions/session.controller';
 import { TelemetryModule } from './telemetry.module';
+import { TraceController } from './traces/trace.controller';
 import { TraceExportController } from './traces/trace-export.controller';
 
 /** The routes under /telemetry/v1. */
 @Module({
   imports: [TelemetryModule],
-  controllers: [TraceExportController],
+  controllers: [TraceExportController, TraceController, SessionController],
 })
 export class TelemetryHttpModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {

@@ -5,13 +5,15 @@ import { ModelPrices } from './model-prices';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { PostgresTraceStore } from './postgres-trace.store';
+import { SessionService } from './sessions/session.service';
 import { TraceArrivals } from './trace-arrivals';
 import { TraceStore } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { TraceArrivalRepository } from './traces/trace-arrival.repository';
 import { TraceExportService } from './traces/trace-export.service';
 import { TraceRepository } from './traces/trace.repository';
-import { TraceStatsRepository } from './traces/trace-stats.repository';
+import { TraceReading } from './traces/trace-reading';
+import { TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
 
@@ -25,10 +27,12 @@ import { TraceWriter } from './traces/trace.writer';
     ExportMetrics,
     SpanRepository,
     TraceRepository,
-    TraceStatsRepository,
+    TraceReading,
     TraceWriteRepository,
     TraceWriter,
     TraceExportService,
+    TraceService,
+    SessionService,
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
@@ -39,6 +43,8 @@ import { TraceWriter } from './traces/trace.writer';
     TraceArrivals,
     TraceStore,
     TraceExportService,
+    TraceService,
+    SessionService,
   ],
 })
 export class TelemetryModule {}

@@ -2,7 +2,11 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { ListQueryDto, RowPage } from '#platform/paging';
+import type { SessionListFilters, SessionSummary, TraceListFilters } from './trace-list';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
+
+/** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
+export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
 /** The figures and names of a trace, kept up to date as its spans arrive, late and out of order. */
 export interface TraceSummary {
@@ -141,6 +145,26 @@ export abstract class TraceStore {
 
   /** How many of these traces exist; each id is given once. */
   abstract countTraces(scope: Scope, traceIds: readonly string[]): Promise<number>;
+
+  /**
+   * A page of the traces that meet all filters, by start (`sort` is `-started_at` or `started_at`). Where it takes a search
+   * to find them, a page may end early, and the total be null: `next_cursor` alone tells whether there are more.
+   */
+  abstract listTraces(
+    scope: Scope,
+    filters: TraceListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<TraceSummary>>;
+
+  /** A page of the sessions, by the start of their last trace (`-last_started_at`); likewise. */
+  abstract listSessions(
+    scope: Scope,
+    filters: SessionListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<SessionSummary>>;
+
+  /** A session that traces name. */
+  abstract findSession(scope: Scope, sessionId: string): Promise<SessionSummary | undefined>;
 
   /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`), of a bounded size. */
   abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;

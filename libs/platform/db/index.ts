@@ -7,5 +7,6 @@ export type { PreparedStatement, SqlExecutor, Tx } from './executor';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export { Where } from './where';
+export { readWithin } from './timed-reads';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';
 export { WatchedClient } from './watched-client';

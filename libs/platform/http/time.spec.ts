@@ -1,4 +1,4 @@
-import { firstMillisecond, parseTime } from './time';
+import { firstMicrosecond, firstMillisecond, parseTime } from './time';
 
 describe('a time of RFC 3339', () => {
   it.each([
@@ -39,5 +39,16 @@ describe('a time of RFC 3339', () => {
     ['2025-01-31T12:00:00.9999+01:00', '2025-01-31T11:00:01.000Z'],
   ])('as a bound is the first millisecond that is not before it: %s', (text, time) => {
     expect(firstMillisecond(text).toISOString()).toBe(time);
+  });
+
+  it.each([
+    ['1970-01-01T00:00:01Z', 1_000_000n],
+    ['1970-01-01T00:00:01.5Z', 1_500_000n],
+    ['1970-01-01T00:00:00.123456Z', 123_456n],
+    ['1970-01-01T00:00:00.123400000Z', 123_400n],
+    ['1970-01-01T00:00:00.123456001Z', 123_457n],
+    ['1969-12-31T23:59:59.9999Z', -100n],
+  ])('as a bound in microseconds is the first that is not before it: %s', (text, microseconds) => {
+    expect(firstMicrosecond(text)).toBe(microseconds);
   });
 });

@@ -27,6 +27,17 @@ export function firstMillisecond(text: string): Date {
   return new Date(parseTime(text)!.getTime() + (/[1-9]/.test(beyond) ? 1 : 0));
 }
 
+/** The same of microseconds, since 1970: for what is stored with them. */
+export function firstMicrosecond(text: string): bigint {
+  const [, micros = '', beyond = ''] = /\.\d{3}(\d{1,3})(\d*)/.exec(text) ?? [];
+  const within = BigInt(micros.padEnd(3, '0')) + (/[1-9]/.test(beyond) ? 1n : 0n);
+  return BigInt(parseTime(text)!.getTime()) * 1000n + within;
+}
+
+/** Milliseconds since 1970, for comparing members that may be times; null for what is none. */
+export const instantOf = (value: unknown): number | null =>
+  typeof value === 'string' ? (parseTime(value)?.getTime() ?? null) : null;
+
 /** A member that is a time as RFC 3339 writes it. */
 export const IsTime =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>

@@ -15,4 +15,5 @@ export {
   ToInteger,
   TOTAL_MAX,
 } from './page.dto';
+export { scanPage, type ScanSpec } from './scan-page';
 export { BY_CHANGE, BY_CREATION, BY_NAME, type SortKey } from './sorts';

@@ -18,10 +18,10 @@ import {
   IsTags,
   METADATA_MAX_BYTES,
   Nested,
+  NotBelow,
   NotNull,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { NotBelow } from '../shared/bounds';
 import { CreatedListQueryDto } from '../shared/search.dto';
 import type { ConfigFilter } from './config-pairs';
 import {

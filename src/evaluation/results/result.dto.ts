@@ -16,12 +16,11 @@ import {
 import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsTags, METADATA_MAX_BYTES } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
+import { TRACE_ID } from '../../telemetry';
 import { BULK_MAX } from '../shared/bulk-limits';
 import { IsScores } from './scores';
 
 export const CASE_ID_MAX = 255;
-/** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
-export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
 /** What became of one case, as it is written alone or as an item of a bulk create. */
 export class ResultFieldsDto {

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
 import { AnyJsonObject, IsJson, IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
-import { TRACE_ID } from '../results/result.dto';
+import { TRACE_ID } from '../../telemetry';
 import { TARGET_KINDS, type TargetKind } from './human-score.entity';
 
 const ID_MAX = 255;

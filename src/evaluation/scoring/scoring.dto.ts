@@ -12,7 +12,7 @@ import {
   Min,
 } from 'class-validator';
 import { AnyJson, AnyJsonObject, ClosedBody, IsOneOf, ValuesCheckedLater, IsTime } from '#platform/http';
-import { TRACE_ID } from '../results/result.dto';
+import { TRACE_ID } from '../../telemetry';
 import { type Grain, GRAINS } from '../scorers/scorer.entity';
 import { RUN_STATUSES, type RunStatus, SCORE_MODES, type ScoreMode } from './score-run.entity';
 

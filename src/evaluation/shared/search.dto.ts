@@ -1,13 +1,9 @@
 import type { Where } from '#platform/db';
-import { firstMillisecond, IsTime, NotNull, parseTime } from '#platform/http';
+import { firstMillisecond, instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from '#platform/paging';
-import { NotBelow } from './bounds';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-const instant = (value: unknown): number | null =>
-  typeof value === 'string' ? (parseTime(value)?.getTime() ?? null) : null;
 
 /** What lists and searches take that narrow by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
@@ -19,7 +15,7 @@ export class CreatedListQueryDto extends NamedListQueryDto {
   /** Made before this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
-  @NotBelow('created_after', instant)
+  @NotBelow('created_after', instantOf)
   created_before?: string;
 }
 

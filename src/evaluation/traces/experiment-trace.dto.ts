@@ -1,39 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJsonObject } from '#platform/http';
 import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { TraceFiguresDto } from '../../telemetry';
 
 /** A trace of an experiment: its figures, and the result that names it. */
-export class ExperimentTraceDto {
-  /** 32 lower-case hexadecimal digits. */
-  trace_id!: string;
-  /** Name of the root span; null until that arrives. */
-  root_name!: string | null;
-  started_at!: Date;
-  /** From the first start to the last end. */
-  @ApiProperty({ type: 'number', minimum: 0 })
-  duration_ms!: number;
-  @ApiProperty({ type: 'integer', minimum: 1 })
-  span_count!: number;
-  /** Spans whose status is an error. */
-  @ApiProperty({ type: 'integer', minimum: 0 })
-  error_count!: number;
-  /** Of all calls of models together; null where no span tells them. */
-  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
-  input_tokens!: number | null;
-  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
-  output_tokens!: number | null;
-  /**
-   * US dollars: what calls of models say they cost, else their tokens by the price table; null where the cost of one of
-   * them is not known and the root does not say what all of them cost.
-   */
-  @ApiProperty({ type: 'number', minimum: 0, nullable: true })
-  cost_usd!: number | null;
-  models!: string[];
-  session_id!: string | null;
+export class ExperimentTraceDto extends TraceFiguresDto {
   /** The newest result of the experiment that carries the trace's id; null while no result does. */
   result_id!: string | null;
   case_id!: string | null;
-  service_name!: string | null;
 }
 
 export class ExperimentTracePageDto {

@@ -1,4 +1,4 @@
-import type { SpanRow, TraceSummary } from '../../telemetry';
+import { type SpanRow, toTraceFigures, type TraceSummary } from '../../telemetry';
 import type { ExperimentTraceDto, SpanDto } from './experiment-trace.dto';
 import type { TraceNaming } from './experiment-trace.repository';
 
@@ -7,20 +7,9 @@ export const toExperimentTraceDto = (
   trace: TraceSummary,
   naming: TraceNaming | null,
 ): ExperimentTraceDto => ({
-  trace_id: trace.trace_id,
-  root_name: trace.root_name,
-  started_at: trace.started_at,
-  duration_ms: trace.duration_ms,
-  span_count: trace.span_count,
-  error_count: trace.error_count,
-  input_tokens: trace.input_tokens,
-  output_tokens: trace.output_tokens,
-  cost_usd: trace.cost_usd,
-  models: trace.models,
-  session_id: trace.session_id,
+  ...toTraceFigures(trace),
   result_id: naming?.result_id ?? null,
   case_id: naming?.case_id ?? null,
-  service_name: trace.service_name,
 });
 
 export const toSpanDto = (span: SpanRow): SpanDto => ({

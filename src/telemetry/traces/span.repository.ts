@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, Database, type Tx, Where } from '#platform/db';
+import { BulkColumns, Database, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { RawJson } from '#platform/json';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
 import type { SpanRow, TraceSpan } from '../trace-store';
@@ -127,7 +127,7 @@ const FIRST_OF_TRACE = `SELECT ${HEAD}, s.content_size, CASE WHEN ${FITS} THEN s
 
 @Injectable()
 export class SpanRepository {
-  constructor(private readonly database: Database) {}
+  constructor(@Inject(Database) private readonly database: SqlExecutor) {}
 
   /** Writes the spans of traces that the same transaction has stored. */
   async insertNew(tx: Tx, spans: readonly PlacedSpan[]): Promise<void> {

@@ -1,6 +1,5 @@
-import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, Where } from '#platform/db';
+import { type SqlExecutor, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { TraceAggregation, TraceFilter, TraceMetric, TraceStats, TraceStatsQuery } from '../trace-stats';
 import {
@@ -74,9 +73,8 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>>
 };
 
 /** Figures over traces, as one statement. */
-@Injectable()
 export class TraceStatsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: SqlExecutor) {}
 
   async stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     const { text, values } = new StatsStatement(scope, query);

@@ -1,11 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, Where } from '#platform/db';
+import { arrayParameter, Database, type SqlExecutor, Where } from '#platform/db';
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import { costOfTrace } from './trace-cost';
 import type { PlacedTrace } from './trace-place';
 
-const SUMMARY = `trace_id, root_name, started_at, ended_at,
+/** A trace without what its root was given and answered: the members of a `TraceSummary`. */
+export const SUMMARY = `trace_id, root_name, started_at, ended_at,
   greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8 AS duration_ms, span_count, error_count,
   coalesce(input_tokens, step_input_tokens) AS input_tokens,
   coalesce(output_tokens, step_output_tokens) AS output_tokens,
@@ -47,7 +48,7 @@ const OF_SESSION = {
 
 @Injectable()
 export class TraceRepository {
-  constructor(private readonly database: Database) {}
+  constructor(@Inject(Database) private readonly database: SqlExecutor) {}
 
   /** Content of more than `maxBytes` is not read. */
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {

@@ -1,0 +1,116 @@
+import type { Scope } from '#platform/auth';
+import { type SqlExecutor, Where } from '#platform/db';
+import { type ListQueryDto, type RowPage, scanPage, type SortKey, TOTAL_MAX } from '#platform/paging';
+import type { SessionListFilters, SessionSummary } from '../trace-list';
+import { costOfTrace } from '../traces/trace-cost';
+import { addTimes } from '../traces/trace-list.repository';
+
+/** Traces of a session that its totals are over: the last ones. */
+export const SESSION_TRACES_MAX = 10_000;
+
+/** Names of models, and of services, that are told of a session. */
+const NAMES_MAX = 100;
+
+/** The last trace of a session stands for it in the list. Asked of a trace `t`, by keys that it carries. */
+const IS_LAST = `NOT EXISTS (
+  SELECT 1 FROM traces o WHERE o.workspace_id = t.workspace_id AND o.session_id = t.session_id
+    AND (o.started_at, o.trace_id) > (t.started_at, t.trace_id) OFFSET 0)`;
+
+const SORTS: Record<string, SortKey> = {
+  last_started_at: { expression: 't.started_at', type: 'timestamptz' },
+};
+
+const INPUT = 'coalesce(t.input_tokens, t.step_input_tokens)';
+const OUTPUT = 'coalesce(t.output_tokens, t.step_output_tokens)';
+const COST = costOfTrace('t.');
+
+const IS_COST_UNKNOWN = `${COST} IS NULL AND coalesce(${INPUT}, 0) + coalesce(${OUTPUT}, 0) > 0`;
+
+/** The last traces of a session `s`. */
+const LAST = (columns: string, count: number): string => `(
+  SELECT ${columns} FROM traces WHERE workspace_id = $1 AND session_id = s.session_id
+  ORDER BY started_at DESC, trace_id DESC LIMIT ${count})`;
+
+/** Sorted names of a session, each once. */
+const namesOf = (column: string, from: string): string => `ARRAY(
+  SELECT DISTINCT ${column} COLLATE "C" AS name FROM ${from} ORDER BY name LIMIT ${NAMES_MAX})`;
+
+/** Those of these sessions that have traces, in the order in which they are given. */
+const TOTALS = {
+  name: 'session.totals',
+  text: `SELECT s.session_id, first.started_at AS first_started_at, totals.*,
+      ${namesOf('model', `${LAST('models', SESSION_TRACES_MAX)} t, unnest(t.models) model`)} AS models,
+      ${namesOf('service_name', `${LAST('service_name', SESSION_TRACES_MAX)} t WHERE service_name IS NOT NULL`)} AS service_names,
+      EXISTS (SELECT 1 FROM traces t WHERE t.workspace_id = $1 AND t.session_id = s.session_id
+        ORDER BY started_at DESC, trace_id DESC OFFSET ${SESSION_TRACES_MAX}) AS is_truncated
+    FROM unnest($2::text[]) WITH ORDINALITY s(session_id, place)
+    CROSS JOIN LATERAL (
+      SELECT started_at FROM traces WHERE workspace_id = $1 AND session_id = s.session_id
+      ORDER BY started_at, trace_id LIMIT 1
+    ) first
+    CROSS JOIN LATERAL (
+      SELECT max(t.started_at) AS last_started_at, count(*) AS trace_count, sum(t.span_count) AS span_count,
+        sum(t.error_count) AS error_count, sum(${INPUT})::float8 AS input_tokens, sum(${OUTPUT})::float8 AS output_tokens,
+        CASE WHEN NOT bool_or(${IS_COST_UNKNOWN}) THEN sum(${COST})::float8 END AS cost_usd
+      FROM ${LAST('*', SESSION_TRACES_MAX)} t
+    ) totals
+    ORDER BY s.place`,
+};
+
+/** From one session to the next by the index: what that takes grows with the sessions, and not with their traces. */
+const COUNT = {
+  name: 'session.count',
+  text: `WITH RECURSIVE found AS (
+      (SELECT session_id FROM traces WHERE workspace_id = $1 AND session_id IS NOT NULL ORDER BY session_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT t.session_id FROM traces t WHERE t.workspace_id = $1 AND t.session_id > found.session_id
+              ORDER BY t.session_id LIMIT 1)
+      FROM found WHERE found.session_id IS NOT NULL
+    )
+    SELECT count(session_id) AS total FROM (SELECT session_id FROM found LIMIT ${TOTAL_MAX + 2}) counted`,
+};
+
+/** Sessions, as the traces that name them tell of them. */
+export class SessionRepository {
+  constructor(private readonly database: SqlExecutor) {}
+
+  /**
+   * A page of sessions, by their last trace. Traces are gone through in the order of their starts, and only those that
+   * are the last of their session count: a bounded number of them, see `scanPage`.
+   */
+  async list(
+    scope: Scope,
+    filters: SessionListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<SessionSummary>> {
+    const { rows, page } = await scanPage<{ session_id: string }>(
+      this.database,
+      {
+        columns: 't.session_id',
+        table: 'traces',
+        where: addTimes(Where.estimatedByAverage(scope.key), filters),
+        condition: () => 't.session_id IS NOT NULL',
+        lookup: () => IS_LAST,
+        cost: '1',
+        id: 't.trace_id',
+        sorts: SORTS,
+        defaultSort: '-last_started_at',
+      },
+      query,
+    );
+    const isNarrowed = filters.since_us !== undefined || filters.until_us !== undefined;
+    const total = page.total === null && !isNarrowed ? await this.count(scope) : page.total;
+    const ids = rows.map(({ session_id }) => session_id);
+    return { rows: await this.totals(scope, ids), page: { ...page, total } };
+  }
+
+  /** Sessions with their totals, in the order of these ids, each of which is given once. Unknown ones are left out. */
+  async totals(scope: Scope, ids: readonly string[]): Promise<SessionSummary[]> {
+    return ids.length === 0 ? [] : this.database.query<SessionSummary>(TOTALS, [scope.workspaceId, ids]);
+  }
+
+  private async count(scope: Scope): Promise<number | null> {
+    const [row] = await this.database.query<{ total: number }>(COUNT, [scope.workspaceId]);
+    return row && row.total <= TOTAL_MAX ? row.total : null;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Scope } from '#platform/auth';
+import { type SqlExecutor, Where } from '#platform/db';
+import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
+import type { AttributeFilter, TraceListFilters } from '../trace-list';
+import type { TraceSummary } from '../trace-store';
+import { SUMMARY } from './trace.repository';
+
+/** A model that so many traces have at most is found by them; traces of others are come by soon enough. */
+const RARE_MAX = 1_000;
+
+const COUNT_OF_MODEL = {
+  name: 'trace-list.count-of-model',
+  text: `SELECT count(*) AS found FROM (
+    SELECT 1 FROM trace_models WHERE workspace_id = $1 AND model = $2 LIMIT ${RARE_MAX + 1}) counted`,
+};
+
+/** Names by which an index finds traces in the order of their starts: those that the fewest share first. */
+const NAMES = ['session_id', 'root_name', 'service_name'] as const;
+
+const IS_STATUS = { ok: 't.error_count = 0', error: 't.error_count > 0' };
+
+const DURATION = `greatest(t.ended_at - t.started_at, interval '0')`;
+
+const SORTS: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
+
+const TIME = `timestamptz '1970-01-01 00:00:00+00' + ?::bigint * interval '1 microsecond'`;
+
+/** Narrows to what started within these times. */
+export const addTimes = (
+  where: Where,
+  { since_us, until_us }: Pick<TraceListFilters, 'since_us' | 'until_us'>,
+): Where => where.addIf(since_us, `started_at >= ${TIME}`).addIf(until_us, `started_at < ${TIME}`);
+
+/** Adds what is asked of a row to the parameters of a statement, and answers how it is written. */
+type Condition = (where: Where) => string;
+
+const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: SORTS, defaultSort: '-started_at' };
+
+/** Lists of traces, by start. */
+export class TraceListRepository {
+  constructor(private readonly database: SqlExecutor) {}
+
+  /**
+   * A page of the traces that meet all filters. One of them is what an index serves, with the times; what the others ask
+   * is looked for in a bounded number of traces, see `scanPage`.
+   */
+  async list(scope: Scope, filters: TraceListFilters, query: ListQueryDto): Promise<RowPage<TraceSummary>> {
+    const where = addTimes(Where.estimatedByAverage(scope.key), filters);
+    const rest = conditionsOf(await this.narrowed(scope, where, filters));
+    const lookups = lookupsOf(filters);
+    if (rest.length + lookups.length === 0) {
+      return listPage(this.database, { ...LIST, from: 'traces t', where }, query);
+    }
+    const all = (conditions: Condition[]) => (on: Where) =>
+      conditions.map((condition) => condition(on)).join(' AND ');
+    const spec = {
+      ...LIST,
+      table: 'traces',
+      where,
+      ...(rest.length > 0 && { condition: all(rest) }),
+      ...(lookups.length > 0 && { lookup: all(lookups), cost: lookupCost(filters) }),
+    };
+    return scanPage(this.database, spec, query);
+  }
+
+  /** Has an index serve the filter that the fewest traces meet. @returns the others. */
+  private async narrowed(scope: Scope, where: Where, filters: TraceListFilters): Promise<TraceListFilters> {
+    const { model, status } = filters;
+    const name = NAMES.find((one) => filters[one] !== undefined);
+    if (name === 'session_id') {
+      where.add('session_id = ?', filters[name]);
+      return { ...filters, session_id: undefined };
+    }
+    if (model !== undefined && (await this.isRare(scope, model))) {
+      where.add(
+        `trace_id = ANY (ARRAY(SELECT trace_id FROM trace_models WHERE workspace_id = ? AND model = ?))`,
+        scope.workspaceId,
+        model,
+      );
+      return filters; // a trace tells the first hundred of its models, and is found by those
+    }
+    if (name !== undefined) {
+      where.add(`${name} = ?`, filters[name]);
+      return { ...filters, [name]: undefined };
+    }
+    if (status !== 'error') return filters;
+    where.add('error_count > 0');
+    return { ...filters, status: undefined };
+  }
+
+  private async isRare(scope: Scope, model: string): Promise<boolean> {
+    const [row] = await this.database.query<{ found: number }>(COUNT_OF_MODEL, [scope.workspaceId, model]);
+    return row!.found <= RARE_MAX;
+  }
+}
+
+/** What a trace's own row tells. */
+function conditionsOf(filters: TraceListFilters): Condition[] {
+  const { status, model, min_duration_ms, max_duration_ms } = filters;
+  const compared = (value: unknown, written: (parameter: string) => string): Condition[] =>
+    value === undefined ? [] : [(where) => written(where.parameter(value))];
+  return [
+    ...NAMES.flatMap((name) => compared(filters[name], (value) => `t.${name} = ${value}`)),
+    ...(status ? [() => IS_STATUS[status]] : []),
+    ...compared(model, (value) => `${value} = ANY (t.models)`),
+    ...compared(min_duration_ms, (value) => `${DURATION} >= ${milliseconds(value)}`),
+    ...compared(max_duration_ms, (value) => `${DURATION} <= ${milliseconds(value)}`),
+  ];
+}
+
+const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
+
+/** What has to be looked for in its spans, or in its content. */
+const lookupsOf = ({ attributes = [], q }: TraceListFilters): Condition[] => [
+  ...(q === undefined ? [] : [(where: Where) => mentions(where, q)]),
+  ...attributes.map((attribute) => (where: Where) => hasAttribute(where, attribute)),
+];
+
+/** In spans; a KiB of content is taken for one. */
+const lookupCost = ({ q }: TraceListFilters): string =>
+  q === undefined ? 't.span_count' : '(t.span_count + t.content_size / 1024)';
+
+/** Whether a span of a trace `t` is such a one: looked up by keys that rows carry, for each trace by itself. */
+const hasSpan = (condition: string): string =>
+  `EXISTS (SELECT 1 FROM spans s WHERE s.workspace_id = t.workspace_id AND s.day = t.day
+     AND s.trace_no = t.trace_no AND ${condition} OFFSET 0)`;
+
+function hasAttribute(where: Where, { key, value }: AttributeFilter): string {
+  const [name, text] = [`${where.parameter(key)}::text`, `${where.parameter(value)}::text`];
+  return hasSpan(`(s.attributes ->> ${name} = ${text} OR EXISTS (
+    SELECT 1 FROM span_sources o WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id
+      AND o.resource -> 'attributes' ->> ${name} = ${text} OFFSET 0))`);
+}
+
+function mentions(where: Where, q: string): string {
+  const text = where.parameter(containing(q));
+  // content is kept as JSON, which writes quotes and line breaks in its own way
+  const json = where.parameter(containing(JSON.stringify(q).slice(1, -1)));
+  return `(t.root_name ILIKE ${text} OR t.input::text ILIKE ${json} OR t.output::text ILIKE ${json}
+    OR ${hasSpan(`s.name ILIKE ${text}`)})`;
+}
+
+/** A pattern of LIKE for texts that contain this one. */
+const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

@@ -1,0 +1,136 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, IsNumber, IsString, Length, Matches, MaxLength, Min } from 'class-validator';
+import { firstMicrosecond, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { ListQueryDto, SortedBy } from '#platform/paging';
+import type { TraceListFilters } from '../trace-list';
+import { TRACE_STATUSES } from '../trace-stats';
+import { NAME_MAX } from './span-record';
+
+const ATTRIBUTES_MAX = 10;
+const ATTRIBUTE_LENGTH_MAX = 1_000;
+const TEXT_MAX = 200;
+
+/** Up to the first colon is the key, which has a letter at least. */
+const ATTRIBUTE = /^[^:]+:/;
+
+/** Reads a number from a query; what is none stays as it is, for the validation to name. */
+const ToNumber = () =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
+  );
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** Query parameters that narrow a list by the start of what it has. */
+@SortedBy('started_at')
+export class StartedListQueryDto extends ListQueryDto {
+  /** Those that started at this time or later (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  since?: string;
+
+  /** Those that started before this time (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  @NotBelow('since', instantOf)
+  until?: string;
+}
+
+/** Which traces to list. All that are given must hold; names are compared exactly. */
+export class TraceListQueryDto extends StartedListQueryDto {
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  session_id?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  service_name?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  root_name?: string;
+
+  /** A model that one of the trace's spans names. */
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  model?: string;
+
+  @NotNull()
+  @IsOneOf(TRACE_STATUSES, { required: false, description: '`error`: with at least one span in error.' })
+  status?: TraceListFilters['status'];
+
+  /** Those that took so many milliseconds or more. */
+  @ApiProperty({ type: 'number', minimum: 0, required: false })
+  @NotNull()
+  @IsNumber()
+  @Min(0)
+  @ToNumber()
+  min_duration_ms?: number;
+
+  /** Those that took so many milliseconds or less. */
+  @ApiProperty({ type: 'number', minimum: 0, required: false })
+  @NotNull()
+  @IsNumber()
+  @Min(0)
+  @NotBelow('min_duration_ms', numberOf)
+  @ToNumber()
+  max_duration_ms?: number;
+
+  /**
+   * `key:value` of an attribute that one of the trace's spans has, or the resource of one. The key ends at the first colon.
+   * A text is compared as it is, anything else as JSON writes it (`llm.is_streaming:true`). Repeatable; all must hold,
+   * each of any span.
+   */
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: ATTRIBUTE.source, maxLength: ATTRIBUTE_LENGTH_MAX },
+    maxItems: ATTRIBUTES_MAX,
+    required: false,
+  })
+  @NotNull()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @ArrayMaxSize(ATTRIBUTES_MAX)
+  @Matches(ATTRIBUTE, { each: true, message: 'must be of the form key:value' })
+  @MaxLength(ATTRIBUTE_LENGTH_MAX, { each: true })
+  attribute?: string[];
+
+  /**
+   * Occurs in the name of a span, or in what the root was given or answered, in one piece. Upper and lower case are the
+   * same.
+   */
+  @NotNull()
+  @IsString()
+  @Length(1, TEXT_MAX)
+  q?: string;
+}
+
+/** Times of a query in microseconds, as traces are stored. */
+export const toTimes = ({ since, until }: { since?: string; until?: string }) => ({
+  ...(since !== undefined && { since_us: firstMicrosecond(since) }),
+  ...(until !== undefined && { until_us: firstMicrosecond(until) }),
+});
+
+export function toTraceFilters(query: TraceListQueryDto): TraceListFilters {
+  const { session_id, service_name, root_name, model, status, min_duration_ms, max_duration_ms, q } = query;
+  const attributes = query.attribute?.map((pair) => {
+    const colon = pair.indexOf(':');
+    return { key: pair.slice(0, colon), value: pair.slice(colon + 1) };
+  });
+  return {
+    session_id,
+    service_name,
+    root_name,
+    model,
+    status,
+    min_duration_ms,
+    max_duration_ms,
+    attributes,
+    q,
+    ...toTimes(query),
+  };
+}

@@ -1,0 +1,30 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import type { Page } from '#platform/paging';
+import { type TraceDto, TracePageDto } from './trace.dto';
+import { TraceListQueryDto } from './trace-query.dto';
+import { TraceService } from './trace.service';
+
+/** Where filters have to be looked for in the traces themselves. */
+export const SCANNED_PAGE =
+  `Pages are bounded by what is looked at, too: with filters that no index serves, a page may have
+fewer traces than \`limit\`, or none, and a \`next_cursor\` that goes on; \`total\` is null then, unless all were looked at.`.replace(
+    '\n',
+    ' ',
+  );
+
+@ApiTags('Traces')
+@Controller('telemetry/v1/traces')
+@RequireWorkspace()
+export class TraceController {
+  constructor(private readonly traces: TraceService) {}
+
+  /** List traces, newest first */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: TracePageDto, description: SCANNED_PAGE })
+  list(@CurrentScope() scope: Scope, @Query() query: TraceListQueryDto): Promise<Page<TraceDto>> {
+    return this.traces.list(scope, query);
+  }
+}
