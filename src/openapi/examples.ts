@@ -255,7 +255,9 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Scorers: 'How answers are scored; every version is kept.',
   Scoring: 'Scoring of traces and sessions by the service, and its runs.',
   'Service accounts': 'Programs that act in an organization, and their API keys.',
+  Sessions: 'What belongs together by the session that traces name, with its totals.',
   Telemetry: 'OTLP/HTTP: 200 means stored.',
   Tokens: 'Exchange of API keys for access tokens, revocation, and the keys that tokens are signed with.',
+  Traces: 'What agents did: traces, their trees and their spans.',
   Workspaces: 'Parts of an organization, and who is a member of them.',
 };

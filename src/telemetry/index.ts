@@ -21,6 +21,8 @@ export {
   type TraceStats,
   type TraceStatsQuery,
 } from './trace-stats';
+export { SpanDto, SpanListQueryDto, SpanPageDto } from './traces/span.dto';
+export { toSpanDto } from './traces/span.mapper';
 export { TraceFiguresDto } from './traces/trace.dto';
 export { toTraceFigures } from './traces/trace.mapper';
 export { ModelPrices } from './model-prices';

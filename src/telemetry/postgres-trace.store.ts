@@ -4,6 +4,7 @@ import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { SessionListFilters, SessionSummary, TraceListFilters } from './trace-list';
+import type { TraceTree, TreeLimits } from './trace-tree';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
 import {
   type SessionRef,
@@ -18,6 +19,7 @@ import {
 } from './trace-store';
 import { SessionRepository } from './sessions/session.repository';
 import { SpanRepository } from './traces/span.repository';
+import { SpanTreeRepository } from './traces/span-tree.repository';
 import { TraceRepository } from './traces/trace.repository';
 import { TraceListRepository } from './traces/trace-list.repository';
 import { TraceReading } from './traces/trace-reading';
@@ -43,6 +45,7 @@ const readersOn = (on: SqlExecutor) => ({
   figures: new TraceStatsRepository(on),
   lists: new TraceListRepository(on),
   sessions: new SessionRepository(on),
+  trees: new SpanTreeRepository(on),
 });
 type Readers = ReturnType<typeof readersOn>;
 
@@ -99,10 +102,24 @@ export class PostgresTraceStore extends TraceStore {
     });
   }
 
-  override listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>> {
+  override findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined> {
+    return this.read(scope, HINTS.trace, async ({ traces, trees }) => {
+      const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
+      const place = await traces.findPlace(scope, traceId);
+      if (!trace || !place) return undefined;
+      return { trace, spans: await trees.first(scope, place, limits.spans, limits.nameBytes) };
+    });
+  }
+
+  override listSpans(
+    scope: Scope,
+    traceId: string,
+    query: ListQueryDto,
+    maxBytes?: number,
+  ): Promise<RowPage<SpanRow>> {
     return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
       const trace = await traces.findPlace(scope, traceId);
-      return trace ? spans.list(scope, trace, query) : emptyPage(query);
+      return trace ? spans.list(scope, trace, query, maxBytes) : emptyPage(query);
     });
   }
 

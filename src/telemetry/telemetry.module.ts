@@ -9,6 +9,7 @@ import { SessionService } from './sessions/session.service';
 import { TraceArrivals } from './trace-arrivals';
 import { TraceStore } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
+import { SpanService } from './traces/span.service';
 import { TraceArrivalRepository } from './traces/trace-arrival.repository';
 import { TraceExportService } from './traces/trace-export.service';
 import { TraceRepository } from './traces/trace.repository';
@@ -32,6 +33,7 @@ import { TraceWriter } from './traces/trace.writer';
     TraceWriter,
     TraceExportService,
     TraceService,
+    SpanService,
     SessionService,
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
@@ -44,6 +46,7 @@ import { TraceWriter } from './traces/trace.writer';
     TraceStore,
     TraceExportService,
     TraceService,
+    SpanService,
     SessionService,
   ],
 })

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { ListQueryDto, RowPage } from '#platform/paging';
 import type { SessionListFilters, SessionSummary, TraceListFilters } from './trace-list';
+import type { SpanMeaningRow, TraceTree, TreeLimits } from './trace-tree';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
 
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
@@ -45,7 +46,7 @@ export interface TraceRow extends TraceSummary {
 }
 
 /** A span as it is answered. Attributes are verbatim. */
-export interface SpanRow {
+export interface SpanRow extends SpanMeaningRow {
   trace_id: string;
   span_id: string;
   parent_span_id: string | null;
@@ -70,7 +71,10 @@ export interface SpanRow {
 }
 
 /** A span as scoring reads it. */
-export interface TraceSpan extends Omit<SpanRow, 'attributes' | 'events' | 'links' | 'resource' | 'scope'> {
+export interface TraceSpan extends Omit<
+  SpanRow,
+  'attributes' | 'events' | 'links' | 'resource' | 'scope' | keyof SpanMeaningRow
+> {
   /** Null, all three, where the reader has no room for them. */
   attributes: RawJson | null;
   events: RawJson | null;
@@ -166,8 +170,20 @@ export abstract class TraceStore {
   /** A session that traces name. */
   abstract findSession(scope: Scope, sessionId: string): Promise<SessionSummary | undefined>;
 
-  /** A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`), of a bounded size. */
-  abstract listSpans(scope: Scope, traceId: string, query: ListQueryDto): Promise<RowPage<SpanRow>>;
+  /**
+   * A page of a trace's spans, by start (`sort` is `started_at` or `-started_at`), of which the first is always there.
+   *
+   * @param maxBytes that they may come to as they are answered; 32 MiB unless given
+   */
+  abstract listSpans(
+    scope: Scope,
+    traceId: string,
+    query: ListQueryDto,
+    maxBytes?: number,
+  ): Promise<RowPage<SpanRow>>;
+
+  /** A trace with what its root was given and answered, and its first spans; undefined where it is not there. */
+  abstract findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined>;
 
   /**
    * The spans of a trace by start, at most `limit` of them and as many as have names that come to `maxBytes`; those

@@ -26,6 +26,7 @@ import { TelemetryArrivalIndexes1795132801201 } from './1795132801201-telemetry-
 import { EvaluationScoringRules1795132801210 } from './1795132801210-evaluation-scoring-rules';
 import { EvaluationScoringRuleRuns1795132801211 } from './1795132801211-evaluation-scoring-rule-runs';
 import { TelemetrySpanPartitions1795132801300 } from './1795132801300-telemetry-span-partitions';
+import { TelemetryTraceLists1795132801330 } from './1795132801330-telemetry-trace-lists';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -57,4 +58,5 @@ export const MIGRATIONS = [
   EvaluationScoringRules1795132801210,
   EvaluationScoringRuleRuns1795132801211,
   TelemetrySpanPartitions1795132801300,
+  TelemetryTraceLists1795132801330,
 ];

@@ -3,13 +3,8 @@ import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { RequestBody } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import {
-  ExperimentTraceDto,
-  ExperimentTracePageDto,
-  type SpanDto,
-  SpanListQueryDto,
-  SpanPageDto,
-} from './experiment-trace.dto';
+import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../telemetry';
+import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
 import { ExperimentTraceService } from './experiment-trace.service';
 import { TraceStatsDto, TraceStatsQueryDto } from './trace-stats.dto';
 import { TraceStatsService } from './trace-stats.service';

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type ListQueryDto, type Page, TOTAL_MAX } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { TRACE_ID, TraceStore, type TraceSummary } from '../../telemetry';
+import { type SpanDto, toSpanDto, TRACE_ID, TraceStore, type TraceSummary } from '../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
-import type { ExperimentTraceDto, SpanDto } from './experiment-trace.dto';
-import { toExperimentTraceDto, toSpanDto } from './experiment-trace.mapper';
+import type { ExperimentTraceDto } from './experiment-trace.dto';
+import { toExperimentTraceDto } from './experiment-trace.mapper';
 import { ExperimentTraceRepository, type TraceNaming } from './experiment-trace.repository';
 
 /** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */

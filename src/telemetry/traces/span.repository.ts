@@ -60,9 +60,14 @@ const INSERT_MISSING = {
     RETURNING trace_no, ${HEX('span_id')} AS span_id`,
 };
 
-const HEAD = `${HEX('s.span_id')} AS span_id, ${HEX('s.parent_span_id')} AS parent_span_id, s.name, s.kind, s.started_at, s.ended_at,
+/** A span `s` without what it was sent with. */
+export const HEAD = `${HEX('s.span_id')} AS span_id, ${HEX('s.parent_span_id')} AS parent_span_id, s.name, s.kind, s.started_at, s.ended_at,
   json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms`;
+
+/** What its attributes mean. */
+export const MEANING = `s.operation, s.provider, s.model, s.agent_name, s.tool_name, s.input_tokens, s.output_tokens,
+  s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`;
 
 /**
  * What the spans of a page may come to as they are answered, in bytes. A client may send as much as it likes under one
@@ -79,13 +84,13 @@ const ANSWERED_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s
       WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id), 0)`;
 
 /** Never prepared: only a plan that knows the day reads that day's partition alone. */
-const OF_TRACE = 's.workspace_id = $1 AND s.day = $2::date AND s.trace_no = $3';
+export const OF_TRACE = 's.workspace_id = $1 AND s.day = $2::date AND s.trace_no = $3';
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at', type: 'timestamptz' } };
 
 const DEFAULT_SORT = 'started_at';
 
-const BY_IDS = `SELECT ${HEAD}, s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links,
+const BY_IDS = `SELECT ${HEAD}, ${MEANING}, s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links,
     s.source_id
   FROM spans s WHERE ${OF_TRACE} AND s.span_id = ANY($4::bigint[])`;
 
@@ -153,11 +158,16 @@ export class SpanRepository {
 
   /**
    * A page of a trace's spans, by start: at most as many as asked for, and fewer, but one, where they come to more than
-   * PAGE_BYTES. Spans are chosen by their sizes, and only those that are answered are read.
+   * `maxBytes`. Spans are chosen by their sizes, and only those that are answered are read.
    *
    * @param trace that they are of, whose row knows how many there are without counting
    */
-  async list(scope: Scope, trace: PlacedTrace, query: ListQueryDto): Promise<RowPage<SpanRow>> {
+  async list(
+    scope: Scope,
+    trace: PlacedTrace,
+    query: ListQueryDto,
+    maxBytes = PAGE_BYTES,
+  ): Promise<RowPage<SpanRow>> {
     const { rows, page } = await listPage<SizedSpan>(
       this.database,
       {
@@ -174,7 +184,7 @@ export class SpanRepository {
       },
       query,
     );
-    const fitting = withinBudget(rows);
+    const fitting = withinBudget(rows, maxBytes);
     const last = fitting.length < rows.length ? fitting.at(-1) : undefined;
     const cut = last && { sort: query.sort ?? DEFAULT_SORT, key: String(last.page_key), id: last.bits };
     return {
@@ -216,11 +226,16 @@ export class SpanRepository {
   }
 }
 
-const keyOf = (scope: Scope, { day, trace_no }: TracePlace): unknown[] => [scope.workspaceId, day, trace_no];
+/** The parameters of OF_TRACE. */
+export const keyOf = (scope: Scope, { day, trace_no }: TracePlace): unknown[] => [
+  scope.workspaceId,
+  day,
+  trace_no,
+];
 
 /** The first spans that fit on a page; always one. */
-function withinBudget(spans: readonly SizedSpan[]): SizedSpan[] {
-  let room = PAGE_BYTES;
+function withinBudget(spans: readonly SizedSpan[], maxBytes: number): SizedSpan[] {
+  let room = maxBytes;
   const over = spans.findIndex(({ answered_size }, index) => (room -= answered_size) < 0 && index > 0);
   return over < 0 ? [...spans] : spans.slice(0, over);
 }

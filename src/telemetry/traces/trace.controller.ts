@@ -1,8 +1,8 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { type TraceDto, TracePageDto } from './trace.dto';
+import { type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
 import { TraceService } from './trace.service';
 
@@ -26,5 +26,16 @@ export class TraceController {
   @ApiOkResponse({ type: TracePageDto, description: SCANNED_PAGE })
   list(@CurrentScope() scope: Scope, @Query() query: TraceListQueryDto): Promise<Page<TraceDto>> {
     return this.traces.list(scope, query);
+  }
+
+  /** Get a trace, with the tree of its first 1,000 spans */
+  @Get(':trace_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    type: TraceTreeDto,
+    description: 'Fewer spans where their names and messages come to more than 4 MiB.',
+  })
+  get(@CurrentScope() scope: Scope, @Param('trace_id') traceId: string): Promise<TraceTreeDto> {
+    return this.traces.get(scope, traceId);
   }
 }

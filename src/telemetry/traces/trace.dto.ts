@@ -1,6 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { AnyJson } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 import { TRACE_STATUSES } from '../trace-stats';
+import { SpanHeadDto, SpanMeaningDto } from './span.dto';
 
 /** What is told of a trace wherever it is listed. */
 export class TraceFiguresDto {
@@ -39,6 +41,28 @@ export class TraceDto extends TraceFiguresDto {
   /** `error` where at least one span is an error. */
   @ApiProperty({ enum: TRACE_STATUSES })
   status!: string;
+}
+
+/** A span in the tree of its trace. */
+export class TreeSpanDto extends IntersectionType(SpanHeadDto, SpanMeaningDto) {
+  /** How many of the trace's spans it is below: 0 at the top, also for a span whose parent is not there. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  depth!: number;
+}
+
+/** A trace as a whole. */
+export class TraceTreeDto extends TraceDto {
+  @AnyJson({ description: 'What the root was given; null where it does not say it.' })
+  input!: unknown;
+  @AnyJson({ description: 'What the root answered; null where it does not say it.' })
+  output!: unknown;
+  /** Bytes of input and output as JSON. Both are null where that is more than 8 MiB. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  content_size!: number;
+  /** In the order of the tree: each before what is below it, and what is below one span by start. */
+  spans!: TreeSpanDto[];
+  /** There are more spans than these, which are the first by start: `span_count` tells how many. */
+  is_truncated!: boolean;
 }
 
 export class TracePageDto {

@@ -1,5 +1,8 @@
 import type { TraceSummary } from '../trace-store';
-import type { TraceDto, TraceFiguresDto } from './trace.dto';
+import type { TraceTree } from '../trace-tree';
+import { toTreeSpanDto } from './span.mapper';
+import { inTreeOrder } from './span-tree';
+import type { TraceDto, TraceFiguresDto, TraceTreeDto } from './trace.dto';
 
 export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
   trace_id: trace.trace_id,
@@ -20,4 +23,13 @@ export const toTraceDto = (trace: TraceSummary): TraceDto => ({
   ...toTraceFigures(trace),
   ended_at: trace.ended_at,
   status: trace.error_count > 0 ? 'error' : 'ok',
+});
+
+export const toTraceTreeDto = ({ trace, spans }: TraceTree): TraceTreeDto => ({
+  ...toTraceDto(trace),
+  input: trace.input,
+  output: trace.output,
+  content_size: trace.content_size,
+  spans: inTreeOrder(spans).map(toTreeSpanDto),
+  is_truncated: spans.length < trace.span_count,
 });

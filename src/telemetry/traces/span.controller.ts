@@ -1,0 +1,54 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import type { Reply } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  SpanExportQueryDto,
+  SpanListQueryDto,
+  type TelemetrySpanDto,
+  TelemetrySpanPageDto,
+} from './span.dto';
+import { SPAN_MEDIA, SpanService } from './span.service';
+
+@ApiTags('Traces')
+@Controller('telemetry/v1/traces/:trace_id/spans')
+@RequireWorkspace()
+export class SpanController {
+  constructor(private readonly spans: SpanService) {}
+
+  /** List a trace's spans, by start */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    type: TelemetrySpanPageDto,
+    description:
+      'At most `limit` spans; fewer where they come to more than 32 MiB. `next_cursor` goes on after them.',
+  })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('trace_id') traceId: string,
+    @Query() query: SpanListQueryDto,
+  ): Promise<Page<TelemetrySpanDto>> {
+    return this.spans.list(scope, traceId, query);
+  }
+
+  /** Export all of a trace's spans, by start */
+  @Get('export')
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    description:
+      'A span on each line, as the list has it. It is read as it is sent, and broken off where that fails.',
+    content: { [SPAN_MEDIA]: { schema: { type: 'string' } } },
+    headers: {
+      'Content-Disposition': { description: 'A name to save it under.', schema: { type: 'string' } },
+    },
+  })
+  export(
+    @CurrentScope() scope: Scope,
+    @Param('trace_id') traceId: string,
+    @Query() _query: SpanExportQueryDto,
+  ): Promise<Reply> {
+    return this.spans.export(scope, traceId);
+  }
+}

@@ -1,0 +1,124 @@
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { AnyJsonObject, IsOneOf } from '#platform/http';
+import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+
+export class SpanStatusDto {
+  @ApiProperty({ enum: ['unset', 'ok', 'error'] })
+  code!: string;
+  message!: string | null;
+}
+
+class WithAttributesDto {
+  @AnyJsonObject({ description: 'As they were sent.' })
+  attributes!: unknown;
+  /** Attributes that the sender had left out. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  dropped_attributes_count!: number;
+}
+
+export class SpanEventDto extends WithAttributesDto {
+  name!: string;
+  /** To the nanosecond. */
+  @ApiProperty({ format: 'date-time' })
+  timestamp!: string;
+}
+
+/** Another span that this one is related to. */
+export class SpanLinkDto extends WithAttributesDto {
+  trace_id!: string | null;
+  span_id!: string | null;
+  /** W3C tracestate. */
+  trace_state!: string;
+}
+
+/** What produced a span. */
+export class SpanResourceDto extends WithAttributesDto {
+  schema_url!: string;
+}
+
+/** The instrumentation library of a span. */
+export class SpanScopeDto extends WithAttributesDto {
+  name!: string;
+  version!: string;
+  schema_url!: string;
+}
+
+@SortedBy('started_at')
+export class SpanListQueryDto extends ListQueryDto {}
+
+/** A span without what it was sent with. */
+export class SpanHeadDto {
+  /** 16 lower-case hexadecimal digits. */
+  span_id!: string;
+  /** Null for a root. */
+  parent_span_id!: string | null;
+  name!: string;
+  @ApiProperty({ enum: ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] })
+  kind!: string;
+  status!: SpanStatusDto;
+  started_at!: Date;
+  ended_at!: Date;
+  @ApiProperty({ type: 'number', minimum: 0 })
+  duration_ms!: number;
+}
+
+/** A span, with what it was sent with. */
+export class SpanDto extends SpanHeadDto {
+  @AnyJsonObject({ description: 'As they were sent.' })
+  attributes!: unknown;
+  @ApiProperty({ type: [SpanEventDto] })
+  events!: unknown;
+  @ApiProperty({ type: [SpanLinkDto] })
+  links!: unknown;
+  @ApiProperty({ type: SpanResourceDto })
+  resource!: unknown;
+  @ApiProperty({ type: SpanScopeDto })
+  scope!: unknown;
+}
+
+export class SpanPageDto {
+  items!: SpanDto[];
+  page!: PageMetaDto;
+}
+
+/** What a span's attributes mean, as far as they tell it. */
+export class SpanMeaningDto {
+  /** What kind of step it is, as its instrumentation calls it: `chat`, `execute_tool`, `LLM`. */
+  operation!: string | null;
+  provider!: string | null;
+  /** The model that answered, else the one that was asked. */
+  model!: string | null;
+  agent_name!: string | null;
+  tool_name!: string | null;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  input_tokens!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  output_tokens!: number | null;
+  /** Of the input tokens, those that were read from a cache. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  cached_input_tokens!: number | null;
+  /** Of the output tokens, those that the model thought with. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  reasoning_tokens!: number | null;
+  /** US dollars: what the span says, else its tokens by the price table. */
+  @ApiProperty({ type: 'number', minimum: 0, nullable: true })
+  cost_usd!: number | null;
+}
+
+/** A span with what it was sent with, and what of that the service knows the meaning of. */
+export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
+
+export class TelemetrySpanPageDto {
+  items!: TelemetrySpanDto[];
+  page!: PageMetaDto;
+}
+
+export const SPAN_FORMATS = ['jsonl'] as const;
+
+export class SpanExportQueryDto {
+  /** JSON Lines: a span on each line. */
+  @IsOptional()
+  @IsOneOf(SPAN_FORMATS, { required: false, default: 'jsonl' })
+  format?: (typeof SPAN_FORMATS)[number];
+}

@@ -1,0 +1,67 @@
+import {
+  type Answer,
+  type ApiClient,
+  jsonExport,
+  newOrganization,
+  newSpan,
+  type TestApp,
+  type TestAttributes,
+  type TestOrganization,
+  type TestSpan,
+} from '#testing';
+import { JSON_MEDIA, RawExporter, TRACES } from './otlp.harness';
+
+export const SESSIONS = '/telemetry/v1/sessions';
+export const MS = 1_000_000n;
+export const MINUTE = 60_000n * MS;
+
+/** A workspace with somebody who sends traces and somebody who reads them. */
+export class ReadingWorkspace {
+  private constructor(
+    readonly organization: TestOrganization,
+    readonly viewer: ApiClient,
+    readonly exporter: RawExporter,
+  ) {}
+
+  static async open(app: TestApp): Promise<ReadingWorkspace> {
+    const organization = await newOrganization(app);
+    const token = await organization.token('runtime');
+    const exporter = new RawExporter(app.url, token, organization.workspaceId);
+    return new ReadingWorkspace(organization, await organization.as('viewer'), exporter);
+  }
+
+  get id(): string {
+    return this.organization.workspaceId;
+  }
+
+  /** Stores spans. @returns the ids of their traces. */
+  async send(spans: Partial<TestSpan>[], resource?: TestAttributes): Promise<string[]> {
+    const sent = spans.map(newSpan);
+    const { status } = await this.exporter.send(jsonExport(sent, resource), { media: JSON_MEDIA });
+    expect(status).toBe(200);
+    return sent.map(({ traceId }) => traceId);
+  }
+
+  async list(query = ''): Promise<{ items: any[]; page: any }> {
+    const { status, body } = await this.viewer.get(TRACES + query);
+    expect([query, status]).toEqual([query, 200]);
+    return body;
+  }
+
+  /** The names of the roots that a list has. */
+  async names(query = ''): Promise<string[]> {
+    return (await this.list(query)).items.map((trace) => trace.root_name);
+  }
+
+  /** The items of all pages, as `next_cursor` leads from one to the next, and how many pages there are. */
+  async pages(path: string): Promise<{ items: any[]; count: number }> {
+    const items: any[] = [];
+    for (let count = 1, cursor = ''; ; count++) {
+      const { status, body }: Answer = await this.viewer.get(path + cursor);
+      expect(status).toBe(200);
+      items.push(...body.items);
+      if (body.page.next_cursor === null) return { items, count };
+      cursor = `${path.includes('?') ? '&' : '?'}cursor=${body.page.next_cursor}`;
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import { createTestApp, SPAN_START, type TestApp } from '#testing';
+import { TRACES } from './otlp.harness';
+import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
+
+const query = (parameters: Record<string, string>): string =>
+  `?${new URLSearchParams(parameters).toString()}`;
+
+describe('the list of traces', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await ReadingWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('shows each trace with its figures, newest first', async () => {
+    const own = await ReadingWorkspace.open(app);
+    const [first] = await own.send([
+      {
+        name: 'first',
+        isError: true,
+        attributes: {
+          'session.id': 'ses_1',
+          'gen_ai.request.model': 'gpt-4o',
+          'gen_ai.usage.input_tokens': 7,
+          'gen_ai.usage.output_tokens': 9,
+          'gen_ai.usage.cost': 0.5,
+        },
+      },
+    ]);
+    await own.send([{ name: 'second', start: SPAN_START + MINUTE, end: SPAN_START + MINUTE }]);
+    const { items, page } = await own.list();
+    expect(page).toEqual({ limit: 50, offset: 0, total: 2, next_cursor: null });
+    expect(items.map((trace) => [trace.root_name, trace.status])).toEqual([
+      ['second', 'ok'],
+      ['first', 'error'],
+    ]);
+    expect(items[1]).toEqual({
+      trace_id: first,
+      root_name: 'first',
+      started_at: '2026-11-20T00:00:00.000Z',
+      ended_at: '2026-11-20T00:00:00.005Z',
+      duration_ms: 5,
+      span_count: 1,
+      error_count: 1,
+      status: 'error',
+      input_tokens: 7,
+      output_tokens: 9,
+      cost_usd: 0.5,
+      models: ['gpt-4o'],
+      session_id: 'ses_1',
+      service_name: 'shop',
+    });
+    expect(await own.names('?sort=started_at')).toEqual(['first', 'second']);
+    expect(await own.names('?limit=1')).toEqual(['second']);
+    expect(await own.names('?offset=1')).toEqual(['first']);
+  });
+
+  describe('is narrowed', () => {
+    beforeAll(async () => {
+      const at = (minute: number) => ({ start: SPAN_START + BigInt(minute) * MINUTE });
+      const lasting = (minute: number, ms: bigint) => ({
+        ...at(minute),
+        end: at(minute).start + ms * MS,
+      });
+      await space.send([
+        { name: 'ask', ...lasting(1, 10n), attributes: { 'session.id': 's/1', 'gen_ai.request.model': 'a' } },
+        { name: 'ask', ...lasting(2, 20n), isError: true, attributes: { 'gen_ai.request.model': 'b' } },
+        { name: 'plan', ...lasting(3, 300n), attributes: { 'input.value': 'Say "50%" of\nthis' } },
+      ]);
+      const [other] = await space.send(
+        [{ name: 'else', ...lasting(4, 4000n), attributes: { 'user.age': 42, 'llm.is_streaming': true } }],
+        { 'service.name': 'depot', 'deployment.environment': 'staging:eu' },
+      );
+      const below = {
+        traceId: other!,
+        parentSpanId: '00f067aa0ba902b7',
+        name: 'Look_up',
+        ...lasting(4, 5n),
+        attributes: { 'tool.name': 'search' },
+      };
+      await space.send([below], { 'service.name': 'depot' });
+    });
+
+    const filters: [string, Record<string, string>, string[]][] = [
+      ['by session', { session_id: 's/1' }, ['ask']],
+      ['by service', { service_name: 'depot' }, ['else']],
+      ['by root', { root_name: 'ask' }, ['ask', 'ask']],
+      ['by model', { model: 'b' }, ['ask']],
+      ['by an error', { status: 'error' }, ['ask']],
+      ['by none', { status: 'ok' }, ['else', 'plan', 'ask']],
+      ['by a least duration', { min_duration_ms: '20' }, ['else', 'plan', 'ask']],
+      ['by a largest duration', { max_duration_ms: '20' }, ['ask', 'ask']],
+      ['by durations between', { min_duration_ms: '20.000', max_duration_ms: '300' }, ['plan', 'ask']],
+      ['by an inclusive beginning', { since: '2026-11-20T00:03:00Z' }, ['else', 'plan']],
+      ['by an exclusive end', { until: '2026-11-20T00:03:00.000000Z' }, ['ask', 'ask']],
+      ['by a moment', { since: '2026-11-20T00:03:00Z', until: '2026-11-20T00:03:00.000001Z' }, ['plan']],
+      ['by a text that an attribute is', { attribute: 'tool.name:search' }, ['else']],
+      ['by a number', { attribute: 'user.age:42' }, ['else']],
+      ['by a boolean', { attribute: 'llm.is_streaming:true' }, ['else']],
+      ['by the resource', { attribute: 'deployment.environment:staging:eu' }, ['else']],
+      ['by an attribute that has another value', { attribute: 'tool.name:sea' }, []],
+      ['by words of a name, whatever their case', { q: 'look_UP' }, ['else']],
+      ['by characters that mean nothing else', { q: 'l%k' }, []],
+      ['by a single one of those', { q: 'l__k_up' }, []],
+      ['by the root', { q: 'PLA' }, ['plan']],
+      ['by what it was given', { q: 'say "50%" of\nthis' }, ['plan']],
+      ['by several of them', { root_name: 'ask', service_name: 'shop', status: 'ok', model: 'a' }, ['ask']],
+      ['by such that exclude one another', { session_id: 's/1', model: 'b' }, []],
+      ['by some that are looked for', { service_name: 'shop', q: 'ask', min_duration_ms: '11' }, ['ask']],
+    ];
+    it.each(filters)('%s', async (_, parameters, names) => {
+      const { items, page } = await space.list(query(parameters));
+      expect(items.map((trace) => trace.root_name)).toEqual(names);
+      expect(page).toEqual({ limit: 50, offset: 0, total: names.length, next_cursor: null });
+    });
+
+    it('by attributes all of which are there, each of any span', async () => {
+      const age = 'attribute=user.age:42';
+      expect(await space.names(`?${age}&attribute=tool.name:search`)).toEqual(['else']);
+      expect(await space.names(`?${age}&attribute=tool.name:find`)).toEqual([]);
+    });
+
+    it('in pages without gaps or repeats, each with the same total', async () => {
+      for (const filter of ['', '&root_name=ask', '&status=ok', '&q=a', '&attribute=service.name:shop']) {
+        const all = await space.list(`?limit=500${filter}`);
+        for (const sort of ['-started_at', 'started_at']) {
+          const { items } = await space.pages(`${TRACES}?limit=1&sort=${sort}${filter}`);
+          const expected = sort === '-started_at' ? all.items : [...all.items].reverse();
+          expect(items).toEqual(expected);
+        }
+        const { page } = await space.list(`?limit=1${filter}`);
+        expect([page.total, page.next_cursor !== null]).toEqual([all.items.length, all.items.length > 1]);
+        const none = await space.list(`?limit=0${filter}`);
+        expect([none.items, none.page.total, none.page.next_cursor]).toEqual([[], all.items.length, null]);
+      }
+    });
+  });
+
+  it('ends a page that finds too little, and goes on from there', async () => {
+    const own = await ReadingWorkspace.open(app);
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+       SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
+              timestamptz '2026-11-20' + n * interval '1 second', 1, 0, '{}', CASE WHEN n % 21000 = 7 THEN 'rare' END
+       FROM generate_series(1, 43000) n`,
+      [own.id],
+    );
+    const first = await own.list('?q=RARE');
+    expect(first.items.map((trace) => trace.started_at)).toEqual(['2026-11-20T11:40:07.000Z']);
+    expect([first.page.total, typeof first.page.next_cursor]).toEqual([null, 'string']);
+    const { items, count } = await own.pages(`${TRACES}?q=RARE`);
+    expect([items.map((trace) => trace.root_name), count]).toEqual([['rare', 'rare', 'rare'], 3]);
+  });
+
+  it('refuses what it does not know', async () => {
+    const wrong: [string, number, string][] = [
+      ['?sesion_id=x', 400, 'invalid_query'],
+      ['?cursor=nonsense', 400, 'invalid_query'],
+      ['?q=a&cursor=nonsense', 400, 'invalid_query'],
+      ['?q=a&cursor=x&offset=1', 400, 'invalid_query'],
+      ['?limit=501', 400, 'invalid_query'],
+      ['?session_id=', 400, 'invalid_query'],
+      [`?session_id=${'x'.repeat(256)}`, 400, 'invalid_query'],
+      ['?session_id=%00', 400, 'invalid_query'],
+      ['?q=%00', 400, 'invalid_query'],
+      ['?since=yesterday', 400, 'invalid_query'],
+      ['?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z', 400, 'invalid_query'],
+      ['?min_duration_ms=-1', 400, 'invalid_query'],
+      ['?min_duration_ms=NaN', 400, 'invalid_query'],
+      ['?min_duration_ms=5&max_duration_ms=4', 400, 'invalid_query'],
+      ['?attribute=key', 400, 'invalid_query'],
+      ['?attribute=:value', 400, 'invalid_query'],
+      [`?${'attribute=a:b&'.repeat(11)}`, 400, 'invalid_query'],
+      ['?status=failed', 422, 'validation_failed'],
+      ['?sort=duration_ms', 422, 'validation_failed'],
+    ];
+    for (const [parameters, status, code] of wrong) {
+      const { body } = await space.viewer.get(TRACES + parameters);
+      expect([parameters, body.status, body.code]).toEqual([parameters, status, code]);
+    }
+  });
+
+  it('takes the cursor of its own sort alone', async () => {
+    const { page } = await space.list('?limit=1&root_name=ask');
+    const { body } = await space.viewer.get(`${TRACES}?sort=started_at&cursor=${page.next_cursor}`);
+    expect([body.status, body.code]).toEqual([400, 'invalid_query']);
+  });
+
+  it('is for readers of the workspace, and has no traces of others', async () => {
+    const other = await ReadingWorkspace.open(app);
+    for (const parameters of ['', '?q=a', '?service_name=shop', '?model=a', '?attribute=service.name:shop']) {
+      expect((await other.list(parameters)).items).toEqual([]);
+    }
+    const runtime = await space.organization.as('runtime');
+    expect((await runtime.get(TRACES)).status).toBe(403);
+    const elsewhere = space.viewer.in(await space.organization.newWorkspace());
+    expect((await elsewhere.get(`${TRACES}?root_name=ask`)).body.items).toEqual([]);
+  });
+});
