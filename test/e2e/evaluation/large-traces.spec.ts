@@ -1,3 +1,4 @@
+import type { SqlExecutor, Tx } from '#platform/db';
 import { RawJson } from '#platform/json';
 import {
   type ApiClient,
@@ -116,19 +117,28 @@ describe('a trace that is larger than memory should hold', () => {
         definition: { language: 'javascript', source: 'function score() { return 1; }' },
       });
       let read = 0;
-      const query = app.database.query.bind(app.database);
-      const spy = jest.spyOn(app.database, 'query').mockImplementation(async (statement, values) => {
-        const rows = await query<Record<string, unknown>>(statement, values);
-        for (const value of rows.flatMap((row) => Object.values(row))) {
-          if (value instanceof RawJson) read += value.text.length;
-        }
-        return rows as never;
-      });
+      const { query, transaction } = app.database;
+      const counting = (inner: SqlExecutor['query']): SqlExecutor['query'] =>
+        async function (statement, values) {
+          const rows = await inner<object>(statement, values);
+          for (const value of (rows ?? []).flatMap((row): unknown[] => Object.values(row))) {
+            if (value instanceof RawJson) read += value.text.length;
+          }
+          return rows as never;
+        };
+      const spies = [
+        jest.spyOn(app.database, 'query').mockImplementation(counting(query.bind(app.database))),
+        jest
+          .spyOn(app.database, 'transaction')
+          .mockImplementation(((work: (tx: Tx) => Promise<unknown>) =>
+            transaction.call(app.database, (tx) => work({ ...tx, query: counting(tx.query) }))) as never),
+      ];
       const evaluator = await organization.as('evaluator');
       const path = `/eval/v1/scorers/${scorer.body.scorer_id}/score`;
       const answer = await evaluator.post(path, { mode: 'preview', ...selection });
-      spy.mockRestore();
+      for (const spy of spies) spy.mockRestore();
       expect(answer.status).toBe(200);
+      expect(read).toBeGreaterThan(0);
       return { subject: answer.body.results[0].preview_request.subject, read };
     }
 

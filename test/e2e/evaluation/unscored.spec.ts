@@ -1,6 +1,7 @@
 import type { RawJson } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
 import { ScoringFixture } from './scoring.fixture';
+import { sentBy } from './work.harness';
 
 interface Plan {
   'Node Type': string;
@@ -70,14 +71,7 @@ describe('of many traces those that are not scored', () => {
 
   /** The plans of the statements by which traces are chosen or counted. */
   async function plansOf(body: object, status: number): Promise<Plan[][]> {
-    const spy = jest.spyOn(app.database, 'query');
-    const answer = await ask(body);
-    const sent = spy.mock.calls.map(([statement, values]) => ({
-      text: typeof statement === 'string' ? statement : statement.text,
-      values,
-    }));
-    spy.mockRestore();
-    expect(answer.status).toBe(status);
+    const sent = await sentBy(app.database, async () => expect((await ask(body)).status).toBe(status));
     const looking = sent.filter(({ text }) =>
       /FROM traces WHERE workspace_id = \(SELECT \$1\) AND started_at >=/.test(text),
     );

@@ -51,6 +51,23 @@ export async function watched(database: Database, watch: Watch, work: () => Prom
   }
 }
 
+/** A statement as it was sent. */
+export interface Sent {
+  text: string;
+  values: readonly unknown[];
+}
+
+/** Every statement that a process executes meanwhile. */
+export async function sentBy(database: Database, ask: () => Promise<unknown>): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  const note: Watch = (_, text, values) => {
+    sent.push({ text, values });
+    return Promise.resolve();
+  };
+  await watched(database, note, ask);
+  return sent;
+}
+
 /** Executes every statement of a process a time before, undone, and tells what each had to go through. */
 export async function workOf(database: Database, ask: () => Promise<unknown>): Promise<Work[]> {
   const works: Work[] = [];

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { type Scope, workspaceScope } from '#platform/auth';
+import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { TraceStore } from '../../../src/telemetry';
+import { TraceReading } from '../../../src/telemetry/traces/trace-reading';
+import { TRACES } from './otlp.harness';
+import { ReadingWorkspace, SESSIONS } from './reading.fixture';
+
+const POOL = 4;
+const READS_AT_ONCE = 2;
+
+/** Somebody else's session in the database, which can hold what the service needs. */
+class Holder {
+  private constructor(private readonly client: Client) {}
+
+  static async connect(url: string): Promise<Holder> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    return new Holder(client);
+  }
+
+  /** Nobody else reads or writes the table until the release. */
+  async lock(table: string): Promise<void> {
+    await this.client.query('BEGIN');
+    await this.client.query(`LOCK TABLE ${table}`);
+  }
+
+  async release(): Promise<void> {
+    await this.client.query('ROLLBACK');
+  }
+
+  /** Statements of the service that wait for a lock, and connections that are in a transaction. */
+  async waiting(): Promise<{ statements: number; transactions: number }> {
+    // within a transaction, it would be told the same again
+    await this.client.query('SELECT pg_stat_clear_snapshot()');
+    const { rows } = await this.client.query<{ statements: number; transactions: number }>(
+      `SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS statements,
+         count(xact_start)::int AS transactions
+       FROM pg_stat_activity
+       WHERE application_name = 'agent-registry-service' AND datname = current_database()`,
+    );
+    return rows[0]!;
+  }
+
+  async until(isThere: (waiting: Awaited<ReturnType<Holder['waiting']>>) => boolean): Promise<void> {
+    while (!isThere(await this.waiting())) await delay(10);
+  }
+
+  end(): Promise<void> {
+    return this.client.end();
+  }
+}
+
+describe('reading traces from a store that does not answer in time', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+  let holder: Holder;
+  let traceId: string;
+  let experiment: string;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '1500', DATABASE_POOL_SIZE: String(POOL) } });
+    space = await ReadingWorkspace.open(app);
+    holder = await Holder.connect(app.databaseUrl);
+    [traceId] = (await space.send([{ name: 'root', attributes: { 'session.id': 's' } }])) as [string];
+    editor = await space.organization.as('editor');
+    const made = await editor.post('/eval/v1/experiments', { workspace_id: space.id, name: 'e' });
+    experiment = `/eval/v1/experiments/${made.body.experiment_id}/traces`;
+    const result = { workspace_id: space.id, case_id: '1', trace_id: traceId };
+    expect((await editor.post(experiment.replace('traces', 'results'), result)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await holder.end();
+    await app.close();
+  });
+
+  const expectTooSlow = ({ status, body, headers }: Answer, hint: RegExp): void => {
+    expect([status, body.code]).toEqual([503, 'service_unavailable']);
+    expect(body.detail).toMatch(/^The traces could not be read in time\. /);
+    expect(body.detail).toMatch(hint);
+    expect(headers.get('retry-after')).toMatch(/^\d+$/);
+  };
+
+  it.each<[string, () => string, RegExp]>([
+    ['a list', () => TRACES, /since, until/],
+    ['a list that is searched', () => `${TRACES}?q=root`, /since, until/],
+    ['a trace', () => `${TRACES}/${traceId}`, /smaller limit/],
+    ['its spans', () => `${TRACES}/${traceId}/spans`, /smaller limit/],
+    ['an export of them', () => `${TRACES}/${traceId}/spans/export`, /smaller limit/],
+    ['the sessions', () => SESSIONS, /since, until/],
+    ['a session', () => `${SESSIONS}/s`, /again/],
+    ['its traces', () => `${SESSIONS}/s/traces`, /since, until/],
+    ['the traces of an experiment', () => experiment, /smaller limit/],
+    ['one of them', () => `${experiment}/${traceId}`, /smaller limit/],
+    ['its spans', () => `${experiment}/${traceId}/spans`, /smaller limit/],
+  ])('is told as 503, with what to ask for instead: %s', async (_, path, hint) => {
+    await holder.lock('traces');
+    const answer = await space.viewer.get(path());
+    await holder.release();
+    expectTooSlow(answer, hint);
+    expect((await space.viewer.get(path())).status).toBe(200);
+  });
+
+  it('is told so for figures, too', async () => {
+    await holder.lock('traces');
+    const answer = await editor.post(`${experiment}/stats/query`, {});
+    await holder.release();
+    expectTooSlow(answer, /filters/);
+  });
+
+  it('ends the statements themselves, and frees their connections', async () => {
+    await holder.lock('traces');
+    await Promise.all(Array.from({ length: READS_AT_ONCE }, () => space.viewer.get(TRACES)));
+    await holder.until(({ statements, transactions }) => statements + transactions === 0);
+    await holder.release();
+  });
+
+  it('keeps its turn until it has really ended, also where it was answered before that', async () => {
+    const reading = app.get(TraceReading);
+    const scope = scopeOf(space);
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const hanging = Array.from({ length: READS_AT_ONCE }, () => reading.read(scope, 'Wait.', () => held));
+    for (const { reason } of (await Promise.allSettled(hanging)) as PromiseRejectedResult[]) {
+      expect(reason).toMatchObject({ code: 'service_unavailable' });
+    }
+    let isBegun = false;
+    const next = reading.read(scope, 'Wait.', () => Promise.resolve((isBegun = true)));
+    await expect(next).rejects.toMatchObject({ detail: 'The traces could not be read in time. Wait.' });
+    expect(isBegun).toBe(false);
+    release();
+    await reading.read(scope, 'Wait.', () => Promise.resolve((isBegun = true)));
+    expect(isBegun).toBe(true);
+  });
+});
+
+/** With time enough, so that nothing ends by itself. */
+describe('reading traces, however much of it there is', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+  let holder: Holder;
+  let traceId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
+    space = await ReadingWorkspace.open(app);
+    holder = await Holder.connect(app.databaseUrl);
+    [traceId] = (await space.send([{ name: 'root' }])) as [string];
+  });
+  afterAll(async () => {
+    await holder.end();
+    await app.close();
+  });
+
+  it('leaves half of the connections to others, and holds up no storing', async () => {
+    await holder.lock('trace_models');
+    const reads = Array.from({ length: 20 }, () => space.viewer.get(`${TRACES}?model=m`));
+    await holder.until(({ statements }) => statements === READS_AT_ONCE);
+    for (let n = 0; n < 5; n++) {
+      await space.send([{ name: 'stored meanwhile' }]);
+      expect((await space.viewer.get('/registry/v1/me')).status).toBe(200);
+    }
+    expect((await holder.waiting()).statements).toBe(READS_AT_ONCE);
+    await holder.release();
+    expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
+  });
+
+  it('has organizations take turns: one that asks for much holds up another by one read at a time', async () => {
+    const other = await ReadingWorkspace.open(app);
+    const store = app.get(TraceStore);
+    const order: string[] = [];
+    const read = async (of: ReadingWorkspace, name: string): Promise<void> => {
+      await store.summarizeTraces(scopeOf(of), [traceId]);
+      order.push(name);
+    };
+    await holder.lock('traces');
+    const much = Array.from({ length: 30 }, () => read(space, 'much'));
+    await holder.until(({ statements }) => statements === READS_AT_ONCE);
+    const little = read(other, 'little');
+    await holder.release();
+    await Promise.all([...much, little]);
+    expect(order.indexOf('little')).toBeLessThan(10);
+  });
+
+  it('refuses at once what would have to wait behind too many', async () => {
+    const reading = app.get(TraceReading);
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const many = Array.from({ length: READS_AT_ONCE + 1_000 }, () =>
+      reading.read(scopeOf(space), 'Wait.', () => held),
+    );
+    const { status, body, headers } = await space.viewer.get(TRACES);
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'service_overloaded', '1']);
+    release();
+    await Promise.all(many);
+  });
+
+  it('sees the same rows with all statements of a read, and writes none', async () => {
+    const reading = app.get(TraceReading);
+    const count = 'SELECT count(*) AS found FROM traces';
+    const [before, after] = await reading.read(scopeOf(space), 'Wait.', async (on) => {
+      const first = await on.query(count);
+      await space.send([{ name: 'stored meanwhile' }]);
+      return [first, await on.query(count)];
+    });
+    expect(after).toEqual(before);
+    const writing = reading.read(scopeOf(space), 'Wait.', (on) => on.query('DELETE FROM traces'));
+    await expect(writing).rejects.toThrow('read-only transaction');
+  });
+
+  it('asks for one thing after the other, and for nothing after something failed', async () => {
+    const reading = app.get(TraceReading);
+    const failing = reading.read(scopeOf(space), 'Wait.', (on) =>
+      Promise.all([on.query('SELECT 1 / 0'), on.query('SELECT 1'), on.query('SELECT 2')]),
+    );
+    await expect(failing).rejects.toThrow('division by zero');
+    const rows = await reading.read(scopeOf(space), 'Wait.', (on) =>
+      Promise.all([on.query('SELECT 1 AS n'), on.query('SELECT 2 AS n')]),
+    );
+    expect(rows).toEqual([[{ n: 1 }], [{ n: 2 }]]);
+  });
+});
+
+const scopeOf = ({ organization, id }: ReadingWorkspace): Scope =>
+  workspaceScope(organization.orgId, id, 'test', new Set());
