@@ -189,6 +189,7 @@ describe('every operation', () => {
       reads.map((one) => evaluator.get(`${path}/${one}`)),
       200,
     );
+    await readTelemetry(traceId);
     await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
     await compare(path, experiment.body.experiment_id as string);
@@ -210,7 +211,10 @@ describe('every operation', () => {
       kind: 1,
       startTimeUnixNano: '1795132800000000000',
       endTimeUnixNano: '1795132801000000000',
-      attributes: [{ key: 'gen_ai.request.model', value: { stringValue: 'gpt-4o' } }],
+      attributes: [
+        { key: 'gen_ai.request.model', value: { stringValue: 'gpt-4o' } },
+        { key: 'session.id', value: { stringValue: 'a/b' } },
+      ],
       events: [{ timeUnixNano: '1795132800500000000', name: 'thought' }],
     });
     const spans = [
@@ -222,6 +226,21 @@ describe('every operation', () => {
     });
     expect(answer.status).toBe(200);
     return traceId;
+  }
+
+  async function readTelemetry(traceId: string): Promise<void> {
+    const base = '/telemetry/v1';
+    const reads = [
+      'traces',
+      `traces/${traceId}`,
+      `traces/${traceId}/spans`,
+      `traces/${traceId}/spans/export`,
+    ];
+    const sessions = ['sessions', 'sessions/a%2Fb', 'sessions/a%2Fb/traces'];
+    await expectAll(
+      [...reads, ...sessions].map((one) => evaluator.get(`${base}/${one}`)),
+      200,
+    );
   }
 
   async function score(experimentId: string): Promise<void> {

@@ -4,6 +4,7 @@ export { CopyRows } from './copy-rows';
 export { Database } from './database';
 export { DatabaseModule, dataSourceOptions } from './database.module';
 export type { PreparedStatement, SqlExecutor, Tx } from './executor';
+export { followIndexes } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export { Where } from './where';

@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { type SqlExecutor, Where } from '#platform/db';
+import { followIndexes, type SqlExecutor, Where } from '#platform/db';
 import { type ListQueryDto, type RowPage, scanPage, type SortKey, TOTAL_MAX } from '#platform/paging';
 import type { SessionListFilters, SessionSummary } from '../trace-list';
 import { costOfTrace } from '../traces/trace-cost';
@@ -83,6 +83,7 @@ export class SessionRepository {
     filters: SessionListFilters,
     query: ListQueryDto,
   ): Promise<RowPage<SessionSummary>> {
+    await followIndexes(this.database);
     const { rows, page } = await scanPage<{ session_id: string }>(
       this.database,
       {

@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import type { SqlExecutor } from '#platform/db';
+import { followIndexes, type SqlExecutor } from '#platform/db';
 import type { SpanHead } from '../trace-tree';
 import { HEAD, keyOf, MEANING, OF_TRACE } from './span.repository';
 import type { TracePlace } from './trace-place';
@@ -17,7 +17,8 @@ export class SpanTreeRepository {
   constructor(private readonly database: SqlExecutor) {}
 
   /** The first spans of a trace, by start: at most `limit`, and as many as have names of `nameBytes` together. */
-  first(scope: Scope, trace: TracePlace, limit: number, nameBytes: number): Promise<SpanHead[]> {
+  async first(scope: Scope, trace: TracePlace, limit: number, nameBytes: number): Promise<SpanHead[]> {
+    await followIndexes(this.database);
     return this.database.query<SpanHead>(FIRST, [...keyOf(scope, trace), limit, nameBytes]);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, Database, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { BulkColumns, Database, followIndexes, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { RawJson } from '#platform/json';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
 import type { SpanRow, TraceSpan } from '../trace-store';
@@ -168,6 +168,7 @@ export class SpanRepository {
     query: ListQueryDto,
     maxBytes = PAGE_BYTES,
   ): Promise<RowPage<SpanRow>> {
+    await followIndexes(this.database);
     const { rows, page } = await listPage<SizedSpan>(
       this.database,
       {

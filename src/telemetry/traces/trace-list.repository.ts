@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { type SqlExecutor, Where } from '#platform/db';
+import { followIndexes, type SqlExecutor, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
 import type { AttributeFilter, TraceListFilters } from '../trace-list';
 import type { TraceSummary } from '../trace-store';
@@ -46,46 +46,31 @@ export class TraceListRepository {
    */
   async list(scope: Scope, filters: TraceListFilters, query: ListQueryDto): Promise<RowPage<TraceSummary>> {
     const where = addTimes(Where.estimatedByAverage(scope.key), filters);
-    const rest = conditionsOf(await this.narrowed(scope, where, filters));
-    const lookups = lookupsOf(filters);
-    if (rest.length + lookups.length === 0) {
-      return listPage(this.database, { ...LIST, from: 'traces t', where }, query);
-    }
-    const all = (conditions: Condition[]) => (on: Where) =>
-      conditions.map((condition) => condition(on)).join(' AND ');
-    const spec = {
-      ...LIST,
-      table: 'traces',
-      where,
-      ...(rest.length > 0 && { condition: all(rest) }),
-      ...(lookups.length > 0 && { lookup: all(lookups), cost: lookupCost(filters) }),
-    };
-    return scanPage(this.database, spec, query);
+    const { model } = filters;
+    const isFoundByModel =
+      model !== undefined && filters.session_id === undefined && (await this.isRare(scope, model));
+    if (isFoundByModel) return this.scan(ofModel(where, scope, model), where, filters, query);
+    await followIndexes(this.database);
+    const others = narrowed(where, filters);
+    if (isServed(others)) return listPage(this.database, { ...LIST, from: 'traces t', where }, query);
+    return this.scan('traces', where, others, query);
   }
 
-  /** Has an index serve the filter that the fewest traces meet. @returns the others. */
-  private async narrowed(scope: Scope, where: Where, filters: TraceListFilters): Promise<TraceListFilters> {
-    const { model, status } = filters;
-    const name = NAMES.find((one) => filters[one] !== undefined);
-    if (name === 'session_id') {
-      where.add('session_id = ?', filters[name]);
-      return { ...filters, session_id: undefined };
-    }
-    if (model !== undefined && (await this.isRare(scope, model))) {
-      where.add(
-        `trace_id = ANY (ARRAY(SELECT trace_id FROM trace_models WHERE workspace_id = ? AND model = ?))`,
-        scope.workspaceId,
-        model,
-      );
-      return filters; // a trace tells the first hundred of its models, and is found by those
-    }
-    if (name !== undefined) {
-      where.add(`${name} = ?`, filters[name]);
-      return { ...filters, [name]: undefined };
-    }
-    if (status !== 'error') return filters;
-    where.add('error_count > 0');
-    return { ...filters, status: undefined };
+  private scan(
+    table: string,
+    where: Where,
+    filters: TraceListFilters,
+    query: ListQueryDto,
+  ): Promise<RowPage<TraceSummary>> {
+    const [conditions, lookups] = [conditionsOf(filters), lookupsOf(filters)];
+    const spec = {
+      ...LIST,
+      table,
+      where,
+      ...(conditions.length > 0 && { condition: allOf(conditions) }),
+      ...(lookups.length > 0 && { lookup: allOf(lookups), cost: lookupCost(filters) }),
+    };
+    return scanPage(this.database, spec, query);
   }
 
   private async isRare(scope: Scope, model: string): Promise<boolean> {
@@ -93,6 +78,32 @@ export class TraceListRepository {
     return row!.found <= RARE_MAX;
   }
 }
+
+/** Has an index serve one of the filters: that which the fewest traces meet. @returns the others. */
+function narrowed(where: Where, filters: TraceListFilters): TraceListFilters {
+  const name = NAMES.find((one) => filters[one] !== undefined);
+  if (name !== undefined) {
+    where.add(`${name} = ?`, filters[name]);
+    return { ...filters, [name]: undefined };
+  }
+  if (filters.status !== 'error') return filters;
+  where.add('error_count > 0');
+  return { ...filters, status: undefined };
+}
+
+/** The traces of a model, each looked up by the keys that its row carries. */
+const ofModel = (where: Where, { workspaceId }: Scope, model: string): string =>
+  `(SELECT t.* FROM trace_models m CROSS JOIN LATERAL (
+      SELECT * FROM traces o WHERE o.workspace_id = m.workspace_id AND o.trace_id = m.trace_id OFFSET 0) t
+    WHERE m.workspace_id = ${where.parameter(workspaceId)} AND m.model = ${where.parameter(model)})`;
+
+const isServed = (filters: TraceListFilters): boolean =>
+  conditionsOf(filters).length + lookupsOf(filters).length === 0;
+
+const allOf =
+  (conditions: readonly Condition[]): Condition =>
+  (where) =>
+    conditions.map((condition) => condition(where)).join(' AND ');
 
 /** What a trace's own row tells. */
 function conditionsOf(filters: TraceListFilters): Condition[] {

@@ -23,6 +23,7 @@ const EACH = 60;
 const LARGE = 50_000;
 const OF_LARGE = 5_000;
 
+const TELEMETRY = '/telemetry/v1';
 const EXPERIMENTS = '/eval/v1/experiments';
 const traceId = (n: number): string => n.toString(16).padStart(32, '0');
 
@@ -129,6 +130,15 @@ describe('in a workspace of which the statistics know nothing, the work of each 
     ['the results of an experiment', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
     ['its traces', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
     ['the spans of a trace', 'spans', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces/${LARGE_TRACE}/spans?limit=500&offset=900`)],
+    ['the traces of the workspace', 'traces', 200, list(() => `${TELEMETRY}/traces?limit=500`)],
+    ['those of a root', 'traces', 200, list(() => `${TELEMETRY}/traces?root_name=root%207&min_duration_ms=1`)],
+    ['those of a model', 'traces', 200, list(() => `${TELEMETRY}/traces?model=m`)],
+    ['those with an attribute', 'spans', 200, list(() => `${TELEMETRY}/traces?attribute=a:b`)],
+    ['those with a text', 'spans', 200, list(() => `${TELEMETRY}/traces?q=nowhere`)],
+    ['a trace', 'spans', 200, list(() => `${TELEMETRY}/traces/${LARGE_TRACE}`)],
+    ['its spans, streamed', 'spans', 200, list(() => `${TELEMETRY}/traces/${LARGE_TRACE}/spans/export`)],
+    ['the sessions', 'traces', 200, list(() => `${TELEMETRY}/sessions?limit=500`)],
+    ['the traces of a session', 'traces', 200, list(() => `${TELEMETRY}/sessions/ses%207/traces`)],
     ['figures over its traces', 'traces', 200, stats({})],
     ['figures by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
     ['figures of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],

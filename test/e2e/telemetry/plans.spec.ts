@@ -55,6 +55,7 @@ describe('reading traces where there are many', () => {
       manager: app.database.manager,
       query: async <Row>(statement: string | PreparedStatement, values: readonly unknown[] = []) => {
         const text = typeof statement === 'string' ? statement : statement.text;
+        if (text.startsWith('SET LOCAL')) return []; // it plans well also without
         const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): [{ Plan: Plan }] } }>(
           `EXPLAIN (FORMAT JSON) ${text}`,
           values,

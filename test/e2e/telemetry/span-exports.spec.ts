@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
+import { TRACES } from './otlp.harness';
+import { MS, ReadingWorkspace } from './reading.fixture';
+
+const MIB = 1024 * 1024;
+
+describe('the spans of a trace', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await ReadingWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  /** Stores a trace of so many spans, each a millisecond after the one before. */
+  async function trace(count: number, attributes = {}): Promise<string> {
+    const traceId = newTraceId();
+    const spans = Array.from({ length: count }, (_, n) => ({
+      traceId,
+      name: `step ${n}`,
+      start: SPAN_START + BigInt(n) * MS,
+      attributes,
+    }));
+    const each = Math.max(1, Math.floor((8 * MIB) / (JSON.stringify(attributes).length + 1_000)));
+    for (let start = 0; start < count; start += each) await space.send(spans.slice(start, start + each));
+    return traceId;
+  }
+
+  const exported = async (traceId: string): Promise<any[]> => {
+    const { status, body } = await space.viewer.get<string>(`${TRACES}/${traceId}/spans/export`);
+    expect(status).toBe(200);
+    expect(body.endsWith('\n')).toBe(true);
+    return body
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+  };
+
+  it('are listed with what they were sent with, and what that means', async () => {
+    const traceId = newTraceId();
+    const attributes = {
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 30,
+      'gen_ai.usage.cost': 0.25,
+    };
+    await space.send([{ traceId, attributes }]);
+    const { body } = await space.viewer.get(`${TRACES}/${traceId}/spans`);
+    expect(body.page).toEqual({ limit: 50, offset: 0, total: 1, next_cursor: null });
+    expect(body.items[0]).toMatchObject({
+      name: 'step',
+      attributes,
+      events: [],
+      links: [],
+      resource: { attributes: { 'service.name': 'shop' } },
+      scope: { name: 'test' },
+      model: 'gpt-4o',
+      input_tokens: 30,
+      output_tokens: null,
+      cost_usd: 0.25,
+    });
+    const { body: page } = await space.viewer.get(`${TRACES}/${traceId}/spans?sort=started_at&limit=0`);
+    expect([page.items, page.page.total]).toEqual([[], 1]);
+    expect((await space.viewer.get(`${TRACES}/${traceId}/spans?sort=name`)).status).toBe(422);
+  });
+
+  it('are exported as the list has them, a span on each line, by start', async () => {
+    const traceId = await trace(1_201);
+    const { items } = await space.pages(`${TRACES}/${traceId}/spans?limit=500`);
+    const lines = await exported(traceId);
+    expect(lines.map(({ name }) => name)).toEqual(Array.from({ length: 1_201 }, (_, n) => `step ${n}`));
+    expect(lines).toEqual(items);
+  });
+
+  it('are exported under a name, with a type and a state', async () => {
+    const traceId = await trace(1);
+    const path = `${TRACES}/${traceId}/spans/export`;
+    const { headers } = await space.viewer.get(`${path}?format=jsonl`);
+    expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="${traceId}.jsonl"`);
+    const known = await space.viewer.get(path, { 'if-none-match': headers.get('etag')! });
+    expect(known.status).toBe(304);
+    await space.send([{ traceId }]);
+    expect((await space.viewer.get(path, { 'if-none-match': headers.get('etag')! })).status).toBe(200);
+    const csv = await space.viewer.get(`${path}?format=csv`);
+    expect([csv.status, csv.body.code]).toEqual([422, 'validation_failed']);
+  });
+
+  it('are read no faster than the client takes them, and no further once it has gone', async () => {
+    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
+    const transactions = jest.spyOn(app.database, 'transaction');
+    const answer = await unread(`${TRACES}/${traceId}/spans/export`);
+    await once(answer, 'readable');
+    await app.database.query('SELECT pg_sleep(0.5)');
+    const begun = transactions.mock.calls.length;
+    answer.destroy();
+    expect(begun).toBeLessThan(30);
+    await app.database.query('SELECT pg_sleep(0.5)');
+    expect(transactions.mock.calls.length).toBeLessThanOrEqual(begun + 1);
+    transactions.mockRestore();
+  });
+
+  it('are broken off, and not ended, where the trace is deleted meanwhile', async () => {
+    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
+    const answer = await unread(`${TRACES}/${traceId}/spans/export`);
+    await once(answer, 'readable');
+    await app.database.query('DELETE FROM traces WHERE trace_id = $1', [traceId]);
+    const reading = (async () => {
+      for await (const part of answer) expect(part).toBeDefined();
+    })();
+    await expect(reading).rejects.toThrow('aborted');
+  });
+
+  /** An answer that nothing is taken of yet. */
+  async function unread(path: string): Promise<IncomingMessage> {
+    const request = http.get(app.url + path, {
+      agent: false,
+      headers: {
+        authorization: `Bearer ${await space.organization.token('viewer')}`,
+        'x-service-workspace-id': space.id,
+      },
+    });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    request.on('error', () => undefined);
+    expect(answer.statusCode).toBe(200);
+    return answer;
+  }
+});
