@@ -1,0 +1,107 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import path from 'node:path';
+import { ApiClient, createTestApp, SPAN_START, type TestApp } from '#testing';
+import type { MemoryUse } from '../evaluation/upload-memory.child';
+import { TRACES } from './otlp.harness';
+import { ReadingWorkspace } from './reading.fixture';
+
+const MIB = 1024 * 1024;
+const SPANS = 50_000;
+/** What the spans come to as they are exported, at least: to hold that takes more than the bounds below. */
+const EXPORTED = 350 * MIB;
+
+/** What a user would lose: the process, and with it everybody's requests, to a trace of 50,000 spans. */
+describe('the memory of the process that a trace of 50,000 spans is read from', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+  let child: ChildProcess;
+  let client: ApiClient;
+  let headers: Record<string, string>;
+  let traceId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await ReadingWorkspace.open(app);
+    [traceId] = (await space.send([{ name: 'root', start: SPAN_START }])) as [string];
+    await app.database.query(
+      `INSERT INTO spans (workspace_id, day, trace_no, span_id, parent_span_id, name, kind, status_code, started_at,
+                          ended_at, source_id, attributes)
+       SELECT s.workspace_id, s.day, s.trace_no, n, n - 1, 'step ' || n, 'client', 'unset',
+              s.started_at + n * interval '1 ms', s.ended_at + n * interval '1 ms', s.source_id,
+              json_build_object('prompt', repeat('as users ask: ' || n, 400))
+       FROM spans s, generate_series(1, $1::int - 1) n`,
+      [SPANS],
+    );
+    await app.database.query('UPDATE traces SET span_count = $1', [SPANS]);
+    child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
+      // what is slow because others use the processor, too, is not what is looked at
+      env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
+      execArgv: ['--expose-gc'],
+    });
+    const [port] = (await once(child, 'message')) as [number];
+    const token = await space.organization.token('viewer');
+    client = new ApiClient(`http://127.0.0.1:${port}`, token).in(space.id);
+    headers = { authorization: `Bearer ${token}`, 'x-service-workspace-id': space.id };
+  });
+  afterAll(async () => {
+    if (child.exitCode === null) {
+      child.disconnect();
+      await once(child, 'exit');
+    }
+    await app.close();
+  });
+
+  async function use(): Promise<MemoryUse> {
+    const answered = once(child, 'message') as Promise<[MemoryUse]>;
+    child.send('use');
+    return (await answered)[0];
+  }
+
+  /** What `work` makes the process hold at most, in MiB. */
+  async function growth(work: () => Promise<unknown>): Promise<number> {
+    await use();
+    await work();
+    const { held } = await use();
+    return Math.round((held[1] - held[0]) / MIB);
+  }
+
+  /** Reads an export to its end, and keeps nothing of it. */
+  async function exported(): Promise<{ bytes: number; lines: number }> {
+    const request = http.get(`${client.baseUrl}${TRACES}/${traceId}/spans/export`, { agent: false, headers });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    const read = { bytes: 0, lines: 0 };
+    for await (const part of answer as AsyncIterable<Buffer>) {
+      read.bytes += part.length;
+      for (const byte of part) if (byte === 10) read.lines++;
+    }
+    return read;
+  }
+
+  it('grows by a part of what is streamed', async () => {
+    await exported();
+    const held = await growth(async () => {
+      const { bytes, lines } = await exported();
+      expect(lines).toBe(SPANS);
+      expect(bytes).toBeGreaterThan(EXPORTED);
+    });
+    // the most of it is what was let go of, and not yet cleared away
+    expect(held).toBeLessThan(224);
+  }, 180_000);
+
+  it('grows by the beginning of its tree, and by a page wherever that is', async () => {
+    const get = async (rest: string): Promise<any> => {
+      const { status, body } = await client.get(`${TRACES}/${traceId}${rest}`);
+      expect(status).toBe(200);
+      return body;
+    };
+    await get('');
+    const held = await growth(async () => {
+      const tree = await get('');
+      expect([tree.spans.length, tree.span_count, tree.is_truncated]).toEqual([1_000, SPANS, true]);
+      expect((await get('/spans?limit=500&offset=49990')).items).toHaveLength(10);
+    });
+    expect(held).toBeLessThan(64);
+  }, 180_000);
+});
