@@ -18,6 +18,8 @@ export class TelemetryTraceLists1795132801330 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP INDEX traces_by_service, traces_by_root, traces_in_error, trace_models_by_model');
+    await runner.query(
+      'DROP INDEX traces_by_service, traces_by_root, traces_in_error, trace_models_by_model',
+    );
   }
 }

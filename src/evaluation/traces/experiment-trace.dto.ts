@@ -1,4 +1,4 @@
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { TraceFiguresDto } from '../../telemetry';
 
 /** A trace of an experiment: its figures, and the result that names it. */
