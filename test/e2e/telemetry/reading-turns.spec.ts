@@ -110,6 +110,18 @@ describe('reading traces from a store that does not answer in time', () => {
     expectTooSlow(answer, /filters/);
   });
 
+  it('tells PostgreSQL, for each statement, how much time is left', async () => {
+    const left = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
+    const told = await app.get(TraceReading).read(scopeOf(space), 'Wait.', async (on) => {
+      const first = await on.query<{ ms: number }>(left);
+      await on.query('SELECT pg_sleep(0.2)');
+      return [...first, ...(await on.query<{ ms: number }>(left))];
+    });
+    // of 1.5 s for a request
+    expect(told[0]!.ms).toBeLessThanOrEqual(1_200);
+    expect(told[1]!.ms).toBeLessThanOrEqual(1_000);
+  });
+
   it('ends the statements themselves, and frees their connections', async () => {
     await holder.lock('traces');
     await Promise.all(Array.from({ length: READS_AT_ONCE }, () => space.viewer.get(TRACES)));
@@ -216,6 +228,15 @@ describe('reading traces, however much of it there is', () => {
       Promise.all([on.query('SELECT 1 / 0'), on.query('SELECT 1'), on.query('SELECT 2')]),
     );
     await expect(failing).rejects.toThrow('division by zero');
+    let unsent: Promise<unknown> | undefined;
+    const givenUp = reading.read(scopeOf(space), 'Wait.', (on) => {
+      void on.query('SELECT pg_sleep(0.1)');
+      unsent = on.query('SELECT 1');
+      unsent.catch(() => undefined);
+      throw new Error('given up');
+    });
+    await expect(givenUp).rejects.toThrow('given up');
+    await expect(unsent).rejects.toThrow('no time left');
     const rows = await reading.read(scopeOf(space), 'Wait.', (on) =>
       Promise.all([on.query('SELECT 1 AS n'), on.query('SELECT 2 AS n')]),
     );
