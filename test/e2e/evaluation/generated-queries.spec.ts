@@ -16,9 +16,9 @@ interface List {
   parameters: Parameter[];
 }
 
-/** The operations of evaluation that take parameters in their query. */
+/** The operations of evaluation and telemetry that take parameters in their query. */
 const LISTS = Object.entries(committedDocument<Document>().paths)
-  .filter(([path]) => path.startsWith('/eval/v1/'))
+  .filter(([path]) => /^\/(eval|telemetry)\/v1\//.test(path))
   .flatMap(([path, { get }]): List[] => {
     const parameters = ((get as { parameters?: Parameter[] } | undefined)?.parameters ?? []).filter(
       (one) => one.in === 'query',
@@ -55,6 +55,7 @@ describe('whatever a list is asked for', () => {
       dataset_record_id,
       experiment_id,
       trace_id,
+      session_id: 's',
       scorer_id,
       score_run_id,
       version: '1',

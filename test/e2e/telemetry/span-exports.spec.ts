@@ -44,6 +44,10 @@ describe('the spans of a trace', () => {
   it('are listed with what they were sent with, and what that means', async () => {
     const traceId = newTraceId();
     const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.agent.name': 'helper',
+      'gen_ai.usage.cache_read.input_tokens': 20,
       'gen_ai.request.model': 'gpt-4o',
       'gen_ai.usage.input_tokens': 30,
       'gen_ai.usage.cost': 0.25,
@@ -58,9 +62,15 @@ describe('the spans of a trace', () => {
       links: [],
       resource: { attributes: { 'service.name': 'shop' } },
       scope: { name: 'test' },
+      operation: 'chat',
+      provider: 'openai',
+      agent_name: 'helper',
+      tool_name: null,
       model: 'gpt-4o',
       input_tokens: 30,
       output_tokens: null,
+      cached_input_tokens: 20,
+      reasoning_tokens: null,
       cost_usd: 0.25,
     });
     const { body: page } = await space.viewer.get(`${TRACES}/${traceId}/spans?sort=started_at&limit=0`);
