@@ -6,6 +6,8 @@ import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { PostgresTraceStore } from './postgres-trace.store';
 import { SessionService } from './sessions/session.service';
+import { SourceRepository } from './sources/source.repository';
+import { SourceWriter } from './sources/source.writer';
 import { TraceArrivals } from './trace-arrivals';
 import { TraceStore } from './trace-store';
 import { SpanRepository } from './traces/span.repository';
@@ -26,6 +28,8 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitionRepository,
     DayPartitions,
     ExportMetrics,
+    SourceRepository,
+    SourceWriter,
     SpanRepository,
     TraceRepository,
     TraceReading,
