@@ -2,6 +2,12 @@ import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { ExportMetrics } from './exports/export.metrics';
 import { ModelPrices } from './model-prices';
+import { ExportRepository } from './exports/export.repository';
+import { ExportWriter } from './exports/export.writer';
+import { LogExportService } from './logs/log-export.service';
+import { LogWriteRepository } from './logs/log-write.repository';
+import { MetricExportService } from './metrics/metric-export.service';
+import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { PostgresTraceStore } from './postgres-trace.store';
@@ -20,7 +26,7 @@ import { TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
 
-/** Telemetry: the trace store, for the API and the worker alike. */
+/** Telemetry: the stores of traces, logs and metrics, for the API and the worker alike. */
 @Module({
   imports: [MetricsModule],
   providers: [
@@ -39,12 +45,19 @@ import { TraceWriter } from './traces/trace.writer';
     TraceService,
     SpanService,
     SessionService,
+    ExportRepository,
+    ExportWriter,
+    LogWriteRepository,
+    LogExportService,
+    MetricWriteRepository,
+    MetricExportService,
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
   exports: [
     DayPartitionRepository,
     DayPartitions,
+    ExportRepository,
     ModelPrices,
     TraceArrivals,
     TraceStore,
@@ -52,6 +65,8 @@ import { TraceWriter } from './traces/trace.writer';
     TraceService,
     SpanService,
     SessionService,
+    LogExportService,
+    MetricExportService,
   ],
 })
 export class TelemetryModule {}

@@ -95,7 +95,8 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
   };
 }
 
-const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
+/** What OTLP has beyond them is cut off. */
+export const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
 const name = (text: string | null): string | null => (text !== null && text.length <= NAME_MAX ? text : null);
 
@@ -127,7 +128,7 @@ export const linksJson = (links: readonly OtlpLink[]): string | null =>
       );
 
 /** RFC 3339 with all of OTLP's nine decimals. */
-function nanosecondTime(nanoseconds: bigint): string {
+export function nanosecondTime(nanoseconds: bigint): string {
   const seconds = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
   return `${seconds}.${String(nanoseconds % 1_000_000_000n).padStart(9, '0')}Z`;
 }
