@@ -1,5 +1,7 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { LogExportController } from './logs/log-export.controller';
+import { LogController } from './logs/log.controller';
+import { MetricController } from './metrics/metric.controller';
 import { MetricExportController } from './metrics/metric-export.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
 import { SessionController } from './sessions/session.controller';
@@ -17,7 +19,9 @@ import { TraceExportController } from './traces/trace-export.controller';
     SpanController,
     SessionController,
     LogExportController,
+    LogController,
     MetricExportController,
+    MetricController,
   ],
 })
 export class TelemetryHttpModule implements NestModule {

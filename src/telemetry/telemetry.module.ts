@@ -5,8 +5,10 @@ import { ModelPrices } from './model-prices';
 import { ExportRepository } from './exports/export.repository';
 import { ExportWriter } from './exports/export.writer';
 import { LogExportService } from './logs/log-export.service';
+import { LogService } from './logs/log.service';
 import { LogWriteRepository } from './logs/log-write.repository';
 import { MetricExportService } from './metrics/metric-export.service';
+import { MetricService } from './metrics/metric.service';
 import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
@@ -49,8 +51,10 @@ import { TraceWriter } from './traces/trace.writer';
     ExportWriter,
     LogWriteRepository,
     LogExportService,
+    LogService,
     MetricWriteRepository,
     MetricExportService,
+    MetricService,
     { provide: TraceArrivals, useClass: TraceArrivalRepository },
     { provide: TraceStore, useClass: PostgresTraceStore },
   ],
@@ -66,7 +70,9 @@ import { TraceWriter } from './traces/trace.writer';
     SpanService,
     SessionService,
     LogExportService,
+    LogService,
     MetricExportService,
+    MetricService,
   ],
 })
 export class TelemetryModule {}

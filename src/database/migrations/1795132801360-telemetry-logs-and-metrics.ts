@@ -52,9 +52,10 @@ export class TelemetryLogsAndMetrics1795132801360 implements MigrationInterface 
         -- null for none
         body json,
         attributes json NOT NULL,
+        -- about how long it is as JSON, which may write a character as six
         content_size integer NOT NULL GENERATED ALWAYS AS
           (coalesce(octet_length(body::text), 0) + octet_length(attributes::text)
-          + coalesce(octet_length(severity_text), 0) + coalesce(octet_length(event_name), 0)) STORED
+          + 6 * (coalesce(octet_length(severity_text), 0) + coalesce(octet_length(event_name), 0))) STORED
       ) PARTITION BY RANGE (day);
       ALTER SEQUENCE log_numbers OWNED BY log_records.log_no;
       CREATE INDEX log_records_by_time ON log_records (workspace_id, logged_at, log_no);
@@ -91,8 +92,8 @@ export class TelemetryLogsAndMetrics1795132801360 implements MigrationInterface 
         metadata json,
         content_size integer NOT NULL GENERATED ALWAYS AS (coalesce(octet_length(value::text), 0)
           + octet_length(attributes::text) + coalesce(octet_length(exemplars::text), 0)
-          + coalesce(octet_length(metadata::text), 0) + octet_length(name) + coalesce(octet_length(unit), 0)
-          + coalesce(octet_length(description), 0)) STORED
+          + coalesce(octet_length(metadata::text), 0) + 6 * (octet_length(name) + coalesce(octet_length(unit), 0)
+          + coalesce(octet_length(description), 0))) STORED
       ) PARTITION BY RANGE (day);
       ALTER SEQUENCE metric_numbers OWNED BY metric_points.point_no;
       CREATE INDEX metric_points_by_time ON metric_points (workspace_id, measured_at, point_no);
