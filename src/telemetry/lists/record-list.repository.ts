@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { arrayParameter, type SqlExecutor, Where } from '#platform/db';
+import { arrayParameter, followIndexes, type SqlExecutor, Where } from '#platform/db';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, scanPage } from '#platform/paging';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';
 import type { AttributeFilter } from '../trace-list';
@@ -71,6 +71,7 @@ export class RecordListRepository<Row> {
     selection: RecordSelection,
     query: ListQueryDto,
   ): Promise<RowPage<Row & SourceParts>> {
+    await followIndexes(this.database);
     const { rows, page } = await this.find(scope, selection, query);
     const fitting = withinBudget(rows);
     const last = fitting.length < rows.length ? fitting.at(-1) : undefined;
@@ -114,16 +115,22 @@ export class RecordListRepository<Row> {
     return scanPage(this.database, scan, query);
   }
 
-  /** Records in the order they are given. Each is looked up by its day, so that its partition alone is looked into. */
+  /**
+   * Records in the order they are given. Each is looked up by its own keys: by its day, so that its partition alone is
+   * looked into.
+   */
   private async read(scope: Scope, records: readonly SizedRecord[]): Promise<(Row & SourceParts)[]> {
     if (records.length === 0) return [];
     const { name, time, number, columns } = this.table;
     const statement = `SELECT ${columns}, t.source_id, t.${number}::text AS record_no
-      FROM unnest($2::date[], $3::timestamptz[], $4::int8[]) AS asked(day, time, number),
-      LATERAL (SELECT * FROM ${name} t WHERE t.workspace_id = $1 AND t.day = asked.day AND t.${time} = asked.time
-        AND t.${number} = asked.number OFFSET 0) t`;
+      FROM unnest($1::text[], $2::date[], $3::timestamptz[], $4::int8[]) AS asked(workspace_id, day, time, number),
+      LATERAL (SELECT * FROM ${name} t WHERE t.workspace_id = asked.workspace_id AND t.day = asked.day
+        AND t.${time} = asked.time AND t.${number} = asked.number OFFSET 0) t`;
     const stored = await this.database.query<Row & { source_id: string; record_no: string }>(statement, [
-      scope.workspaceId,
+      arrayParameter(
+        'text',
+        records.map(() => scope.workspaceId),
+      ),
       arrayParameter(
         'date',
         records.map(({ day }) => day),
