@@ -1,4 +1,18 @@
 /** OTLP/HTTP: requests decoded, answers encoded. Knows nothing of HTTP, of the service or of its database. */
+export { decodeLogsRequest, decodeMetricsRequest, decodeTraceRequest } from './export-request.decoder';
+export { type DecodedLogsRequest, type OtlpLogRecord, SEVERITIES } from './log.types';
+export {
+  type DecodedMetricsRequest,
+  METRIC_TYPES,
+  type OtlpDataPoint,
+  type OtlpExemplar,
+  type OtlpMetric,
+  type OtlpMetricType,
+  type OtlpNumber,
+  type OtlpPointValue,
+  type OtlpTemporality,
+  TEMPORALITIES,
+} from './metric.types';
 export { OtlpDecodeError } from './otlp.errors';
 export type {
   DecodedTraceRequest,
@@ -17,12 +31,15 @@ export type {
 } from './otlp.types';
 export { SPAN_KINDS, STATUS_CODES } from './otlp.types';
 export {
+  encodeExportLogsResponse,
+  encodeExportMetricsResponse,
   encodeExportTraceResponse,
   encodeStatus,
   ERROR_DOMAIN,
+  type LogsPartialSuccess,
+  type MetricsPartialSuccess,
   type PartialSuccess,
   rpcCodeOf,
   type RpcStatus,
 } from './response.encoder';
 export { MAX_VALUE_DEPTH, setMember, storableText } from './stored-value';
-export { decodeTraceRequest } from './trace-request.decoder';

@@ -1,5 +1,5 @@
 import { decodeTraceRequest, OtlpDecodeError } from './index';
-import { MAX_REASONS } from './span.collector';
+import { MAX_REASONS } from './record.collector';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 

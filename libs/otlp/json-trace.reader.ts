@@ -1,5 +1,5 @@
-import { type JsonObject, JsonValueReader } from './json-value.reader';
-import { OtlpDecodeError } from './otlp.errors';
+import { type EnvelopeNames, JsonEnvelopeReader } from './json-envelope.reader';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
 import {
   type OtlpEvent,
   type OtlpLink,
@@ -10,90 +10,28 @@ import {
   SPAN_KINDS,
   STATUS_CODES,
 } from './otlp.types';
-import type { SpanCollector } from './span.collector';
-import { finishLink, SPAN_ID_BYTES, TRACE_ID_BYTES } from './span.draft';
+import type { RecordCollector } from './record.collector';
+import { finishLink } from './span.draft';
 
-/**
- * Reads an ExportTraceServiceRequest in JSON. Bytes that are not UTF-8 become U+FFFD. The parser of V8 does not
- * recurse, so nesting is bounded only where values are read.
- */
-export function readJsonTraces(bytes: Buffer, spans: SpanCollector): void {
-  new JsonTraceReader(new JsonValueReader(bytes), spans).request(parse(bytes));
-}
+const NAMES: EnvelopeNames = {
+  message: 'ExportTraceServiceRequest',
+  resources: ['resourceSpans', 'resource_spans'],
+  scopes: ['scopeSpans', 'scope_spans'],
+  items: ['spans', 'spans'],
+};
 
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch (error) {
-    // The message of V8 may quote the body; only the position is passed on.
-    const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
-    throw new OtlpDecodeError(`The body is not valid JSON${position ? ` (${position})` : ''}.`);
-  }
-}
-
-class JsonTraceReader {
+/** Reads an ExportTraceServiceRequest in JSON: the records of trace.proto of opentelemetry-proto. */
+export class JsonTraceReader extends JsonEnvelopeReader {
   constructor(
-    private readonly values: JsonValueReader,
-    private readonly spans: SpanCollector,
-  ) {}
-
-  request(document: unknown): void {
-    const { values } = this;
-    const request = this.sound(values.element(document, 'the request'));
-    for (const item of this.sound(
-      values.list(request.resourceSpans ?? request.resource_spans, 'resourceSpans'),
-    )) {
-      this.resourceSpans(this.sound(values.element(item, 'resourceSpans')));
-    }
+    bytes: Buffer,
+    private readonly spans: RecordCollector<OtlpSpan>,
+  ) {
+    super(bytes, NAMES, spans);
   }
 
-  private resourceSpans(source: JsonObject): void {
-    const { values } = this;
-    this.spans.countRecord();
-    const resource = this.sound(this.resource(source));
-    for (const item of this.sound(values.list(source.scopeSpans ?? source.scope_spans, 'scopeSpans'))) {
-      this.scopeSpans(this.sound(values.element(item, 'scopeSpans')), resource);
-    }
-  }
-
-  private scopeSpans(source: JsonObject, resource: OtlpResource): void {
-    this.spans.countRecord();
-    const scope = this.sound(this.scope(source));
-    for (const item of this.sound(this.values.list(source.spans, 'spans'))) {
-      const span = this.span(item, resource, scope);
-      this.spans.collect(span, this.values.takeFault());
-    }
-  }
-
-  /** What spans share must be without fault, or the whole request is refused. */
-  private sound<T>(part: T): T {
-    const fault = this.values.takeFault();
-    if (fault !== undefined) {
-      throw new OtlpDecodeError(`The body is not an ExportTraceServiceRequest: ${fault}.`);
-    }
-    return part;
-  }
-
-  private resource(source: JsonObject): OtlpResource {
-    const { values } = this;
-    const resource = values.object(source.resource, 'resource');
-    return {
-      attributes: values.attributes(resource.attributes),
-      droppedAttributesCount: this.droppedAttributes(resource),
-      schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
-    };
-  }
-
-  private scope(source: JsonObject): OtlpScope {
-    const { values } = this;
-    const scope = values.object(source.scope, 'scope');
-    return {
-      name: values.text(scope.name, 'name'),
-      version: values.text(scope.version, 'version'),
-      attributes: values.attributes(scope.attributes),
-      droppedAttributesCount: this.droppedAttributes(scope),
-      schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
-    };
+  protected override item(item: unknown, resource: OtlpResource, scope: OtlpScope): void {
+    const span = this.span(item, resource, scope);
+    this.spans.collect(span, this.values.takeFault());
   }
 
   private span(item: unknown, resource: OtlpResource, scope: OtlpScope): OtlpSpan {
@@ -115,7 +53,7 @@ class JsonTraceReader {
       endTimeUnixNano: values.uint64(endTime, 'endTimeUnixNano'),
       status: this.status(span.status),
       attributes: values.attributes(span.attributes),
-      droppedAttributesCount: this.droppedAttributes(span),
+      droppedAttributesCount: values.droppedAttributes(span),
       events: values.list(span.events, 'events').map((event) => this.event(event)),
       droppedEventsCount: values.uint32(
         span.droppedEventsCount ?? span.dropped_events_count,
@@ -139,7 +77,7 @@ class JsonTraceReader {
       name: values.text(event.name, 'name'),
       timeUnixNano: values.uint64(event.timeUnixNano ?? event.time_unix_nano, 'timeUnixNano'),
       attributes: values.attributes(event.attributes),
-      droppedAttributesCount: this.droppedAttributes(event),
+      droppedAttributesCount: values.droppedAttributes(event),
     };
   }
 
@@ -153,7 +91,7 @@ class JsonTraceReader {
       traceState: values.text(link.traceState ?? link.trace_state, 'traceState'),
       flags: values.uint32(link.flags, 'flags'),
       attributes: values.attributes(link.attributes),
-      droppedAttributesCount: this.droppedAttributes(link),
+      droppedAttributesCount: values.droppedAttributes(link),
     });
   }
 
@@ -163,10 +101,5 @@ class JsonTraceReader {
       code: this.values.enumeration(status.code, STATUS_CODES, 'STATUS_CODE_', 'code'),
       message: this.values.text(status.message, 'message'),
     };
-  }
-
-  private droppedAttributes(source: JsonObject): number {
-    const count = source.droppedAttributesCount ?? source.dropped_attributes_count;
-    return this.values.uint32(count, 'droppedAttributesCount');
   }
 }

@@ -1,19 +1,24 @@
+import {
+  doubleOf,
+  INT64,
+  type IntegerRange,
+  largeInteger,
+  smallInteger,
+  storableInteger,
+  UINT64,
+} from './json-number';
+import { MALFORMED_ID } from './otlp-id';
 import { OtlpDecodeError } from './otlp.errors';
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
-import { MALFORMED_ID } from './span.draft';
-import { MAX_VALUE_DEPTH, setMember, storableDouble, storableText } from './stored-value';
+import { MAX_VALUE_DEPTH, setMember, storableText } from './stored-value';
 
 /** A parsed JSON object whose members are not yet checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const UINT64_MAX = 0xffff_ffff_ffff_ffffn;
-const INT64_MIN = -0x8000_0000_0000_0000n;
-const INT64_MAX = 0x7fff_ffff_ffff_ffffn;
 const UINT32_MAX = 0xffff_ffff;
+const INT32_MIN = -0x8000_0000;
+const INT32_MAX = 0x7fff_ffff;
 
-const INTEGER = /^-?\d{1,20}$/;
-const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
-const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 const HEXADECIMAL = /^[0-9a-fA-F]*$/;
 
@@ -90,26 +95,52 @@ export class JsonValueReader {
   }
 
   uint32(value: unknown, field: string): number {
+    return this.integer32(value, 0, UINT32_MAX, field);
+  }
+
+  int32(value: unknown, field: string): number {
+    return this.integer32(value, INT32_MIN, INT32_MAX, field);
+  }
+
+  private integer32(value: unknown, least: number, greatest: number, field: string): number {
     if (value === null || value === undefined) {
       return 0;
     }
-    const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
-    if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > UINT32_MAX) {
-      return this.fail(`${field} must be an integer from 0 to ${UINT32_MAX}`, 0);
-    }
-    return number;
+    const integer = smallInteger(value, least, greatest);
+    return integer ?? this.fail(`${field} must be an integer from ${least} to ${greatest}`, 0);
   }
 
-  /** A number that is not exact as a double has lost its last digits before it gets here. */
   uint64(value: unknown, field: string): bigint {
     if (value === null || value === undefined) {
       return 0n;
     }
-    const integer = integerOf(value);
-    if (integer === undefined || integer < 0n || integer > UINT64_MAX) {
-      return this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`, 0n);
+    const integer = largeInteger(value, UINT64);
+    return integer ?? this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`, 0n);
+  }
+
+  /** A 64-bit integer as it is stored: a number while that is exact, else its decimal text. */
+  integer(value: unknown, range: IntegerRange, field: string): number | string {
+    if (value === null || value === undefined) {
+      return 0;
     }
-    return integer;
+    const what = range === UINT64 ? 'an unsigned' : 'a';
+    const integer = storableInteger(value, range);
+    return integer ?? this.fail(`${field} must be ${what} 64-bit integer, as a string or a number`, 0);
+  }
+
+  /** A double as it is stored: a number where it is finite, else its name. */
+  double(value: unknown, field: string): number | string {
+    if (value === null || value === undefined) {
+      return 0;
+    }
+    return doubleOf(value) ?? this.fail(`${field} must be a number, "NaN", "Infinity" or "-Infinity"`, 0);
+  }
+
+  boolean(value: unknown, field: string): boolean {
+    if (value === null || value === undefined) {
+      return false;
+    }
+    return typeof value === 'boolean' ? value : this.fail(`${field} must be true or false`, false);
   }
 
   /** The value of an enumeration by its number or by its name, `prefix` and one of `names` in upper case. */
@@ -131,6 +162,12 @@ export class JsonValueReader {
     return names.find((name) => value === prefix + name.toUpperCase()) ?? names[0];
   }
 
+  /** How many attributes the SDK had dropped from what `source` describes. */
+  droppedAttributes(source: JsonObject): number {
+    const count = source.droppedAttributesCount ?? source.dropped_attributes_count;
+    return this.uint32(count, 'droppedAttributesCount');
+  }
+
   /** A list of KeyValue as one object. `depth` counts the lists around it. */
   attributes(value: unknown, depth = 0): OtlpAttributes {
     const attributes: OtlpAttributes = {};
@@ -142,7 +179,7 @@ export class JsonValueReader {
   }
 
   /** An AnyValue. Of several members that should exclude one another, the first in the order below. */
-  private value(value: unknown, depth: number): OtlpValue {
+  value(value: unknown, depth = 0): OtlpValue {
     const any = this.object(value, 'value');
     const text = any.stringValue ?? any.string_value;
     if (text !== undefined && text !== null) {
@@ -150,15 +187,15 @@ export class JsonValueReader {
     }
     const integer = any.intValue ?? any.int_value;
     if (integer !== undefined && integer !== null) {
-      return this.int64(integer);
+      return this.integer(integer, INT64, 'intValue');
     }
     const truth = any.boolValue ?? any.bool_value;
     if (truth !== undefined && truth !== null) {
-      return this.boolean(truth);
+      return this.boolean(truth, 'boolValue');
     }
     const number = any.doubleValue ?? any.double_value;
     if (number !== undefined && number !== null) {
-      return this.double(number);
+      return this.double(number, 'doubleValue');
     }
     const array = any.arrayValue ?? any.array_value;
     if (array !== undefined && array !== null) {
@@ -177,38 +214,8 @@ export class JsonValueReader {
 
   private checkDepth(depth: number): void {
     if (depth > MAX_VALUE_DEPTH) {
-      throw new OtlpDecodeError(`An attribute value is nested deeper than ${MAX_VALUE_DEPTH} levels.`);
+      throw new OtlpDecodeError(`A value is nested deeper than ${MAX_VALUE_DEPTH} levels.`);
     }
-  }
-
-  private int64(value: unknown): number | string {
-    // Nearly every integer is exact as a number, and that is much quicker than a bigint.
-    const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isSafeInteger(number)) {
-      return number === 0 ? 0 : number; // not -0, which protobuf could not have sent
-    }
-    const integer = integerOf(value);
-    if (integer === undefined || integer < INT64_MIN || integer > INT64_MAX) {
-      return this.fail('intValue must be a 64-bit integer, as a string or a number', 0);
-    }
-    return integer.toString();
-  }
-
-  private boolean(value: unknown): boolean {
-    if (typeof value !== 'boolean') {
-      return this.fail('boolValue must be true or false', false);
-    }
-    return value;
-  }
-
-  private double(value: unknown): number | string {
-    if (typeof value === 'number') {
-      return storableDouble(value);
-    }
-    if (typeof value === 'string' && (DECIMAL.test(value) || DOUBLE_NAMES.has(value))) {
-      return storableDouble(Number(value));
-    }
-    return this.fail('doubleValue must be a number, "NaN", "Infinity" or "-Infinity"', 0);
   }
 
   /** Both alphabets of RFC 4648 are read, padded or not; the answer is the standard one, padded. */
@@ -224,11 +231,4 @@ export class JsonValueReader {
     this.fault ??= fault;
     return instead;
   }
-}
-
-function integerOf(value: unknown): bigint | undefined {
-  if (typeof value === 'string') {
-    return INTEGER.test(value) ? BigInt(value) : undefined;
-  }
-  return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
 }

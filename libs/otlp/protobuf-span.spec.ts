@@ -14,7 +14,7 @@ import {
   varint,
 } from '../testing/otlp-bytes';
 import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
-import { MAX_RECORDS } from './span.collector';
+import { MAX_RECORDS } from './record.collector';
 
 const decode = (body: Buffer) => decodeTraceRequest(body, 'protobuf');
 function decodeSpan(...fields: Buffer[]): OtlpSpan {

@@ -1,4 +1,4 @@
-import { OtlpDecodeError } from './otlp.errors';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
 import {
   type OtlpEvent,
   type OtlpLink,
@@ -9,149 +9,21 @@ import {
   SPAN_KINDS,
   STATUS_CODES,
 } from './otlp.types';
-import { ProtobufValueReader } from './protobuf-value.reader';
-import type { SpanCollector } from './span.collector';
-import {
-  finishLink,
-  newLink,
-  newResource,
-  newScope,
-  newSpan,
-  SPAN_ID_BYTES,
-  TRACE_ID_BYTES,
-} from './span.draft';
+import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
+import type { RecordCollector } from './record.collector';
+import { finishLink, newLink, newSpan } from './span.draft';
 
-/**
- * Reads an ExportTraceServiceRequest in protobuf (trace_service.proto, trace.proto, resource.proto and common.proto of
- * opentelemetry-proto) in one pass, without building the messages first. The numbers of the cases are the tags as they
- * stand in the message: field number times 8, plus the wire type.
- */
-export function readProtobufTraces(bytes: Buffer, spans: SpanCollector): void {
-  const values = new ProtobufValueReader(bytes);
-  try {
-    new ProtobufTraceReader(values, spans).request();
-  } catch (error) {
-    // The reader of protobufjs throws RangeError and plain Error; anything else would be a mistake of ours.
-    if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
-      const detail = `The body is not a complete protobuf ExportTraceServiceRequest (read up to byte ${values.reader.pos}).`;
-      throw new OtlpDecodeError(detail, { cause: error });
-    }
-    throw error;
-  }
-}
-
-class ProtobufTraceReader {
+/** Reads an ExportTraceServiceRequest in protobuf: the records of trace.proto of opentelemetry-proto. */
+export class ProtobufTraceReader extends ProtobufEnvelopeReader {
   constructor(
-    private readonly values: ProtobufValueReader,
-    private readonly spans: SpanCollector,
-  ) {}
-
-  request(): void {
-    const { reader } = this.values;
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      if (tag === 10 /* resource_spans = 1 */) {
-        this.resourceSpans();
-      } else {
-        this.values.skip(tag);
-      }
-    }
+    bytes: Buffer,
+    private readonly spans: RecordCollector<OtlpSpan>,
+  ) {
+    super(bytes, 'ExportTraceServiceRequest', spans);
   }
 
-  private resourceSpans(): void {
-    const { values } = this;
-    const { reader } = values;
-    this.spans.countRecord();
-    const outerEnd = values.enter();
-    const resource = newResource();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // resource = 1
-          this.resource(resource);
-          break;
-        case 18: // scope_spans = 2
-          this.scopeSpans(resource);
-          break;
-        case 26: // schema_url = 3
-          resource.schemaUrl = values.text();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-  }
-
-  private resource(resource: OtlpResource): void {
-    const { values } = this;
-    const { reader } = values;
-    const outerEnd = values.enter();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // attributes = 1
-          values.attribute(resource.attributes);
-          break;
-        case 16: // dropped_attributes_count = 2
-          resource.droppedAttributesCount = reader.uint32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-  }
-
-  private scopeSpans(resource: OtlpResource): void {
-    const { values } = this;
-    const { reader } = values;
-    this.spans.countRecord();
-    const outerEnd = values.enter();
-    const scope = newScope();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // scope = 1
-          this.scope(scope);
-          break;
-        case 18: // spans = 2
-          this.spans.collect(this.span(resource, scope));
-          break;
-        case 26: // schema_url = 3
-          scope.schemaUrl = values.text();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-  }
-
-  private scope(scope: OtlpScope): void {
-    const { values } = this;
-    const { reader } = values;
-    const outerEnd = values.enter();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // name = 1
-          scope.name = values.text();
-          break;
-        case 18: // version = 2
-          scope.version = values.text();
-          break;
-        case 26: // attributes = 3
-          values.attribute(scope.attributes);
-          break;
-        case 32: // dropped_attributes_count = 4
-          scope.droppedAttributesCount = reader.uint32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
+  protected override item(resource: OtlpResource, scope: OtlpScope): void {
+    this.spans.collect(this.span(resource, scope));
   }
 
   private span(resource: OtlpResource, scope: OtlpScope): OtlpSpan {

@@ -1,9 +1,9 @@
 import { Reader } from 'protobufjs/minimal';
 import { KeyCache } from './key.cache';
+import { MALFORMED_ID } from './otlp-id';
 import { OtlpDecodeError } from './otlp.errors';
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
-import { MALFORMED_ID } from './span.draft';
-import { MAX_VALUE_DEPTH, setMember, storableDouble, withoutNul } from './stored-value';
+import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul } from './stored-value';
 
 /**
  * Up to here a string of ASCII is put together byte by byte, which is faster than a call into the runtime. V8 makes
@@ -76,13 +76,55 @@ export class ProtobufValueReader {
   }
 
   fixed64(): bigint {
+    return this.bytes.readBigUInt64LE(this.fixed64Start());
+  }
+
+  private fixed64Start(): number {
     const reader = this.reader;
-    if (reader.len - reader.pos < 8) {
+    const start = reader.pos;
+    if (reader.len - start < 8) {
       throw new RangeError('a 64-bit field is cut off');
     }
-    const value = this.bytes.readBigUInt64LE(reader.pos);
-    reader.pos += 8;
-    return value;
+    reader.pos = start + 8;
+    return start;
+  }
+
+  /** A double as it is stored: a number where it is finite, else its name. */
+  double(): number | string {
+    return storableDouble(this.reader.double());
+  }
+
+  /** A signed varint of 64 bits as it is stored: a number while that is exact, else its decimal text. */
+  int64(): number | string {
+    const { high, low } = this.reader.int64();
+    return storableInteger(high, low);
+  }
+
+  /** The same of an unsigned one. */
+  uint64(): number | string {
+    const { high, low } = this.reader.uint64();
+    return storableInteger(high >>> 0, low);
+  }
+
+  /** The same of an sfixed64. */
+  sfixed64Integer(): number | string {
+    const start = this.fixed64Start();
+    return storableInteger(this.bytes.readInt32LE(start + 4), this.bytes.readInt32LE(start));
+  }
+
+  /** The same of a fixed64. */
+  fixed64Integer(): number | string {
+    const start = this.fixed64Start();
+    return storableInteger(this.bytes.readUInt32LE(start + 4), this.bytes.readInt32LE(start));
+  }
+
+  /** The numbers of a repeated field that is packed: all in one field, one behind the other. */
+  packed(read: () => void): void {
+    const outerEnd = this.enter();
+    while (this.reader.pos < this.reader.len) {
+      read();
+    }
+    this.leave(outerEnd);
   }
 
   /** Reads one KeyValue into the attributes. `depth` counts the lists around it. */
@@ -107,7 +149,7 @@ export class ProtobufValueReader {
   }
 
   /** Reads an AnyValue. `before` is what an earlier part of the same field has given: lists are merged with it. */
-  private value(before: OtlpValue, depth: number): OtlpValue {
+  value(before: OtlpValue = null, depth = 0): OtlpValue {
     const reader = this.reader;
     const outerEnd = this.enter();
     let value = before;
@@ -121,10 +163,10 @@ export class ProtobufValueReader {
           value = reader.bool();
           break;
         case 24: // int_value = 3
-          value = this.integer();
+          value = this.int64();
           break;
         case 33: // double_value = 4
-          value = storableDouble(reader.double());
+          value = this.double();
           break;
         case 42: // array_value = 5
           value = this.array(value, depth + 1);
@@ -179,14 +221,8 @@ export class ProtobufValueReader {
 
   private checkDepth(depth: number): void {
     if (depth > MAX_VALUE_DEPTH) {
-      throw new OtlpDecodeError(`An attribute value is nested deeper than ${MAX_VALUE_DEPTH} levels.`);
+      throw new OtlpDecodeError(`A value is nested deeper than ${MAX_VALUE_DEPTH} levels.`);
     }
-  }
-
-  private integer(): number | string {
-    const { high, low } = this.reader.int64();
-    const value = high * 2 ** 32 + (low >>> 0);
-    return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
   }
 
   private base64(): string {

@@ -1,5 +1,12 @@
 import protobuf from 'protobufjs';
-import { encodeExportTraceResponse, encodeStatus, ERROR_DOMAIN, rpcCodeOf } from './index';
+import {
+  encodeExportLogsResponse,
+  encodeExportMetricsResponse,
+  encodeExportTraceResponse,
+  encodeStatus,
+  ERROR_DOMAIN,
+  rpcCodeOf,
+} from './index';
 
 /** As published in googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
 const types = protobuf.parse(`
@@ -48,6 +55,22 @@ describe('the answer to an export', () => {
     expect(encodeExportTraceResponse('json', partial).toString()).toBe(
       '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"no trace id"}}',
     );
+  });
+
+  it('calls what was left out by the name that its signal has in JSON', () => {
+    const errorMessage = 'bad';
+    const logs = { rejectedLogRecords: 2, errorMessage };
+    const metrics = { rejectedDataPoints: 4, errorMessage };
+    expect(encodeExportLogsResponse('json', logs).toString()).toBe(
+      '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"bad"}}',
+    );
+    expect(encodeExportMetricsResponse('json', metrics).toString()).toBe(
+      '{"partialSuccess":{"rejectedDataPoints":"4","errorMessage":"bad"}}',
+    );
+    expect(encodeExportLogsResponse('protobuf', logs).toString('hex')).toBe('0a0708021203626164');
+    expect(encodeExportMetricsResponse('protobuf', metrics).toString('hex')).toBe('0a0708041203626164');
+    expect(encodeExportLogsResponse('json', undefined).toString()).toBe('{}');
+    expect(encodeExportMetricsResponse('protobuf', undefined)).toEqual(Buffer.alloc(0));
   });
 
   it('can warn without rejecting anything', () => {

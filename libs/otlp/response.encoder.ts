@@ -8,6 +8,20 @@ export interface PartialSuccess {
   errorMessage: string;
 }
 
+/** The same of log records (ExportLogsPartialSuccess). */
+export interface LogsPartialSuccess {
+  rejectedLogRecords: number;
+  /** Plain English. With 0 rejected log records it is a warning. */
+  errorMessage: string;
+}
+
+/** The same of data points (ExportMetricsPartialSuccess). */
+export interface MetricsPartialSuccess {
+  rejectedDataPoints: number;
+  /** Plain English. With 0 rejected data points it is a warning. */
+  errorMessage: string;
+}
+
 /** `domain` of the ErrorInfo in an {@link encodeStatus}: whose problem codes its `reason` belongs to. */
 export const ERROR_DOMAIN = 'agent-registry-service';
 
@@ -54,18 +68,44 @@ export function encodeExportTraceResponse(
   encoding: OtlpEncoding,
   partial: PartialSuccess | undefined,
 ): Buffer {
-  const reported =
-    partial && (partial.rejectedSpans > 0 || partial.errorMessage !== '') ? partial : undefined;
+  return encodeExportResponse(encoding, 'rejectedSpans', partial?.rejectedSpans, partial?.errorMessage);
+}
+
+/** The same for logs (ExportLogsServiceResponse of logs_service.proto). */
+export function encodeExportLogsResponse(
+  encoding: OtlpEncoding,
+  partial: LogsPartialSuccess | undefined,
+): Buffer {
+  const { rejectedLogRecords, errorMessage } = partial ?? {};
+  return encodeExportResponse(encoding, 'rejectedLogRecords', rejectedLogRecords, errorMessage);
+}
+
+/** The same for metrics (ExportMetricsServiceResponse of metrics_service.proto). */
+export function encodeExportMetricsResponse(
+  encoding: OtlpEncoding,
+  partial: MetricsPartialSuccess | undefined,
+): Buffer {
+  const { rejectedDataPoints, errorMessage } = partial ?? {};
+  return encodeExportResponse(encoding, 'rejectedDataPoints', rejectedDataPoints, errorMessage);
+}
+
+/** The three messages differ in how JSON calls the number of what was left out, and in nothing else. */
+function encodeExportResponse(
+  encoding: OtlpEncoding,
+  member: string,
+  rejected = 0,
+  errorMessage = '',
+): Buffer {
+  const isPartial = rejected > 0 || errorMessage !== '';
   if (encoding === 'json') {
-    const { rejectedSpans, errorMessage } = reported ?? {};
-    const body = reported ? { partialSuccess: { rejectedSpans: String(rejectedSpans), errorMessage } } : {};
+    const body = isPartial ? { partialSuccess: { [member]: String(rejected), errorMessage } } : {};
     return Buffer.from(JSON.stringify(body));
   }
   const writer = Writer.create();
-  if (reported) {
+  if (isPartial) {
     writer.uint32(10).fork(); // partial_success = 1
-    writer.uint32(8).int64(reported.rejectedSpans); // rejected_spans = 1
-    writer.uint32(18).string(reported.errorMessage); // error_message = 2
+    writer.uint32(8).int64(rejected); // rejected_spans, rejected_log_records, rejected_data_points = 1
+    writer.uint32(18).string(errorMessage); // error_message = 2
     writer.ldelim();
   }
   return Buffer.from(writer.finish());

@@ -1,11 +1,6 @@
+import { knownId, MALFORMED_ID } from './otlp-id';
 import type { OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from './otlp.types';
-
-/** What a reader puts in place of an id that is not of the right length, or not hexadecimal. */
-export const MALFORMED_ID = 'malformed';
-
-/** Ids in bytes. */
-export const TRACE_ID_BYTES = 16;
-export const SPAN_ID_BYTES = 8;
+import type { RecordKind } from './record.collector';
 
 /** The texts are part of the answer to the sender. */
 const SpanFault = {
@@ -14,16 +9,13 @@ const SpanFault = {
   parentSpanId: 'parentSpanId must be empty or 8 bytes (16 hexadecimal digits in JSON)',
 } as const;
 
-const NO_TRACE_ID = '00'.repeat(TRACE_ID_BYTES);
-const NO_SPAN_ID = '00'.repeat(SPAN_ID_BYTES);
-
-export function newResource(): OtlpResource {
-  return { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
-}
-
-export function newScope(): OtlpScope {
-  return { name: '', version: '', attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
-}
+/** Spans, as a request holds them. */
+export const SPANS: RecordKind<OtlpSpan> = {
+  one: 'span',
+  many: 'spans',
+  counted: 'resources, scopes, spans, events and links',
+  finish: finishSpan,
+};
 
 /** A span with the defaults of protobuf, to be filled by a reader; the collector then calls {@link finishSpan}. */
 export function newSpan(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
@@ -49,39 +41,33 @@ export function newSpan(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
   };
 }
 
+/** A link with the defaults of protobuf, to be filled by a reader, which then calls {@link finishLink}. */
 export function newLink(): OtlpLink {
   return { traceId: '', spanId: '', traceState: '', flags: 0, attributes: {}, droppedAttributesCount: 0 };
 }
 
 /**
- * Brings the ids of a filled span, each of which is empty, hexadecimal digits of the right number, or
- * {@link MALFORMED_ID}, into their final form. All zeros mean that there is none (W3C Trace Context, section 3.2.2).
+ * Brings the ids of a filled span into their final form.
  *
  * @returns why OTLP calls the span invalid, if it does
  */
-export function finishSpan(span: OtlpSpan): string | undefined {
-  if (span.traceId === '' || span.traceId === NO_TRACE_ID || span.traceId === MALFORMED_ID) {
+function finishSpan(span: OtlpSpan): string | undefined {
+  if (knownId(span.traceId) === null) {
     return SpanFault.traceId;
   }
-  if (span.spanId === '' || span.spanId === NO_SPAN_ID || span.spanId === MALFORMED_ID) {
+  if (knownId(span.spanId) === null) {
     return SpanFault.spanId;
   }
   if (span.parentSpanId === MALFORMED_ID) {
     return SpanFault.parentSpanId;
   }
-  if (span.parentSpanId === '' || span.parentSpanId === NO_SPAN_ID) {
-    span.parentSpanId = null;
-  }
+  span.parentSpanId = knownId(span.parentSpanId);
   return undefined;
 }
 
 /** The same for a link, which may point nowhere: SDKs record links with an empty context and attributes. */
 export function finishLink(link: OtlpLink): OtlpLink {
-  if (link.traceId === '' || link.traceId === NO_TRACE_ID || link.traceId === MALFORMED_ID) {
-    link.traceId = null;
-  }
-  if (link.spanId === '' || link.spanId === NO_SPAN_ID || link.spanId === MALFORMED_ID) {
-    link.spanId = null;
-  }
+  link.traceId = knownId(link.traceId);
+  link.spanId = knownId(link.spanId);
   return link;
 }

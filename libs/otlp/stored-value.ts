@@ -41,3 +41,9 @@ export function setMember(target: OtlpAttributes, key: string, value: OtlpValue)
 export function storableDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
+
+/** A 64-bit integer by its two halves, the upper one signed or not: a number while that is exact, else its decimal text. */
+export function storableInteger(high: number, low: number): number | string {
+  const value = high * 2 ** 32 + (low >>> 0);
+  return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
+}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
-import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import { storeProblem } from './exports/store-problem';
 import type { SessionListFilters, SessionSummary, TraceListFilters } from './trace-list';
 import type { TraceTree, TreeLimits } from './trace-tree';
 import type { TraceStats, TraceStatsQuery } from './trace-stats';
@@ -27,7 +27,6 @@ import { TraceStatsRepository } from './traces/trace-stats.repository';
 import { TraceWriter } from './traces/trace.writer';
 
 const UNWRITABLE = 'Traces cannot be stored at the moment. Try again.';
-const RETRY = { 'Retry-After': '1' };
 
 /** What to ask for instead, where a read takes too long. */
 const HINTS = {
@@ -177,10 +176,3 @@ const emptyPage = ({ limit = PAGE_SIZE_DEFAULT, offset = 0 }: ListQueryDto): Row
   rows: [],
   page: { limit, offset, total: 0, next_cursor: null },
 });
-
-/** An error of the database as one of the store: unreachable or too slow is 503, whatever else stays as it is. */
-function storeProblem(error: unknown, detail: string): unknown {
-  const found = error instanceof Problem ? error : problemOfDatabaseError(error);
-  const isOutage = found?.code === 'service_unavailable' || found?.code === 'request_timeout';
-  return isOutage ? problem.unavailable(detail, { headers: RETRY, cause: error }) : error;
-}

@@ -1,6 +1,9 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
+import { DayDropper } from './retention/day-dropper';
+import { SignalRetention } from './retention/signal-retention';
 import { TraceRetention } from './retention/trace-retention';
 import { TraceRetentionRepository } from './retention/trace-retention.repository';
 import { TelemetryModule } from './telemetry.module';
@@ -11,17 +14,21 @@ const RETENTION_MS = 10 * 60_000;
 /** What a worker does for telemetry: partitions are made ahead, and dropped when their time is over. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
-  providers: [TraceRetention, TraceRetentionRepository],
+  providers: [TraceRetention, TraceRetentionRepository, SignalRetention, DayDropper],
 })
 export class TelemetryWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,
     private readonly partitions: DayPartitions,
     private readonly traces: TraceRetention,
+    private readonly signals: SignalRetention,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.tasks.every('partitions of spans', PARTITIONS_MS, () => this.partitions.makeAhead('spans'));
+    for (const table of PARTITIONED_TABLES) {
+      this.tasks.every(`partitions of ${table}`, PARTITIONS_MS, () => this.partitions.makeAhead(table));
+    }
     this.tasks.every('retention of traces', RETENTION_MS, () => this.traces.sweep());
+    this.tasks.every('retention of logs and metrics', RETENTION_MS, () => this.signals.sweep());
   }
 }

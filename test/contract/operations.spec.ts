@@ -237,8 +237,17 @@ describe('every operation', () => {
       `traces/${traceId}/spans/export`,
     ];
     const sessions = ['sessions', 'sessions/a%2Fb', 'sessions/a%2Fb/traces'];
+    const logRecords = [{ body: { stringValue: 'done' } }];
+    const metrics = [{ name: 'calls', gauge: { dataPoints: [{ asInt: 1, exemplars: [{ asInt: 1 }] }] } }];
     await expectAll(
-      [...reads, ...sessions].map((one) => evaluator.get(`${base}/${one}`)),
+      [
+        evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+        evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
+      ],
+      200,
+    );
+    await expectAll(
+      [...reads, ...sessions, 'logs', 'metrics'].map((one) => evaluator.get(`${base}/${one}`)),
       200,
     );
   }

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import {
   getMetadataStorage,
@@ -20,6 +21,9 @@ const Integer = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
   );
+
+/** A number of days, which may be absent. */
+const Days = () => applyDecorators(IsOptional(), IsInt(), Min(1), Max(36_500), Integer());
 
 /** A JSON document in a variable; what is not JSON stays a string, and the validation of its reader names it. */
 const Json = () =>
@@ -177,12 +181,16 @@ export class Environment extends TracingEnvironment {
   TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
 
   /** Days that traces are kept after the one on which they arrived. Absent: for ever. */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(36_500)
-  @Integer()
+  @Days()
   TRACE_RETENTION_DAYS?: number;
+
+  /** The same of logs. Absent: as traces. */
+  @Days()
+  LOG_RETENTION_DAYS?: number;
+
+  /** The same of metrics. Absent: as traces. */
+  @Days()
+  METRIC_RETENTION_DAYS?: number;
 
   /** Largest body of a request to score after decoding, in bytes. */
   @IsInt()

@@ -28,6 +28,8 @@ export interface ScanSpec {
   /** How many rows that looking up goes through, about: an expression over a row. */
   cost?: string;
   id: string;
+  /** `text` unless given. */
+  idType?: 'text' | 'int8';
   sorts: Record<string, SortKey>;
   defaultSort: string;
 }

@@ -27,6 +27,7 @@ import { EvaluationScoringRules1795132801210 } from './1795132801210-evaluation-
 import { EvaluationScoringRuleRuns1795132801211 } from './1795132801211-evaluation-scoring-rule-runs';
 import { TelemetrySpanPartitions1795132801300 } from './1795132801300-telemetry-span-partitions';
 import { TelemetryTraceLists1795132801330 } from './1795132801330-telemetry-trace-lists';
+import { TelemetryLogsAndMetrics1795132801360 } from './1795132801360-telemetry-logs-and-metrics';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -59,4 +60,5 @@ export const MIGRATIONS = [
   EvaluationScoringRuleRuns1795132801211,
   TelemetrySpanPartitions1795132801300,
   TelemetryTraceLists1795132801330,
+  TelemetryLogsAndMetrics1795132801360,
 ];

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
 
 /** Tables that are partitioned by `day`. */
-export type PartitionedTable = 'spans';
+export const PARTITIONED_TABLES = ['spans', 'log_records', 'metric_points'] as const;
+export type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /** Advisory lock under which partitions are made: any number, the same in every process. */
 const MAKING_LOCK = 7_160_301_448;

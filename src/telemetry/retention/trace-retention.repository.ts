@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
-
-/** Traces, or sources, per statement. */
-const BATCH = 2_000;
+import { BATCH, deleteInBatches } from './in-batches';
 
 const forget = (which: string): string => `WITH gone AS (
     DELETE FROM traces WHERE ctid = ANY(ARRAY(${which})) AND day = $1::date RETURNING workspace_id, trace_id
@@ -38,7 +36,7 @@ export class TraceRetentionRepository {
 
   /** Deletes the rows of the traces of a day, a batch at a time, but for those that are being written to. */
   forgetMost(day: string): Promise<void> {
-    return this.inBatches(FORGET_SOME, day);
+    return deleteInBatches(this.database, FORGET_SOME, [day]);
   }
 
   /** Deletes the others, when what writes to them has ended. */
@@ -48,13 +46,6 @@ export class TraceRetentionRepository {
 
   /** Deletes the sources that no span came from since the day before. */
   forgetSources(before: string): Promise<void> {
-    return this.inBatches(FORGET_SOURCES, before);
-  }
-
-  private async inBatches(statement: typeof FORGET_SOME, day: string): Promise<void> {
-    for (let gone = BATCH; gone === BATCH;) {
-      const [row] = await this.database.query<{ gone: number }>(statement, [day]);
-      gone = row?.gone ?? 0;
-    }
+    return deleteInBatches(this.database, FORGET_SOURCES, [before]);
   }
 }

@@ -1,27 +1,18 @@
-import { createHash } from 'node:crypto';
-import type { OtlpEvent, OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from '#otlp';
+import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import { costOfSpan, type PriceTable } from '../semantics/model-price';
 import { readSpanFigures } from '../semantics/span-meaning.reader';
+import { type Source, SourceReader } from '../sources/source-record';
 import type { SpanBatch } from '../trace-store';
 import { repeatsUsage } from './usage-level';
 
 /** Names that traces are found and shown by; a longer text is no name. It stays among the attributes. */
 export const NAME_MAX = 255;
 
-/** What many spans share: who sent them, and the library that made them. Stored once. */
-export interface SpanSource {
-  /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
-  id: string;
-  /** JSON texts. */
-  resource: string;
-  scope: string;
-}
-
 /** A span as it is stored, with what its trace needs to know of it. */
 export interface SpanRecord {
   workspaceId: string;
   span: OtlpSpan;
-  source: SpanSource;
+  source: Source;
   /** Microseconds since 1970; what OTLP has beyond them is cut off. */
   startedAt: bigint;
   endedAt: bigint;
@@ -49,7 +40,7 @@ export interface SpanRecord {
  */
 export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable): SpanRecord[] {
   const traces = new Map<string, Map<string, SpanRecord>>();
-  const sources = new Map<OtlpScope, SpanSource>();
+  const sources = new SourceReader();
   for (const { scope, spans } of batches) {
     const { workspaceId } = scope;
     let traceId: string | undefined;
@@ -62,7 +53,7 @@ export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable)
         traces.set(key, ofTrace);
       }
       if (!ofTrace.has(span.spanId)) {
-        ofTrace.set(span.spanId, toSpanRecord(workspaceId, span, prices, sourceOf(span, sources)));
+        ofTrace.set(span.spanId, toSpanRecord(workspaceId, span, prices, sources.sourceOf(span)));
       }
     }
   }
@@ -77,12 +68,7 @@ export const traceKey = (workspaceId: string, traceId: string): string => `${wor
 /** The 64 bits of a span's id, as PostgreSQL keeps them. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
-function toSpanRecord(
-  workspaceId: string,
-  span: OtlpSpan,
-  prices: PriceTable,
-  source: SpanSource,
-): SpanRecord {
+function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, source: Source): SpanRecord {
   const figures = readSpanFigures(span);
   const startedAt = microseconds(span.startTimeUnixNano);
   return {
@@ -109,58 +95,10 @@ function toSpanRecord(
   };
 }
 
-const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
+/** What OTLP has beyond them is cut off. */
+export const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
 const name = (text: string | null): string | null => (text !== null && text.length <= NAME_MAX ? text : null);
-
-/** A scope belongs to one resource, so it stands for the pair. */
-function sourceOf({ resource, scope }: OtlpSpan, known: Map<OtlpScope, SpanSource>): SpanSource {
-  let source = known.get(scope);
-  if (!source) {
-    const texts = { resource: resourceJson(resource), scope: scopeJson(scope) };
-    const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
-    source = { id, ...texts };
-    known.set(scope, source);
-  }
-  return source;
-}
-
-/** A source in the workspace that knows it. */
-export interface WorkspaceSource extends SpanSource {
-  workspaceId: string;
-}
-
-/** Each source of these spans once, in the order of their keys. */
-export function sourcesOf(records: readonly SpanRecord[]): WorkspaceSource[] {
-  const sources = new Map<string, WorkspaceSource>();
-  let last: SpanRecord | undefined;
-  for (const record of records) {
-    const { workspaceId, source } = record;
-    const isSame = last?.source === source && last.workspaceId === workspaceId;
-    if (!isSame) sources.set(sourceKey(workspaceId, source.id), { workspaceId, ...source });
-    last = record;
-  }
-  return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
-}
-
-/** Both, as one text that sorts like the pair. */
-export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
-
-const resourceJson = (resource: OtlpResource): string =>
-  JSON.stringify({
-    attributes: resource.attributes,
-    dropped_attributes_count: resource.droppedAttributesCount,
-    schema_url: resource.schemaUrl,
-  });
-
-const scopeJson = (scope: OtlpScope): string =>
-  JSON.stringify({
-    name: scope.name,
-    version: scope.version,
-    attributes: scope.attributes,
-    dropped_attributes_count: scope.droppedAttributesCount,
-    schema_url: scope.schemaUrl,
-  });
 
 /** JSON text of a span's events; null for none. */
 export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
@@ -190,7 +128,7 @@ export const linksJson = (links: readonly OtlpLink[]): string | null =>
       );
 
 /** RFC 3339 with all of OTLP's nine decimals. */
-function nanosecondTime(nanoseconds: bigint): string {
+export function nanosecondTime(nanoseconds: bigint): string {
   const seconds = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
   return `${seconds}.${String(nanoseconds % 1_000_000_000n).padStart(9, '0')}Z`;
 }

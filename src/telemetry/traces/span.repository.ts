@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { BulkColumns, Database, followIndexes, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { RawJson } from '#platform/json';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { SourceReadRepository } from '../sources/source-read.repository';
 import type { SpanRow, TraceSpan } from '../trace-store';
 import { bitsOf, eventsJson, linksJson, type SpanRecord } from './span-record';
 import type { PlacedTrace, TracePlace } from './trace-place';
@@ -94,12 +94,6 @@ const BY_IDS = `SELECT ${HEAD}, ${MEANING}, s.attributes, coalesce(s.events, '[]
     s.source_id
   FROM spans s WHERE ${OF_TRACE} AND s.span_id = ANY($4::bigint[])`;
 
-const SOURCES = {
-  name: 'span-source.by-ids',
-  text: `SELECT source_id, resource, scope FROM span_sources
-    WHERE workspace_id = $1 AND source_id = ANY($2::uuid[])`,
-};
-
 /** A span of a page before it is read, with its place in the list. */
 interface SizedSpan {
   /** As PostgreSQL keeps it. */
@@ -108,10 +102,7 @@ interface SizedSpan {
   page_key: unknown;
 }
 
-const NO_SOURCE = new RawJson('null');
-
 type StoredSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id: string };
-type StoredSource = Pick<SpanRow, 'resource' | 'scope'> & { source_id: string };
 
 /** Names and content of spans up to each, in their order. */
 const UP_TO_EACH = 'OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)';
@@ -201,21 +192,11 @@ export class SpanRepository {
       ...keyOf(scope, trace),
       spans.map(({ bits }) => bits),
     ]);
-    const sourceIds = [...new Set(stored.map(({ source_id }) => source_id))];
-    const found = await this.database.query<StoredSource>(SOURCES, [scope.workspaceId, sourceIds]);
-    const sources = new Map(found.map((source) => [source.source_id, source]));
-    const rows = new Map(stored.map((span) => [String(bitsOf(span.span_id)), span]));
+    const found = await new SourceReadRepository(this.database).join(scope, stored);
+    const rows = new Map(found.map((span) => [String(bitsOf(span.span_id)), span]));
     return spans.flatMap(({ bits }) => {
-      const row = rows.get(bits);
-      if (!row) return []; // gone since
-      const { source_id, ...span } = row;
-      const source = sources.get(source_id);
-      return {
-        trace_id: trace.trace_id,
-        ...span,
-        resource: source?.resource ?? NO_SOURCE,
-        scope: source?.scope ?? NO_SOURCE,
-      };
+      const span = rows.get(bits);
+      return span ? { trace_id: trace.trace_id, ...span } : []; // gone since
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, type SqlExecutor, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
+import { containing } from '../lists/pattern';
 import type { AttributeFilter, TraceListFilters } from '../trace-list';
 import type { TraceSummary } from '../trace-store';
 import { SUMMARY } from './trace.repository';
@@ -150,6 +151,3 @@ function mentions(where: Where, q: string): string {
   return `(t.root_name ILIKE ${text} OR t.input::text ILIKE ${json} OR t.output::text ILIKE ${json}
     OR ${hasSpan(`s.name ILIKE ${text}`)})`;
 }
-
-/** A pattern of LIKE for texts that contain this one. */
-const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

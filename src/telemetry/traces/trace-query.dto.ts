@@ -1,18 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsNumber, IsString, Length, Matches, MaxLength, Min } from 'class-validator';
+import { IsNumber, IsString, Length, Min } from 'class-validator';
 import { firstMicrosecond, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { ListQueryDto, SortedBy } from '#platform/paging';
+import { AttributePairs, toAttributeFilters } from '../lists/attribute-query';
 import type { TraceListFilters } from '../trace-list';
 import { TRACE_STATUSES } from '../trace-stats';
 import { NAME_MAX } from './span-record';
 
-const ATTRIBUTES_MAX = 10;
-const ATTRIBUTE_LENGTH_MAX = 1_000;
 const TEXT_MAX = 200;
-
-/** Up to the first colon is the key, which has a letter at least. */
-const ATTRIBUTE = /^[^:]+:/;
 
 /** Reads a number from a query; what is none stays as it is, for the validation to name. */
 const ToNumber = () =>
@@ -86,17 +82,7 @@ export class TraceListQueryDto extends StartedListQueryDto {
    * A text is compared as it is, anything else as JSON writes it (`llm.is_streaming:true`). Repeatable; all must hold,
    * each of any span.
    */
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'string', pattern: ATTRIBUTE.source, maxLength: ATTRIBUTE_LENGTH_MAX },
-    maxItems: ATTRIBUTES_MAX,
-    required: false,
-  })
-  @NotNull()
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
-  @ArrayMaxSize(ATTRIBUTES_MAX)
-  @Matches(ATTRIBUTE, { each: true, message: 'must be of the form key:value' })
-  @MaxLength(ATTRIBUTE_LENGTH_MAX, { each: true })
+  @AttributePairs()
   attribute?: string[];
 
   /**
@@ -117,10 +103,7 @@ export const toTimes = ({ since, until }: { since?: string; until?: string }) =>
 
 export function toTraceFilters(query: TraceListQueryDto): TraceListFilters {
   const { session_id, service_name, root_name, model, status, min_duration_ms, max_duration_ms, q } = query;
-  const attributes = query.attribute?.map((pair) => {
-    const colon = pair.indexOf(':');
-    return { key: pair.slice(0, colon), value: pair.slice(colon + 1) };
-  });
+  const attributes = toAttributeFilters(query.attribute);
   return {
     session_id,
     service_name,

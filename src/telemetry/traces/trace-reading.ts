@@ -17,7 +17,7 @@ const CONNECTION_SHARE = 0.5;
 /** Reads that wait for their turn, of all organizations together. */
 const WAITING_MAX = 1_000;
 
-const UNREADABLE = 'Traces cannot be read at the moment. Try again.';
+const UNREADABLE = 'Telemetry cannot be read at the moment. Try again.';
 const RETRY = { 'Retry-After': '1' };
 
 /**
@@ -42,6 +42,7 @@ export class TraceReading {
    * Does a read, whose statements all go to `on`, when its turn comes. They see the same rows, and write none.
    *
    * @param hint what to ask for instead, to those whose read takes too long
+   * @param what is read
    * @throws Problem 503: `service_unavailable` where the database cannot be reached, or the read takes too long;
    *   `service_overloaded` where too many wait for their turn
    */
@@ -49,8 +50,9 @@ export class TraceReading {
     scope: Scope,
     hint: string,
     work: (on: SqlExecutor) => Promise<Result>,
+    what = 'traces',
   ): Promise<Result> {
-    const late = problem.unavailable(`The traces could not be read in time. ${hint}`, { headers: RETRY });
+    const late = problem.unavailable(`The ${what} could not be read in time. ${hint}`, { headers: RETRY });
     const ending = new AbortController();
     const deadline = performance.now() + this.timeoutMs;
     const timer = setTimeout(() => ending.abort(late), this.timeoutMs);

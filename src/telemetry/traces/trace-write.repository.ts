@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { BulkColumns, type Tx } from '#platform/db';
-import type { WorkspaceSource } from './span-record';
+import { inChunks } from '../exports/in-chunks';
 import { type ModelUsage, MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
 import type { TracePlace } from './trace-place';
-
-/** The day of the database's clock. */
-export const TODAY = `(clock_timestamp() AT TIME ZONE 'UTC')::date`;
 
 const PLACE = 'workspace_id, trace_id, trace_no, day::text AS day';
 
@@ -27,9 +24,6 @@ const LOCK = {
     LATERAL (SELECT * FROM traces t
       WHERE t.workspace_id = given.workspace_id AND t.trace_id = given.trace_id FOR NO KEY UPDATE) t`,
 };
-
-/** Traces per statement. */
-const CHUNK = 1_000;
 
 const contentSize = ({ input, output }: RootView): number =>
   Buffer.byteLength(input ?? '') + Buffer.byteLength(output ?? '');
@@ -74,13 +68,6 @@ const MODELS = new BulkColumns<ModelUsage & { workspaceId: string; traceId: stri
   { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
   { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
   { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
-]);
-
-const SOURCES = new BulkColumns<WorkspaceSource>([
-  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
-  { name: 'source_id', type: 'uuid', value: ({ id }) => id },
-  { name: 'resource', type: 'json', value: ({ resource }) => resource },
-  { name: 'scope', type: 'json', value: ({ scope }) => scope },
 ]);
 
 /** A sum of which either side may be absent. */
@@ -143,14 +130,6 @@ const MERGE_MODELS = {
       ${USAGE}`,
 };
 
-/** Tells of sources that are there already that they were used today; what is told is not written again. */
-const KEEP_SOURCES = {
-  name: 'span-source.keep-many',
-  text: `INSERT INTO span_sources AS o (day, ${SOURCES.names})
-    SELECT ${TODAY}, ${SOURCES.names} FROM ${SOURCES.from(1, 'given')}
-    ON CONFLICT (workspace_id, source_id) DO UPDATE SET day = excluded.day WHERE o.day < excluded.day`,
-};
-
 /**
  * Writes what traces consist of but for their spans. Traces are given in the order of their keys; what comes of spans is
  * commutative, see `aggregateTraces`.
@@ -179,20 +158,4 @@ export class TraceWriteRepository {
     );
     await inChunks(usage, (chunk) => tx.query(MERGE_MODELS, MODELS.parameters(chunk)));
   }
-
-  /** Stores what spans share, where it is not there yet, and that it was used today. In the order of the keys. */
-  async keepSources(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
-    await inChunks(sources, (chunk) => tx.query(KEEP_SOURCES, SOURCES.parameters(chunk)));
-  }
-}
-
-async function inChunks<Row, Found>(
-  rows: readonly Row[],
-  write: (chunk: readonly Row[]) => Promise<Found[]>,
-): Promise<Found[]> {
-  const found: Found[] = [];
-  for (let start = 0; start < rows.length; start += CHUNK) {
-    for (const one of await write(rows.slice(start, start + CHUNK))) found.push(one);
-  }
-  return found;
 }

@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { Database, type Tx } from '#platform/db';
 import { ModelPrices } from '../model-prices';
 import { DayPartitions } from '../partitions/day-partitions';
+import { sourcesOf } from '../sources/source-record';
+import { SourceWriter } from '../sources/source.writer';
 import type { SpanBatch } from '../trace-store';
 import { type PlacedSpan, SpanRepository } from './span.repository';
-import { sourceKey, sourcesOf, type SpanRecord, toSpanRecords, traceKey } from './span-record';
+import { type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { TracePlace } from './trace-place';
 import { type KeyedPlace, TraceWriteRepository } from './trace-write.repository';
-
-/** Sources that a process remembers to have stored. */
-const REMEMBERED_SOURCES = 10_000;
 
 /** How often traces that are neither there nor can be stored are looked for again: others drop and store them. */
 const LOOKS = 5;
@@ -30,14 +28,12 @@ interface Placed {
  */
 @Injectable()
 export class TraceWriter {
-  /** The day on which a source was last told to be used. */
-  private readonly told = new LRUCache<string, string>({ max: REMEMBERED_SOURCES });
-
   constructor(
     private readonly database: Database,
     private readonly partitions: DayPartitions,
     private readonly spans: SpanRepository,
     private readonly traces: TraceWriteRepository,
+    private readonly sources: SourceWriter,
     private readonly prices: ModelPrices,
   ) {}
 
@@ -67,19 +63,7 @@ export class TraceWriter {
         : traces.filter((trace) => !stored.has(keyOf(trace)));
     await this.traces.merge(tx, added);
     await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(keyOf(trace))), ...added]);
-    await this.keepSources(tx, records);
-  }
-
-  /** What this process has told today is known. */
-  private async keepSources(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
-    const today = new Date().toISOString().slice(0, 10);
-    const untold = sourcesOf(records).filter(
-      ({ workspaceId, id }) => this.told.get(sourceKey(workspaceId, id)) !== today,
-    );
-    await this.traces.keepSources(tx, untold);
-    tx.afterCommit(() => {
-      for (const { workspaceId, id } of untold) this.told.set(sourceKey(workspaceId, id), today);
-    });
+    await this.sources.keep(tx, sourcesOf(records));
   }
 
   /** Locks the traces, and stores those that are not there. */

@@ -1,0 +1,106 @@
+import { type JsonObject, JsonValueReader } from './json-value.reader';
+import { OtlpDecodeError } from './otlp.errors';
+import type { OtlpResource, OtlpScope } from './otlp.types';
+import type { RecordCollector } from './record.collector';
+
+/** A member by its name in JSON, and by the original one of protobuf. */
+type MemberName = readonly [name: string, original: string];
+
+/** How a request calls itself, and its lists. */
+export interface EnvelopeNames {
+  message: string;
+  resources: MemberName;
+  scopes: MemberName;
+  items: MemberName;
+}
+
+/**
+ * Reads an export request in JSON: what the requests for traces, logs and metrics have in common, which is all but the
+ * innermost records. Bytes that are not UTF-8 become U+FFFD. The parser of V8 does not recurse, so nesting is bounded
+ * only where values are read.
+ */
+export abstract class JsonEnvelopeReader {
+  protected readonly values: JsonValueReader;
+
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly names: EnvelopeNames,
+    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord'>,
+  ) {
+    this.values = new JsonValueReader(bytes);
+  }
+
+  /** @throws OtlpDecodeError when the body cannot be read as a whole */
+  read(): void {
+    const { values, names } = this;
+    const request = this.sound(values.element(parse(this.bytes), 'the request'));
+    for (const item of this.list(request, names.resources)) {
+      this.resourceItems(this.sound(values.element(item, names.resources[0])));
+    }
+  }
+
+  /** Reads one record: a span, a log record or a metric. */
+  protected abstract item(item: unknown, resource: OtlpResource, scope: OtlpScope): void;
+
+  private resourceItems(source: JsonObject): void {
+    const { values, names } = this;
+    this.counter.countRecord();
+    const resource = this.sound(this.resource(source));
+    for (const item of this.list(source, names.scopes)) {
+      this.scopeItems(this.sound(values.element(item, names.scopes[0])), resource);
+    }
+  }
+
+  private scopeItems(source: JsonObject, resource: OtlpResource): void {
+    this.counter.countRecord();
+    const scope = this.sound(this.scope(source));
+    for (const item of this.list(source, this.names.items)) {
+      this.item(item, resource, scope);
+    }
+  }
+
+  private list(source: JsonObject, [name, original]: MemberName): readonly unknown[] {
+    return this.sound(this.values.list(source[name] ?? source[original], name));
+  }
+
+  /** What records share must be without fault, or the whole request is refused. */
+  private sound<T>(part: T): T {
+    const fault = this.values.takeFault();
+    if (fault !== undefined) {
+      throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
+    }
+    return part;
+  }
+
+  private resource(source: JsonObject): OtlpResource {
+    const { values } = this;
+    const resource = values.object(source.resource, 'resource');
+    return {
+      attributes: values.attributes(resource.attributes),
+      droppedAttributesCount: values.droppedAttributes(resource),
+      schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
+    };
+  }
+
+  private scope(source: JsonObject): OtlpScope {
+    const { values } = this;
+    const scope = values.object(source.scope, 'scope');
+    return {
+      name: values.text(scope.name, 'name'),
+      version: values.text(scope.version, 'version'),
+      attributes: values.attributes(scope.attributes),
+      droppedAttributesCount: values.droppedAttributes(scope),
+      schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
+    };
+  }
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    // The message of V8 may quote the body; only the position is passed on.
+    const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
+    throw new OtlpDecodeError(`The body is not valid JSON${position ? ` (${position})` : ''}.`);
+  }
+}

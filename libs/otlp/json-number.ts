@@ -1,0 +1,49 @@
+import { storableDouble } from './stored-value';
+
+/** The least and the greatest of a kind of integer. */
+export type IntegerRange = readonly [least: bigint, greatest: bigint];
+
+export const UINT64: IntegerRange = [0n, 0xffff_ffff_ffff_ffffn];
+export const INT64: IntegerRange = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn];
+
+const INTEGER = /^-?\d{1,20}$/;
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
+
+/** An integer that a double holds exactly, from a string or a number; undefined for anything else. */
+export function smallInteger(value: unknown, least: number, greatest: number): number | undefined {
+  const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
+  const isInRange =
+    typeof number === 'number' && Number.isInteger(number) && number >= least && number <= greatest;
+  return isInRange ? number + 0 : undefined;
+}
+
+/**
+ * A 64-bit integer from a string or a number; undefined for anything else. A number that is not exact as a double has
+ * lost its last digits before it gets here.
+ */
+export function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
+  const isInteger =
+    typeof value === 'string' ? INTEGER.test(value) : typeof value === 'number' && Number.isInteger(value);
+  if (!isInteger) {
+    return undefined;
+  }
+  const integer = BigInt(value as string | number);
+  return integer >= least && integer <= greatest ? integer : undefined;
+}
+
+/** The same as a number while that is exact, else as its decimal text. */
+export function storableInteger(value: unknown, range: IntegerRange): number | string | undefined {
+  // Nearly every integer is exact as a number, and that is much quicker than a bigint.
+  const least = range === UINT64 ? 0 : Number.MIN_SAFE_INTEGER;
+  return smallInteger(value, least, Number.MAX_SAFE_INTEGER) ?? largeInteger(value, range)?.toString();
+}
+
+/** A double from a number, from the text of one, or from the names of NaN and the infinities. */
+export function doubleOf(value: unknown): number | string | undefined {
+  if (typeof value === 'number') {
+    return storableDouble(value);
+  }
+  const isDouble = typeof value === 'string' && (DECIMAL.test(value) || DOUBLE_NAMES.has(value));
+  return isDouble ? storableDouble(Number(value)) : undefined;
+}

@@ -1,0 +1,106 @@
+import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope } from './otlp.types';
+
+/** The kinds of data of a Metric of metrics.proto. */
+export const METRIC_TYPES = ['gauge', 'sum', 'histogram', 'exponential_histogram', 'summary'] as const;
+export type OtlpMetricType = (typeof METRIC_TYPES)[number];
+
+/** In the order of the enumeration AggregationTemporality. One that it does not know is 'unspecified'. */
+export const TEMPORALITIES = ['unspecified', 'delta', 'cumulative'] as const;
+export type OtlpTemporality = (typeof TEMPORALITIES)[number];
+
+/**
+ * A number as plain JSON: an integer of 64 bits is a number while that is exact (up to 2^53 - 1 either way), else its
+ * decimal text; NaN and the infinities are the texts "NaN", "Infinity" and "-Infinity".
+ */
+export type OtlpNumber = number | string;
+
+/** What the data points of a metric share. One object for all of them. */
+export interface OtlpMetric {
+  /** Not empty. */
+  name: string;
+  description: string;
+  /** In the notation of UCUM; empty when not sent. */
+  unit: string;
+  type: OtlpMetricType;
+  /** null for a gauge and a summary, which have none. */
+  temporality: OtlpTemporality | null;
+  /** Of a sum; null for all others. */
+  isMonotonic: boolean | null;
+  metadata: OtlpAttributes;
+  resource: OtlpResource;
+  scope: OtlpScope;
+}
+
+/** One of the measurements behind a data point. */
+export interface OtlpExemplar {
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  timeUnixNano: bigint;
+  /** null when not sent. */
+  value: OtlpNumber | null;
+  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed. */
+  traceId: string | null;
+  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed. */
+  spanId: string | null;
+  /** Attributes of the measurement that the data point does not have. */
+  attributes: OtlpAttributes;
+}
+
+interface Distribution {
+  count: OtlpNumber;
+  /** null when not sent, as the next two. */
+  sum: OtlpNumber | null;
+  min: OtlpNumber | null;
+  max: OtlpNumber | null;
+}
+
+export interface OtlpHistogram extends Distribution {
+  /** One more than the bounds, or empty with them. */
+  bucketCounts: OtlpNumber[];
+  explicitBounds: OtlpNumber[];
+}
+
+/** Counts of consecutive buckets, of which the first has the index `offset`. */
+export interface OtlpBuckets {
+  /** 32 bits, signed. */
+  offset: number;
+  bucketCounts: OtlpNumber[];
+}
+
+export interface OtlpExponentialHistogram extends Distribution {
+  /** 32 bits, signed: the bucket of an index ends at the power index + 1 of 2^(2^-scale). */
+  scale: number;
+  zeroCount: OtlpNumber;
+  zeroThreshold: OtlpNumber;
+  positive: OtlpBuckets;
+  negative: OtlpBuckets;
+}
+
+export interface OtlpSummary {
+  count: OtlpNumber;
+  sum: OtlpNumber;
+  quantiles: { quantile: OtlpNumber; value: OtlpNumber }[];
+}
+
+/** Of a gauge or a sum a number, of the others what their names say. */
+export type OtlpPointValue = OtlpNumber | OtlpHistogram | OtlpExponentialHistogram | OtlpSummary;
+
+/** A valid data point. What was not sent has the default of protobuf: empty string, 0, empty list. */
+export interface OtlpDataPoint {
+  metric: OtlpMetric;
+  attributes: OtlpAttributes;
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not known. */
+  startTimeUnixNano: bigint;
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  timeUnixNano: bigint;
+  /** Unsigned 32 bits; bit 0 says that there is no recorded value. */
+  flags: number;
+  /** null only of a number that `flags` say was not recorded. */
+  value: OtlpPointValue | null;
+  exemplars: OtlpExemplar[];
+}
+
+export interface DecodedMetricsRequest {
+  /** The valid data points, in the order of the request. */
+  dataPoints: OtlpDataPoint[];
+  rejected: OtlpRejection;
+}

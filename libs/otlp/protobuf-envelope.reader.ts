@@ -1,0 +1,149 @@
+import { OtlpDecodeError } from './otlp.errors';
+import type { OtlpResource, OtlpScope } from './otlp.types';
+import { ProtobufValueReader } from './protobuf-value.reader';
+import type { RecordCollector } from './record.collector';
+import { newResource, newScope } from './source.draft';
+
+/**
+ * Reads an export request in protobuf in one pass, without building the messages first: what the requests for traces,
+ * logs and metrics have in common, which is all but the innermost records (trace_service.proto, logs_service.proto,
+ * metrics_service.proto and resource.proto of opentelemetry-proto). The numbers of the cases are the tags as they
+ * stand in the message: field number times 8, plus the wire type.
+ */
+export abstract class ProtobufEnvelopeReader {
+  protected readonly values: ProtobufValueReader;
+
+  /** @param message name of the request, for the errors */
+  constructor(
+    bytes: Buffer,
+    private readonly message: string,
+    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord'>,
+  ) {
+    this.values = new ProtobufValueReader(bytes);
+  }
+
+  /** @throws OtlpDecodeError when the body cannot be read as a whole */
+  read(): void {
+    try {
+      this.request();
+    } catch (error) {
+      // The reader of protobufjs throws RangeError and plain Error; anything else would be a mistake of ours.
+      if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
+        const detail = `The body is not a complete protobuf ${this.message} (read up to byte ${this.values.reader.pos}).`;
+        throw new OtlpDecodeError(detail, { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  /** Reads one record: a span, a log record or a metric. */
+  protected abstract item(resource: OtlpResource, scope: OtlpScope): void;
+
+  private request(): void {
+    const { reader } = this.values;
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      if (tag === 10 /* resource_spans, resource_logs, resource_metrics = 1 */) {
+        this.resourceItems();
+      } else {
+        this.values.skip(tag);
+      }
+    }
+  }
+
+  private resourceItems(): void {
+    const { values } = this;
+    const { reader } = values;
+    this.counter.countRecord();
+    const outerEnd = values.enter();
+    const resource = newResource();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // resource = 1
+          this.resource(resource);
+          break;
+        case 18: // scope_spans, scope_logs, scope_metrics = 2
+          this.scopeItems(resource);
+          break;
+        case 26: // schema_url = 3
+          resource.schemaUrl = values.text();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private resource(resource: OtlpResource): void {
+    const { values } = this;
+    const { reader } = values;
+    const outerEnd = values.enter();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // attributes = 1
+          values.attribute(resource.attributes);
+          break;
+        case 16: // dropped_attributes_count = 2
+          resource.droppedAttributesCount = reader.uint32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private scopeItems(resource: OtlpResource): void {
+    const { values } = this;
+    const { reader } = values;
+    this.counter.countRecord();
+    const outerEnd = values.enter();
+    const scope = newScope();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // scope = 1
+          this.scope(scope);
+          break;
+        case 18: // spans, log_records, metrics = 2
+          this.item(resource, scope);
+          break;
+        case 26: // schema_url = 3
+          scope.schemaUrl = values.text();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+
+  private scope(scope: OtlpScope): void {
+    const { values } = this;
+    const { reader } = values;
+    const outerEnd = values.enter();
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      switch (tag) {
+        case 10: // name = 1
+          scope.name = values.text();
+          break;
+        case 18: // version = 2
+          scope.version = values.text();
+          break;
+        case 26: // attributes = 3
+          values.attribute(scope.attributes);
+          break;
+        case 32: // dropped_attributes_count = 4
+          scope.droppedAttributesCount = reader.uint32();
+          break;
+        default:
+          values.skip(tag);
+      }
+    }
+    values.leave(outerEnd);
+  }
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Tx } from '#platform/db';
+import { rootLogger } from '#platform/logging';
+import { DayPartitionRepository, type PartitionedTable } from '../partitions/day-partition.repository';
+
+/** How long everybody may have to wait for a partition that is dropped, and that for what is under way. */
+const LOCK_MS = 500;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Drops days of what is kept by day. Any number of workers may do so at once. */
+@Injectable()
+export class DayDropper {
+  constructor(
+    private readonly database: Database,
+    private readonly partitions: DayPartitionRepository,
+  ) {}
+
+  /**
+   * Drops the partition of a day, in one transaction with what `first` does before. A day that cannot be had in time is
+   * for another time.
+   */
+  async drop(
+    table: PartitionedTable,
+    day: string,
+    first: (tx: Tx) => Promise<void> = nothing,
+  ): Promise<void> {
+    try {
+      await this.database.transaction(async (tx) => {
+        await this.partitions.waitAtMost(tx, LOCK_MS);
+        await first(tx);
+        await this.partitions.drop(tx, table, day);
+      });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      rootLogger.info({ day }, `a day of ${table} is in use and is dropped later`);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { ExportRepository } from '../exports/export.repository';
+import { DayPartitionRepository } from '../partitions/day-partition.repository';
+import { DayDropper } from './day-dropper';
+import { daysBefore, retentionDays } from './retention-days';
+
+/** How long it is known which exports are stored. Exporters give up sending one again after minutes. */
+const EXPORT_DAYS = 2;
+
+/**
+ * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, a day at a time and
+ * the oldest first. Any number of workers may do so at once.
+ */
+@Injectable()
+export class SignalRetention {
+  constructor(
+    private readonly environment: Environment,
+    private readonly days: DayDropper,
+    private readonly partitions: DayPartitionRepository,
+    private readonly exports: ExportRepository,
+  ) {}
+
+  async sweep(): Promise<void> {
+    const kept = retentionDays(this.environment);
+    await this.dropBefore('log_records', kept.log_records);
+    await this.dropBefore('metric_points', kept.metric_points);
+    const [today] = await this.partitions.days(0);
+    await this.exports.forget(daysBefore(today!, EXPORT_DAYS));
+  }
+
+  private async dropBefore(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
+    if (days === undefined) return;
+    const [today] = await this.partitions.days(0);
+    const kept = daysBefore(today!, days);
+    for (const day of await this.partitions.list(table)) {
+      if (day >= kept) break;
+      await this.days.drop(table, day);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { OtlpResource, OtlpScope } from '#otlp';
+
+/** What many records share: who sent them, and the library that made them. Stored once. */
+export interface Source {
+  /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
+  id: string;
+  /** JSON texts. */
+  resource: string;
+  scope: string;
+}
+
+/** A source in the workspace that knows it. */
+export interface WorkspaceSource extends Source {
+  workspaceId: string;
+}
+
+/** Something of a workspace that comes from a source. */
+interface Sourced {
+  workspaceId: string;
+  source: Source;
+}
+
+/** The sources of what exports hold: each is made once. A scope belongs to one resource, so it stands for the pair. */
+export class SourceReader {
+  private readonly known = new Map<OtlpScope, Source>();
+
+  sourceOf({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): Source {
+    let source = this.known.get(scope);
+    if (!source) {
+      const texts = { resource: resourceJson(resource), scope: scopeJson(scope) };
+      const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
+      source = { id, ...texts };
+      this.known.set(scope, source);
+    }
+    return source;
+  }
+}
+
+/** Each source of these records once, in the order of their keys. */
+export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
+  const sources = new Map<string, WorkspaceSource>();
+  let last: Sourced | undefined;
+  for (const record of records) {
+    const { workspaceId, source } = record;
+    const isSame = last?.source === source && last.workspaceId === workspaceId;
+    if (!isSame) sources.set(sourceKey(workspaceId, source.id), { workspaceId, ...source });
+    last = record;
+  }
+  return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
+}
+
+/** Both, as one text that sorts like the pair. */
+export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
+
+const resourceJson = (resource: OtlpResource): string =>
+  JSON.stringify({
+    attributes: resource.attributes,
+    dropped_attributes_count: resource.droppedAttributesCount,
+    schema_url: resource.schemaUrl,
+  });
+
+const scopeJson = (scope: OtlpScope): string =>
+  JSON.stringify({
+    name: scope.name,
+    version: scope.version,
+    attributes: scope.attributes,
+    dropped_attributes_count: scope.droppedAttributesCount,
+    schema_url: scope.schemaUrl,
+  });

@@ -1,0 +1,58 @@
+/**
+ * A program that is instrumented with OpenTelemetry, as users have it: records logs or metrics, exports them and ends. A
+ * process of its own, because the exporters load their transport by a dynamic import, which jest's loader does not know.
+ *
+ * Arguments: `logs` or `metrics`; `proto` or `http` (JSON); and the exporter's configuration as JSON, empty for that of
+ * the environment.
+ */
+import { ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
+import { SeverityNumber } from '@opentelemetry/api-logs';
+import { OTLPLogExporter as JsonLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
+import { OTLPLogExporter as ProtobufLogExporter } from '@opentelemetry/exporter-logs-otlp-proto';
+import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPMetricExporter as ProtobufMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+
+const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+
+const resource = resourceFromAttributes({ 'service.name': 'shop' });
+
+async function exportLogs(kind: string, config: object | undefined): Promise<void> {
+  const Exporter = kind === 'proto' ? ProtobufLogExporter : JsonLogExporter;
+  const exporter = config ? new Exporter(config) : new Exporter();
+  const provider = new LoggerProvider({ resource, processors: [new BatchLogRecordProcessor({ exporter })] });
+  const logger = provider.getLogger('agent', '1.2.3');
+  const timestamp = Date.UTC(2026, 10, 20);
+  logger.emit({
+    timestamp,
+    observedTimestamp: timestamp + 5,
+    severityNumber: SeverityNumber.ERROR,
+    severityText: 'ERROR',
+    eventName: 'tool.failed',
+    body: { text: 'no such city', tries: 3 },
+    attributes: { 'tool.name': 'weather' },
+    context: trace.setSpanContext(ROOT_CONTEXT, { ...IDS, traceFlags: TraceFlags.SAMPLED }),
+  });
+  logger.emit({ timestamp: timestamp + 10, severityNumber: SeverityNumber.INFO, body: 'done' });
+  await provider.shutdown();
+}
+
+async function exportMetrics(kind: string, config: object | undefined): Promise<void> {
+  const Exporter = kind === 'proto' ? ProtobufMetricExporter : JsonMetricExporter;
+  const exporter = config ? new Exporter(config) : new Exporter();
+  const provider = new MeterProvider({
+    resource,
+    readers: [new PeriodicExportingMetricReader({ exporter })],
+  });
+  const meter = provider.getMeter('agent', '1.2.3');
+  meter.createCounter('calls', { unit: '{call}' }).add(3, { model: 'gpt-4o' });
+  meter.createHistogram('duration', { advice: { explicitBucketBoundaries: [1, 5] } }).record(2);
+  meter.createGauge('temperature').record(21.5);
+  await provider.shutdown();
+}
+
+const [signal, kind, config] = process.argv.slice(2);
+const work = signal === 'logs' ? exportLogs : exportMetrics;
+void work(kind!, config ? (JSON.parse(config) as object) : undefined);

@@ -1,0 +1,132 @@
+import { type Scope, workspaceScope } from '#platform/auth';
+import { Database, type PreparedStatement, readWithin, type SqlExecutor } from '#platform/db';
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { equals, hasAttribute } from '../../../src/telemetry/lists/record-list.repository';
+import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
+import { MetricListRepository } from '../../../src/telemetry/metrics/metric-list.repository';
+
+interface Plan {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  Plans?: Plan[];
+}
+
+const RECORDS = 20_000;
+const DAY = 86_400_000;
+
+/** Partitions of yesterday and of today, each filled. */
+const DAYS = [1, 0];
+
+describe.each(['that the statistics know', 'that they do not know'])('a workspace %s', (statistics) => {
+  let app: TestApp;
+  let scope: Scope;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const organization = await newOrganization(app);
+    scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
+    for (const table of ['log_records', 'metric_points']) {
+      for (const back of DAYS) {
+        const from = new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
+        const to = new Date(Date.now() - (back - 1) * DAY).toISOString().slice(0, 10);
+        await app.database.query(
+          `CREATE TABLE IF NOT EXISTS ${table}_${from.replaceAll('-', '')} PARTITION OF ${table}
+           FOR VALUES FROM ('${from}') TO ('${to}')`,
+        );
+      }
+    }
+    const of = async (workspaceId: string): Promise<void> => {
+      for (const back of DAYS)
+        await fill(workspaceId, new Date(Date.now() - back * DAY).toISOString().slice(0, 10));
+    };
+    await of(statistics === 'that they do not know' ? 'wsp_other' : scope.workspaceId);
+    await app.database.query('ANALYZE log_records, metric_points, span_sources');
+    if (statistics === 'that they do not know') await of(scope.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  /** One in a hundred is from another service, severe, of a trace of its own, and of another metric. */
+  async function fill(workspaceId: string, day: string): Promise<void> {
+    const common = `timestamptz '2026-11-20' + n * interval '1 second', 0, gen_random_uuid(), $2::date,
+      CASE WHEN n % 100 = 0 THEN 'bank' ELSE 'shop' END, '{}'`;
+    await app.database.query(
+      `INSERT INTO log_records (workspace_id, logged_at, flags, source_id, day, service_name, attributes, is_timed,
+                                severity_number, trace_id)
+       SELECT $1, ${common}, true, CASE WHEN n % 100 = 0 THEN 17 ELSE 9 END,
+              CASE WHEN n % 100 = 0 THEN lpad(to_hex(n % 1000), 32, '0')::uuid END
+       FROM generate_series(1, ${RECORDS}) n`,
+      [workspaceId, day],
+    );
+    await app.database.query(
+      `INSERT INTO metric_points (workspace_id, measured_at, flags, source_id, day, service_name, attributes, name, type)
+       SELECT $1, ${common}, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'calls' END, 'gauge'
+       FROM generate_series(1, ${RECORDS}) n`,
+      [workspaceId, day],
+    );
+  }
+
+  /** How PostgreSQL does what a list asks for. */
+  async function plansOf(list: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[][]> {
+    const plans: Plan[] = [];
+    await readWithin(app.get(Database), performance.now() + 60_000, (reads) => {
+      const query = async (statement: string | PreparedStatement, values: readonly unknown[] = []) => {
+        const text = typeof statement === 'string' ? statement : statement.text;
+        // all that a workspace has may be counted along any index
+        if (/^\s*SELECT (?!count)/.test(text)) {
+          const [row] = await reads.query<any>(`EXPLAIN (FORMAT JSON) ${text}`, values);
+          plans.push(row['QUERY PLAN'].parse?.()[0].Plan ?? row['QUERY PLAN'][0].Plan);
+        }
+        return reads.query<any>(text, values);
+      };
+      return list({ manager: reads.manager, query } as SqlExecutor);
+    });
+    const nodesIn = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesIn)];
+    return plans.map(nodesIn);
+  }
+
+  /** Columns of the indexes of partitions that are used. */
+  const indexesOf = (nodes: readonly Plan[]): string[] => {
+    const names = nodes.flatMap((node) => node['Index Name'] ?? []);
+    const days = names.filter((name) => /^(log_records|metric_points)_/.test(name));
+    return [...new Set(days.map((name) => name.replace(/_\d{8}_/, ' ')))].sort();
+  };
+
+  const none = { attributes: [] };
+  const logs = (filters: object) => (on: SqlExecutor) =>
+    new LogListRepository(on).list(scope, { ...none, ...filters }, { limit: 20 });
+  const points = (filters: object) => (on: SqlExecutor) =>
+    new MetricListRepository(on).list(scope, { ...none, ...filters }, { limit: 20 });
+
+  it.each([
+    ['all', logs({}), 'log_records workspace_id_logged_at_log_no_idx'],
+    ['a service', logs({ service_name: 'bank' }), 'log_records workspace_id_service_name_logged_at_lo_idx'],
+    [
+      'a trace',
+      logs({ trace_id: `${'0'.repeat(29)}064` }),
+      'log_records workspace_id_trace_id_logged_at_log_no_idx',
+    ],
+    ['what is severe', logs({ severity_number: 17 }), 'log_records workspace_id_logged_at_log_no_idx1'],
+    [
+      'an attribute',
+      logs({ attributes: [hasAttribute({ key: 'a', value: 'b' })] }),
+      'log_records workspace_id_logged_at_log_no_idx',
+    ],
+    ['a text', logs({ q: 'nothing' }), 'log_records workspace_id_logged_at_log_no_idx'],
+    ['points', points({}), 'metric_points workspace_id_measured_at_point_no_idx'],
+    ['a metric', points({ name: 'rare' }), 'metric_points workspace_id_left_measured_at_point__idx'],
+    [
+      'a type of a service',
+      points({ service_name: 'bank', type: 'gauge', attributes: [equals('unit', 's')] }),
+      'metric_points workspace_id_service_name_measured_a_idx',
+    ],
+  ] as const)('has %s listed along an index in each partition, without sorting', async (_, list, index) => {
+    const plans = await plansOf(list);
+    const nodes = plans.flat();
+    const tables = nodes.filter((node) => /^(log_records|metric_points)/.test(node['Relation Name'] ?? ''));
+    expect(tables.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+    const pages = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Merge Append'));
+    expect(pages.length).toBeGreaterThan(0);
+    expect(indexesOf(pages.flat())).toEqual([index]);
+  });
+});

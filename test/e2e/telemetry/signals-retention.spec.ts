@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  newOrganization,
+  type TestApp,
+  type TestWorker,
+} from '#testing';
+import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
+import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
+import { SignalRetention } from '../../../src/telemetry/retention/signal-retention';
+import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
+import { JSON_MEDIA, RawExporter } from './otlp.harness';
+import { SIGNALS, type TestSignal } from './signals.harness';
+
+const DAYS = { TRACE_RETENTION_DAYS: '5', LOG_RETENTION_DAYS: '10' };
+/** Metrics have no number of their own. */
+const KEPT = { logs: 10, metrics: 5 };
+
+describe('logs and metrics whose time is over', () => {
+  let app: TestApp;
+  let worker: TestWorker;
+  let exporter: RawExporter;
+  let reader: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    worker = await createTestWorker(app, DAYS);
+    const organization = await newOrganization(app);
+    exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
+    reader = await organization.as('viewer');
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+  });
+
+  async function dayBefore(days: number): Promise<string> {
+    const [row] = await app.database.query<{ day: string }>(
+      `SELECT ((now() AT TIME ZONE 'UTC')::date - $1::int)::text AS day`,
+      [days],
+    );
+    return row!.day;
+  }
+
+  /** A record from a service of its own, as if it had arrived so many days ago. */
+  async function arrived({ path, json, table }: TestSignal, days: number): Promise<string> {
+    const text = randomUUID();
+    const body = json([{ text, service: text }]);
+    expect((await exporter.send(body, { media: JSON_MEDIA, path })).status).toBe(200);
+    const day = await dayBefore(days);
+    await app.get(DayPartitionRepository).make(table, day);
+    await app.database.query(`UPDATE ${table} SET day = $1::date WHERE service_name = $2`, [day, text]);
+    await app.database.query(
+      `UPDATE span_sources SET day = $1::date WHERE resource::text LIKE '%' || $2 || '%'`,
+      [day, text],
+    );
+    return text;
+  }
+
+  const servicesOf = async ({ path }: TestSignal): Promise<string[]> =>
+    (await reader.get(`${path}?limit=500`)).body.items.map((item: any) => item.service_name);
+
+  it.each(['logs', 'metrics'] as const)('are dropped a day at a time, others are not: %s', async (name) => {
+    const signal = SIGNALS[name];
+    const kept = await arrived(signal, KEPT[name]);
+    const over = await arrived(signal, KEPT[name] + 1);
+    await worker.get(SignalRetention).sweep();
+    const days = await app.get(DayPartitionRepository).list(signal.table);
+    expect(days).toContain(await dayBefore(KEPT[name]));
+    expect(days).not.toContain(await dayBefore(KEPT[name] + 1));
+    const services = await servicesOf(signal);
+    expect([services.includes(kept), services.includes(over)]).toEqual([true, false]);
+  });
+
+  it('keep the sources that are still referred to, however short the time of traces is', async () => {
+    const text = await arrived(SIGNALS.logs, KEPT.logs);
+    await worker.get(TraceRetention).sweep();
+    const { items } = (await reader.get(`${SIGNALS.logs.path}?service_name=${text}`)).body;
+    expect(items).toMatchObject([{ resource: { attributes: { 'service.name': text } } }]);
+  });
+
+  it('are stored anew when the export is sent again long after', async () => {
+    const { path, json } = SIGNALS.logs;
+    const [old, recent] = [randomUUID(), randomUUID()];
+    const bodies = [old, recent].map((text) => json([{ text, service: text }]));
+    for (const body of bodies) await exporter.send(body, { media: JSON_MEDIA, path });
+    const ages = `UPDATE telemetry_exports e SET day = $1::date FROM log_records l
+      WHERE l.service_name = $2 AND l.workspace_id = e.workspace_id AND e.xmin = l.xmin`;
+    await app.database.query(ages, [await dayBefore(3), old]);
+    await app.database.query(ages, [await dayBefore(2), recent]);
+    await worker.get(SignalRetention).sweep();
+    for (const body of bodies) await exporter.send(body, { media: JSON_MEDIA, path });
+    const services = await servicesOf(SIGNALS.logs);
+    expect([old, recent].map((text) => services.filter((service) => service === text).length)).toEqual([
+      2, 1,
+    ]);
+  });
+
+  it('have their partitions made ahead', async () => {
+    const days = await app.get(DayPartitionRepository).days(3);
+    for (const { table } of Object.values(SIGNALS)) {
+      await app.get(DayPartitions).makeAhead(table);
+      expect(await app.get(DayPartitionRepository).list(table)).toEqual(expect.arrayContaining(days));
+    }
+  });
+});
