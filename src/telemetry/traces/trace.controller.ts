@@ -6,13 +6,8 @@ import { type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
 import { TraceService } from './trace.service';
 
-/** Where filters have to be looked for in the traces themselves. */
-export const SCANNED_PAGE =
-  `Pages are bounded by what is looked at, too: with filters that no index serves, a page may have
-fewer traces than \`limit\`, or none, and a \`next_cursor\` that goes on; \`total\` is null then, unless all were looked at.`.replace(
-    '\n',
-    ' ',
-  );
+const LIST_DESCRIPTION =
+  'With filters that no index serves, a page goes through a bounded number of traces: it may have fewer of them than `limit`, or none, and a `next_cursor` that goes on. `total` is null where counting would take longer than that.';
 
 @ApiTags('Traces')
 @Controller('telemetry/v1/traces')
@@ -23,7 +18,7 @@ export class TraceController {
   /** List traces, newest first */
   @Get()
   @RequireRole('viewer')
-  @ApiOkResponse({ type: TracePageDto, description: SCANNED_PAGE })
+  @ApiOkResponse({ type: TracePageDto, description: LIST_DESCRIPTION })
   list(@CurrentScope() scope: Scope, @Query() query: TraceListQueryDto): Promise<Page<TraceDto>> {
     return this.traces.list(scope, query);
   }
