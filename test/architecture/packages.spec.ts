@@ -24,7 +24,9 @@ describe('the packages that are installed where the service runs', () => {
   const files = ['src', 'libs', 'scripts'].flatMap((folder) =>
     readdirSync(path.resolve(folder), { recursive: true, encoding: 'utf8' })
       .map((file) => path.join(folder, file))
-      .filter((file) => /\.(ts|mjs)$/.test(file) && !/\.(spec|fixture|child)\.ts$|^libs\/testing\//.test(file)),
+      .filter(
+        (file) => /\.(ts|mjs)$/.test(file) && !/\.(spec|fixture|child)\.ts$|^libs\/testing\//.test(file),
+      ),
   );
 
   it('are those that its code imports, and those which these ask for', () => {

@@ -147,7 +147,10 @@ describe('the traces of the service itself', () => {
   });
 
   it('leave requests as they are whose rows are copied', async () => {
-    const { body } = await client.post('/eval/v1/datasets', { workspace_id: org.workspaceId, name: 'copied' });
+    const { body } = await client.post('/eval/v1/datasets', {
+      workspace_id: org.workspaceId,
+      name: 'copied',
+    });
     const path = `/eval/v1/datasets/${body.dataset_id}/records`;
     const lines = Array.from({ length: 300 }, (_, input) => JSON.stringify({ input })).join('\n');
     const imported = await client.post(`${path}/import`, lines, { 'content-type': 'application/jsonl' });
