@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { ExportMetrics } from './exports/export.metrics';
+import { GroupSlots } from './exports/group-slots';
 import { ModelPrices } from './model-prices';
 import { ExportRepository } from './exports/export.repository';
 import { ExportWriter } from './exports/export.writer';
@@ -36,6 +37,7 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitionRepository,
     DayPartitions,
     ExportMetrics,
+    GroupSlots,
     SourceRepository,
     SourceWriter,
     SpanRepository,

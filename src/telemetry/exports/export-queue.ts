@@ -3,9 +3,12 @@ import { OtlpDecodeError, type OtlpEncoding, type OtlpRejection } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Problem, problem } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import { GROUP_BYTES, GROUPS_AT_ONCE } from './export-limits';
 import type { ExportMetrics, Signal } from './export.metrics';
 import { GroupCommit } from './group-commit';
+import type { GroupSlots } from './group-slots';
+
+/** What the bodies of a group come to, in bytes: about four thousand spans. */
+const GROUP_BYTES = 4 * 1024 * 1024;
 
 /** What every kind of request holds besides its records. */
 interface Decoded {
@@ -37,10 +40,11 @@ export class ExportQueue<Request extends Decoded> {
 
   constructor(
     metrics: ExportMetrics,
+    slots: GroupSlots,
     private readonly rules: ExportRules<Request>,
   ) {
     this.groups = new GroupCommit<SentExport, OtlpRejection>({
-      atOnce: GROUPS_AT_ONCE,
+      slots,
       maxWeight: GROUP_BYTES,
       weightOf: ({ body }) => body.bytes.length,
       write: (exports) => metrics.observe(rules.signal, exports.length, () => this.write(exports)),

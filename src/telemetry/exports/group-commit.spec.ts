@@ -1,16 +1,22 @@
 import { setImmediate as settle } from 'node:timers/promises';
+import { readEnvironment } from '#platform/config';
 import { GroupCommit } from './group-commit';
+import { GroupSlots } from './group-slots';
 
 const NEVER = new AbortController().signal;
 const OUTAGE = new Error('the store is away');
 
+/** So many of them: one for each four connections. */
+const slotsOf = (count: number): GroupSlots =>
+  new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: String(4 * count) }));
+
 /** Writes texts when it is told to. A text with `bad` in it cannot be written, and one with `refused` is at fault itself. */
-function store(atOnce = 1, maxWeight = 100) {
+function store(slots = slotsOf(1), maxWeight = 100) {
   const groups: string[][] = [];
   const waiting: (() => void)[] = [];
   let isAway = false;
   const commits = new GroupCommit<string, string>({
-    atOnce,
+    slots,
     maxWeight,
     weightOf: (text) => text.length,
     isOutage: (error) => error === OUTAGE,
@@ -48,7 +54,7 @@ describe('GroupCommit', () => {
   });
 
   it('writes at once what comes alone, and so many groups at once', async () => {
-    const { groups, add, goOn } = store(2);
+    const { groups, add, goOn } = store(slotsOf(2));
     const answers = Promise.all(['a', 'b', 'c'].map((text) => add(text)));
     await settle();
     expect(groups).toEqual([['a'], ['b']]);
@@ -60,7 +66,7 @@ describe('GroupCommit', () => {
   });
 
   it('closes a group when it is heavy enough', async () => {
-    const { groups, add, goOn } = store(1, 4);
+    const { groups, add, goOn } = store(slotsOf(1), 4);
     const answers = Promise.all(['1', 'aaa', 'bb', 'cccccccc', 'd'].map((text) => add(text)));
     await goOn();
     await answers;
@@ -68,7 +74,7 @@ describe('GroupCommit', () => {
   });
 
   it('has organizations take turns', async () => {
-    const { groups, add, goOn } = store(1, 2);
+    const { groups, add, goOn } = store(slotsOf(1), 2);
     const answers = Promise.all([
       add('1'),
       ...['a1', 'a2', 'a3'].map((text) => add(text, 'a')),
@@ -117,5 +123,23 @@ describe('GroupCommit', () => {
     expect(await answers).toEqual(['begun is written', 'gone', 'stays is written']);
     expect(groups).toEqual([['begun'], ['stays']]);
     expect(() => add('late', 'o', gone.signal)).toThrow('gone');
+  });
+
+  it('shares its slots with others, and writes what came while it waited for one together', async () => {
+    const slots = slotsOf(1);
+    const [one, other] = [store(slots), store(slots)];
+    const answers = Promise.all([one.add('1'), other.add('a'), other.add('b'), one.add('2')]);
+    await settle();
+    expect([one.groups, other.groups]).toEqual([[['1']], []]);
+    await one.goOn();
+    expect(other.groups).toEqual([['a', 'b']]);
+    await other.goOn();
+    await one.goOn();
+    expect(await answers).toHaveLength(4);
+    expect(one.groups).toEqual([['1'], ['2']]);
+  });
+
+  it('has a slot at least', () => {
+    expect(new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: '2' })).count).toBe(1);
   });
 });

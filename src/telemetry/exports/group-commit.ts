@@ -1,8 +1,9 @@
 import { FairQueue, type Owners } from '#platform/turns';
+import type { GroupSlots } from './group-slots';
 
 export interface GroupRules<Item, Result> {
-  /** Groups that are written at once. */
-  atOnce: number;
+  /** Those that groups are written in; others may share them. */
+  slots: GroupSlots;
   /** A group is closed when its items weigh this much together; an item may weigh more by itself. */
   maxWeight: number;
   weightOf: (item: Item) => number;
@@ -55,15 +56,15 @@ export class GroupCommit<Item, Result> {
       };
       signal.addEventListener('abort', leave, { once: true });
       this.waiting.push(owners, waiter);
-      if (this.underWay < this.rules.atOnce) void this.writeGroups();
+      if (this.underWay < this.rules.slots.count) void this.writeGroups();
     });
   }
 
   /** Until nothing waits. */
   private async writeGroups(): Promise<void> {
     this.underWay++;
-    for (let group = this.nextGroup(); group.length > 0; group = this.nextGroup())
-      await this.writeGroup(group);
+    // what comes until there is a slot goes with the group
+    while (this.waiting.size > 0) await this.rules.slots.use(() => this.writeGroup(this.nextGroup()));
     this.underWay--;
   }
 
@@ -81,6 +82,7 @@ export class GroupCommit<Item, Result> {
   }
 
   private async writeGroup(group: readonly Waiter<Item, Result>[]): Promise<void> {
+    if (group.length === 0) return; // went with another
     try {
       const results = await this.rules.write(group.map(({ item }) => item));
       for (const [index, waiter] of group.entries()) waiter.settle(results[index]!);

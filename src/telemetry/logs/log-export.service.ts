@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type DecodedLogsRequest, decodeLogsRequest } from '#otlp';
 import { ExportMetrics } from '../exports/export.metrics';
+import { GroupSlots } from '../exports/group-slots';
 import { ExportQueue } from '../exports/export-queue';
 import { ExportWriter } from '../exports/export.writer';
 import { storeProblem } from '../exports/store-problem';
@@ -10,8 +11,8 @@ import { LogWriteRepository } from './log-write.repository';
 /** Takes exports of logs. */
 @Injectable()
 export class LogExportService extends ExportQueue<DecodedLogsRequest> {
-  constructor(writer: ExportWriter, logs: LogWriteRepository, metrics: ExportMetrics) {
-    super(metrics, {
+  constructor(writer: ExportWriter, logs: LogWriteRepository, metrics: ExportMetrics, slots: GroupSlots) {
+    super(metrics, slots, {
       signal: 'logs',
       decode: decodeLogsRequest,
       store: async (exports) => {

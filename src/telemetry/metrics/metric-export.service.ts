@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type DecodedMetricsRequest, decodeMetricsRequest } from '#otlp';
 import { ExportMetrics } from '../exports/export.metrics';
+import { GroupSlots } from '../exports/group-slots';
 import { ExportQueue } from '../exports/export-queue';
 import { ExportWriter } from '../exports/export.writer';
 import { storeProblem } from '../exports/store-problem';
@@ -10,8 +11,13 @@ import { MetricWriteRepository } from './metric-write.repository';
 /** Takes exports of metrics. */
 @Injectable()
 export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
-  constructor(writer: ExportWriter, points: MetricWriteRepository, metrics: ExportMetrics) {
-    super(metrics, {
+  constructor(
+    writer: ExportWriter,
+    points: MetricWriteRepository,
+    metrics: ExportMetrics,
+    slots: GroupSlots,
+  ) {
+    super(metrics, slots, {
       signal: 'metrics',
       decode: decodeMetricsRequest,
       store: async (exports) => {

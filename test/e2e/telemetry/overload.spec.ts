@@ -28,7 +28,11 @@ describe('more telemetry than can be stored', () => {
 
   beforeAll(async () => {
     app = await createTestApp({
-      env: { TELEMETRY_QUEUE_BYTES: String(ROOM), TELEMETRY_LIMIT_BYTES: String(2 * MIB) },
+      env: {
+        DATABASE_POOL_SIZE: '8',
+        TELEMETRY_QUEUE_BYTES: String(ROOM),
+        TELEMETRY_LIMIT_BYTES: String(2 * MIB),
+      },
     });
     organization = await newOrganization(app);
     exporter = await exporterOf(organization);
