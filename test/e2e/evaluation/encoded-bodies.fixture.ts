@@ -60,8 +60,8 @@ export async function sendInPieces(
   let sent = 0;
   for (; sent < body.length && !isAnswered; sent += pieceBytes) {
     request.write(body.subarray(sent, sent + pieceBytes));
-    // a turn of the event loop for the service to read it, and to answer
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    // time for the service to read it, and to answer
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
   request.end();
   const [answer] = await answered;
