@@ -7,6 +7,7 @@ export type { PreparedStatement, SqlExecutor, Tx } from './executor';
 export { followIndexes } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
+export { timeOfMicroseconds } from './microseconds';
 export { Where } from './where';
 export { readWithin } from './timed-reads';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';

@@ -1,4 +1,4 @@
-import type { Where } from '#platform/db';
+import { timeOfMicroseconds, type Where } from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT } from './page.dto';
@@ -88,6 +88,6 @@ const KEYS = {
   timestamptz: {
     written: (expression: string) => `(extract(epoch FROM ${expression}) * 1000000)::bigint::text`,
     form: /^\d{1,17}$/,
-    read: `timestamptz '1970-01-01 00:00:00+00' + ?::bigint * interval '1 microsecond'`,
+    read: timeOfMicroseconds('?'),
   },
 };

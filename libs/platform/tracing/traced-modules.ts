@@ -7,9 +7,10 @@ import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 
 /**
  * Requests that are not traced, nor anything that is done for them: those that bring traces, among which the service's
- * own may be, and those of probes and scrapers, which come every few seconds.
+ * own may be, also where they are sent to a path that there is not, and those of probes and scrapers, which come every few
+ * seconds.
  */
-const UNTRACED_PATHS = /^\/(?:telemetry|health|metrics)(?:[/?]|$)/;
+const UNTRACED_PATHS = /^\/(?:telemetry|health|metrics)(?:[/?]|$)|\/v1\/(?:traces|logs|metrics)\/?(?:\?|$)/i;
 
 /**
  * What of a request is not told: the query, which may hold what is searched for or, of a judge's address, its key, and

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Database, timeOfMicroseconds, type Tx } from '#platform/db';
 import type { ArrivalPlace } from '../../telemetry';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
@@ -51,7 +51,7 @@ const ADVANCE = {
   name: 'scoring-rule.advance',
   text: `UPDATE scoring_rules
     SET seen_us = $6, seen_trace_id = $7,
-        last_seen_at = timestamptz '1970-01-01 00:00:00+00' + $6::bigint * interval '1 microsecond',
+        last_seen_at = ${timeOfMicroseconds('$6')},
         seen_count = seen_count + $8, chosen_count = chosen_count + $9, ordered_count = ordered_count + $10,
         last_score_run_id = coalesce($11, last_score_run_id),
         last_run_at = CASE WHEN $11::text IS NULL THEN last_run_at ELSE now() END,

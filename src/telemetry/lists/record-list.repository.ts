@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { arrayParameter, followIndexes, type SqlExecutor, Where } from '#platform/db';
+import { arrayParameter, followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
 import { encodeCursor, type ListQueryDto, listPage, type RowPage, scanPage } from '#platform/paging';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';
 import type { AttributeFilter } from '../trace-list';
@@ -45,7 +45,7 @@ interface SizedRecord {
   page_id: string;
 }
 
-const TIME = `timestamptz '1970-01-01 00:00:00+00' + ?::bigint * interval '1 microsecond'`;
+const TIME = timeOfMicroseconds('?');
 
 /** Members of a fixed size, and content. Sources are looked up, not joined, by keys that rows carry. */
 const ANSWERED_SIZE = `1000 + t.content_size + coalesce((SELECT o.size FROM span_sources o

@@ -15,9 +15,15 @@ const FORGET_SOME = {
   text: forget(`SELECT ctid FROM traces WHERE day = $1::date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`),
 };
 
+const LOCK_REST = {
+  name: 'trace.lock-rest',
+  text: 'SELECT 1 FROM traces WHERE day = $1::date FOR UPDATE',
+};
+
+/** After they are locked, as a statement of its own: one that waited would not see what it had waited for. */
 const FORGET_REST = {
   name: 'trace.forget-rest',
-  text: forget('SELECT ctid FROM traces WHERE day = $1::date FOR UPDATE'),
+  text: forget('SELECT ctid FROM traces WHERE day = $1::date'),
 };
 
 const FORGET_SOURCES = {
@@ -41,6 +47,7 @@ export class TraceRetentionRepository {
 
   /** Deletes the others, when what writes to them has ended. */
   async forgetRest(tx: Tx, day: string): Promise<void> {
+    await tx.query(LOCK_REST, [day]);
     await tx.query(FORGET_REST, [day]);
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, Database, Where } from '#platform/db';
+import { BulkColumns, Database, timeOfMicroseconds, Where } from '#platform/db';
 import {
   type ArrivalClock,
   type ArrivalQuery,
@@ -11,8 +11,6 @@ import {
 import { columnsOfTrace, traceCondition } from './trace-conditions';
 
 const microseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint`;
-const timeOf = (parameter: string): string =>
-  `timestamptz '1970-01-01 00:00:00+00' + ${parameter}::bigint * interval '1 microsecond'`;
 
 /**
  * A transaction that wrote nothing yet has no number, and what it will write is stamped after this statement began; of
@@ -40,8 +38,8 @@ const WHERE_ANY = {
   name: 'trace-arrival.where-any',
   text: `SELECT w.place FROM ${WATCHED.from(1, 'w')}
     WHERE (SELECT true FROM traces t WHERE t.workspace_id = w.workspace_id
-             AND (t.arrived_at, t.trace_id) > (${timeOf('w.arrived_us')}, w.trace_id)
-             AND t.arrived_at < ${timeOf('w.before_us')}
+             AND (t.arrived_at, t.trace_id) > (${timeOfMicroseconds('w.arrived_us')}, w.trace_id)
+             AND t.arrived_at < ${timeOfMicroseconds('w.before_us')}
            ORDER BY t.arrived_at, t.trace_id LIMIT 1)`,
 };
 
@@ -77,8 +75,8 @@ export class TraceArrivalRepository extends TraceArrivals {
     { after, before_us, grain, filters, limit }: ArrivalQuery,
   ): Promise<TraceArrival[]> {
     const where = new Where(scope.key)
-      .add(`(arrived_at, trace_id) > (${timeOf('?')}, ?)`, after.arrived_us, after.trace_id)
-      .add(`arrived_at < ${timeOf('?')}`, before_us);
+      .add(`(arrived_at, trace_id) > (${timeOfMicroseconds('?')}, ?)`, after.arrived_us, after.trace_id)
+      .add(`arrived_at < ${timeOfMicroseconds('?')}`, before_us);
     const most = where.parameter(limit);
     const conditions = filters.map((filter) => `(${traceCondition(where, filter)})`).join(' AND ');
     const target = grain === 'trace' ? 't.trace_id' : `CASE WHEN ${IS_LAST_OF_SESSION} THEN t.session_id END`;

@@ -1,13 +1,14 @@
 import type { Scope } from '#platform/auth';
-import { followIndexes, type SqlExecutor, Where } from '#platform/db';
+import { followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
 import { containing } from '../lists/pattern';
 import type { AttributeFilter, TraceListFilters } from '../trace-list';
 import type { TraceSummary } from '../trace-store';
+import { MODELS_MAX } from './trace-aggregate';
 import { SUMMARY } from './trace.repository';
 
 /** A model that so many traces have at most is found by them; traces of others are come by soon enough. */
-const RARE_MAX = 1_000;
+const RARE_MAX = 20_000;
 
 const COUNT_OF_MODEL = {
   name: 'trace-list.count-of-model',
@@ -24,7 +25,7 @@ const DURATION = `greatest(t.ended_at - t.started_at, interval '0')`;
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
 
-const TIME = `timestamptz '1970-01-01 00:00:00+00' + ?::bigint * interval '1 microsecond'`;
+const TIME = timeOfMicroseconds('?');
 
 /** Narrows to what started within these times. */
 export const addTimes = (
@@ -50,7 +51,9 @@ export class TraceListRepository {
     const { model } = filters;
     const isFoundByModel =
       model !== undefined && filters.session_id === undefined && (await this.isRare(scope, model));
-    if (isFoundByModel) return this.scan(ofModel(where, scope, model), where, filters, query);
+    if (isFoundByModel) {
+      return this.scan(ofModel(where, scope, model), where, { ...filters, model: undefined }, query);
+    }
     await followIndexes(this.database);
     const others = narrowed(where, filters);
     if (isServed(others)) return listPage(this.database, { ...LIST, from: 'traces t', where }, query);
@@ -106,6 +109,12 @@ const allOf =
   (where) =>
     conditions.map((condition) => condition(where)).join(' AND ');
 
+/** A trace's row names the first of its models alone. */
+const hasModel = (model: string): string =>
+  `(${model} = ANY (t.models) OR cardinality(t.models) = ${MODELS_MAX} AND EXISTS (
+    SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
+    OFFSET 0))`;
+
 /** What a trace's own row tells. */
 function conditionsOf(filters: TraceListFilters): Condition[] {
   const { status, model, min_duration_ms, max_duration_ms } = filters;
@@ -114,7 +123,7 @@ function conditionsOf(filters: TraceListFilters): Condition[] {
   return [
     ...NAMES.flatMap((name) => compared(filters[name], (value) => `t.${name} = ${value}`)),
     ...(status ? [() => IS_STATUS[status]] : []),
-    ...compared(model, (value) => `${value} = ANY (t.models)`),
+    ...compared(model, hasModel),
     ...compared(min_duration_ms, (value) => `${DURATION} >= ${milliseconds(value)}`),
     ...compared(max_duration_ms, (value) => `${DURATION} <= ${milliseconds(value)}`),
   ];

@@ -155,6 +155,32 @@ describe('traces whose time is over', () => {
     expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 11));
   });
 
+  it('are dropped as they are when what is being stored in them has ended meanwhile', async () => {
+    const over = await arrived(KEPT_DAYS + 13);
+    const another = newSpan({ traceId: over.traceId });
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let writing!: Promise<unknown>;
+    await new Promise<void>((resolve, reject) => {
+      writing = app.database
+        .transaction(async (tx) => {
+          // what an export does to the row of a trace that it adds to
+          await tx.query('UPDATE traces SET span_count = span_count + 1 WHERE trace_id = $1', [over.traceId]);
+          resolve();
+          await held;
+        })
+        .catch(reject);
+    });
+    const swept = sweep();
+    await waiting();
+    release();
+    await Promise.all([writing, swept]);
+    expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 13));
+    expect(await keptOf(over)).toMatchObject({ traces: 0, models: 0 });
+    expect((await exporter.protobuf([another])).status).toBe(200);
+    expect(await spansOf(over.traceId)).toEqual([200, [another.spanId]]);
+  });
+
   it('are kept for ever unless it is said how long', async () => {
     const old = await arrived(5_000);
     const keeping = await createTestWorker(app);

@@ -117,6 +117,22 @@ describe('the list of traces', () => {
       expect(page).toEqual({ limit: 50, offset: 0, total: names.length, next_cursor: null });
     });
 
+    it('by any of more models than its row names', async () => {
+      const [traceId] = await space.send([{ name: 'of many models' }]);
+      await space.send(
+        Array.from({ length: 150 }, (_, n) => ({
+          traceId,
+          parentSpanId: '0000000000000001',
+          attributes: { 'gen_ai.request.model': `many ${String(n).padStart(3, '0')}` },
+        })),
+      );
+      for (const model of ['many 000', 'many 149']) {
+        expect(await space.names(`?model=${encodeURIComponent(model)}`)).toEqual(['of many models']);
+        const both = `?model=${encodeURIComponent(model)}&session_id=${encodeURIComponent('none')}`;
+        expect(await space.names(both)).toEqual([]);
+      }
+    });
+
     it('by attributes all of which are there, each of any span', async () => {
       const age = 'attribute=user.age:42';
       expect(await space.names(`?${age}&attribute=tool.name:search`)).toEqual(['else']);
