@@ -6,6 +6,7 @@ import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import type { ExportMetrics, Signal } from './export.metrics';
 import { GroupCommit } from './group-commit';
 import type { GroupSlots } from './group-slots';
+import { RepeatedBytes } from './repeated-bytes';
 
 /** What the bodies of a group come to, in bytes: about four thousand spans. */
 const GROUP_BYTES = 4 * 1024 * 1024;
@@ -30,6 +31,8 @@ export interface ExportRules<Request extends Decoded> {
   signal: Signal;
   /** @throws OtlpDecodeError */
   decode(bytes: Buffer, encoding: OtlpEncoding): Request;
+  /** Adds what of an export is stored more often than it was sent. */
+  addRepeated(repeated: RepeatedBytes, request: Request): void;
   /** Stores all of the exports, or none. When it returns they are committed. Errors: 503 for an outage. */
   store(exports: readonly DecodedExport<Request>[]): Promise<void>;
 }
@@ -39,7 +42,7 @@ export class ExportQueue<Request extends Decoded> {
   private readonly groups: GroupCommit<SentExport, OtlpRejection>;
 
   constructor(
-    metrics: ExportMetrics,
+    private readonly metrics: ExportMetrics,
     slots: GroupSlots,
     private readonly rules: ExportRules<Request>,
   ) {
@@ -47,7 +50,7 @@ export class ExportQueue<Request extends Decoded> {
       slots,
       maxWeight: GROUP_BYTES,
       weightOf: ({ body }) => body.bytes.length,
-      write: (exports) => metrics.observe(rules.signal, exports.length, () => this.write(exports)),
+      write: (exports) => metrics.observe(rules.signal, () => this.write(exports)),
       isOutage: (error) => error instanceof Problem && error.status === 503,
     });
   }
@@ -59,8 +62,9 @@ export class ExportQueue<Request extends Decoded> {
    * @param signal ends the waiting for a turn; what is being stored by then is stored
    * @returns what was left out because it is invalid
    */
-  export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
-    return this.groups.add([scope.orgId, scope.workspaceId], { scope, body }, signal);
+  async export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
+    const stored = this.groups.add([scope.orgId, scope.workspaceId], { scope, body }, signal);
+    return this.metrics.count(this.rules.signal, stored);
   }
 
   /** Bodies are decoded as late as this: as they came they take a fifth of the memory. */
@@ -83,7 +87,9 @@ export class ExportQueue<Request extends Decoded> {
 
   private decode({ bytes, encoding }: OtlpBody): PromiseSettledResult<Request> {
     try {
-      return { status: 'fulfilled', value: this.rules.decode(bytes, encoding) };
+      const request = this.rules.decode(bytes, encoding);
+      this.rules.addRepeated(new RepeatedBytes(), request);
+      return { status: 'fulfilled', value: request };
     } catch (error) {
       if (!(error instanceof OtlpDecodeError)) return { status: 'rejected', reason: error };
       return { status: 'rejected', reason: problem.invalidRequest(error.detail, { cause: error }) };

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
+import { Problem } from '#platform/problem';
 
 export type Signal = 'traces' | 'logs' | 'metrics';
 
@@ -29,23 +30,25 @@ export class ExportMetrics {
     );
   }
 
-  /** Writes a group, and tells what became of it. */
-  async observe<Result>(
-    signal: Signal,
-    count: number,
-    write: () => Promise<PromiseSettledResult<Result>[]>,
-  ): Promise<PromiseSettledResult<Result>[]> {
+  /** Tells what becomes of an export. */
+  async count<Result>(signal: Signal, stored: Promise<Result>): Promise<Result> {
+    try {
+      const result = await stored;
+      this.exports.inc({ signal, outcome: 'stored' });
+      return result;
+    } catch (error) {
+      const isRefused = error instanceof Problem && error.status === 400;
+      this.exports.inc({ signal, outcome: isRefused ? 'refused' : 'failed' });
+      throw error;
+    }
+  }
+
+  /** Writes a group, and tells how long that took. */
+  async observe<Result>(signal: Signal, write: () => Promise<Result>): Promise<Result> {
     const begun = performance.now();
     this.groups.inc({ signal });
     try {
-      const results = await write();
-      const stored = results.filter(({ status }) => status === 'fulfilled').length;
-      this.exports.inc({ signal, outcome: 'stored' }, stored);
-      this.exports.inc({ signal, outcome: 'refused' }, count - stored);
-      return results;
-    } catch (error) {
-      this.exports.inc({ signal, outcome: 'failed' }, count);
-      throw error;
+      return await write();
     } finally {
       this.duration.observe({ signal }, (performance.now() - begun) / 1000);
     }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type DecodedMetricsRequest, decodeMetricsRequest } from '#otlp';
+import { type DecodedMetricsRequest, decodeMetricsRequest, type OtlpMetric } from '#otlp';
 import { ExportMetrics } from '../exports/export.metrics';
 import { GroupSlots } from '../exports/group-slots';
 import { ExportQueue } from '../exports/export-queue';
@@ -7,6 +7,10 @@ import { ExportWriter } from '../exports/export.writer';
 import { storeProblem } from '../exports/store-problem';
 import { toPointRows } from './metric-point';
 import { MetricWriteRepository } from './metric-write.repository';
+
+/** What is stored of a metric with each of its points. */
+const toldOfMetric = ({ name, unit, description, metadata }: OtlpMetric): string =>
+  JSON.stringify([name, unit, description, metadata]);
 
 /** Takes exports of metrics. */
 @Injectable()
@@ -20,6 +24,10 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
     super(metrics, slots, {
       signal: 'metrics',
       decode: decodeMetricsRequest,
+      addRepeated: (repeated, { dataPoints }) => {
+        repeated.addSources(dataPoints.map(({ metric }) => metric));
+        for (const { metric } of dataPoints) repeated.add(metric, toldOfMetric);
+      },
       store: async (exports) => {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
           workspaceId,

@@ -23,11 +23,12 @@ export class TraceRetention {
 
   async sweep(): Promise<void> {
     const { TRACE_RETENTION_DAYS: days } = this.environment;
-    if (days === undefined) return;
     const [today] = await this.partitions.days(0);
-    const kept = daysBefore(today!, days);
-    for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
-    await this.traces.forgetSources(daysBefore(await this.oldestBefore(kept), SOURCE_DAYS));
+    if (days !== undefined) {
+      const kept = daysBefore(today!, days);
+      for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
+    }
+    await this.traces.forgetSources(daysBefore(await this.oldestBefore(today!), SOURCE_DAYS));
   }
 
   /**

@@ -24,16 +24,23 @@ interface Sourced {
 /** The sources of what exports hold: each is made once. A scope belongs to one resource, so it stands for the pair. */
 export class SourceReader {
   private readonly known = new Map<OtlpScope, Source>();
+  private readonly resources = new Map<OtlpResource, string>();
 
   sourceOf({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): Source {
     let source = this.known.get(scope);
     if (!source) {
-      const texts = { resource: resourceJson(resource), scope: scopeJson(scope) };
+      const texts = { resource: this.textOf(resource), scope: scopeJson(scope) };
       const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
       source = { id, ...texts };
       this.known.set(scope, source);
     }
     return source;
+  }
+
+  private textOf(resource: OtlpResource): string {
+    let text = this.resources.get(resource);
+    if (text === undefined) this.resources.set(resource, (text = resourceJson(resource)));
+    return text;
   }
 }
 

@@ -11,8 +11,11 @@ import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { TracePlace } from './trace-place';
 import { type KeyedPlace, TraceWriteRepository } from './trace-write.repository';
 
-/** How often traces that are neither there nor can be stored are looked for again: others drop and store them. */
+/** How often it is begun anew where others have stored traces between the look for them and the storing. */
 const LOOKS = 5;
+
+/** Locking them now would be out of the order of the keys. */
+class TracesAppeared extends Error {}
 
 interface Placed {
   /** By workspace and trace. */
@@ -41,9 +44,14 @@ export class TraceWriter {
   async write(batches: readonly SpanBatch[]): Promise<void> {
     const records = toSpanRecords(batches, this.prices.table);
     if (records.length === 0) return;
-    await this.partitions.withPartitions('spans', () =>
-      this.database.transaction((tx) => this.store(tx, records)),
-    );
+    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records));
+    for (let looks = 1; ; looks++) {
+      try {
+        return await this.partitions.withPartitions('spans', attempt);
+      } catch (error) {
+        if (!(error instanceof TracesAppeared) || looks === LOOKS) throw error;
+      }
+    }
   }
 
   private async store(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
@@ -66,26 +74,23 @@ export class TraceWriter {
     await this.sources.keep(tx, sourcesOf(records));
   }
 
-  /** Locks the traces, and stores those that are not there. */
+  /**
+   * Locks the traces, and stores those that are not there.
+   *
+   * @throws TracesAppeared where one of these was stored by somebody else meanwhile
+   */
   private async place(tx: Tx, traces: readonly TraceAggregate[]): Promise<Placed> {
     const places = new Map<string, TracePlace>();
-    const stored = new Set<string>();
-    let left = traces;
-    const found = (rows: readonly KeyedPlace[]): void => {
-      for (const { workspace_id, trace_id, trace_no, day } of rows) {
-        places.set(traceKey(workspace_id, trace_id), { trace_no, day });
-      }
-      left = left.filter((trace) => !places.has(keyOf(trace)));
+    const keep = ({ workspace_id, trace_id, trace_no, day }: KeyedPlace): string => {
+      const key = traceKey(workspace_id, trace_id);
+      places.set(key, { trace_no, day });
+      return key;
     };
-    for (let look = 0; look < LOOKS; look++) {
-      found(await this.traces.lock(tx, left));
-      if (left.length === 0) return { places, stored };
-      const rows = await this.traces.insertNew(tx, left);
-      for (const { workspace_id, trace_id } of rows) stored.add(traceKey(workspace_id, trace_id));
-      found(rows);
-      if (left.length === 0) return { places, stored };
-    }
-    throw new Error(`${left.length} traces are stored and dropped again and again.`);
+    for (const row of await this.traces.lock(tx, traces)) keep(row);
+    const missing = traces.filter((trace) => !places.has(keyOf(trace)));
+    const stored = new Set((await this.traces.insertNew(tx, missing)).map(keep));
+    if (stored.size < missing.length) throw new TracesAppeared();
+    return { places, stored };
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type TestSpan,
 } from '#testing';
 import { BodyRooms } from '#platform/http';
+import { Metrics } from '#platform/metrics';
 import { EXPORT_ROOM } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter, TRACES } from './otlp.harness';
 
@@ -60,6 +61,12 @@ describe('more telemetry than can be stored', () => {
       if (first) return first;
       if (app.get(BodyRooms).of(EXPORT_ROOM).size >= bytes) return undefined;
     }
+  }
+
+  /** Exports that are told as failed. */
+  async function failures(): Promise<number> {
+    const told = await app.get(Metrics).text();
+    return Number(/telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(told)?.[1] ?? 0);
   }
 
   /** Until so many groups are being written, and held up. */
@@ -206,6 +213,7 @@ describe('more telemetry than can be stored', () => {
   });
 
   it('of which one export cannot be stored stores the others that it was put together with', async () => {
+    const before = await failures();
     await database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN IF NEW.name = 'cannot be stored' THEN RAISE 'it cannot be stored'; END IF; RETURN NEW; END $$;
@@ -217,6 +225,7 @@ describe('more telemetry than can be stored', () => {
     await letGo();
     expect(await statuses(answers)).toEqual(spans.map((_, n) => (n === 4 ? 500 : 200)));
     expect(await stored(spans)).toEqual(spans.map((_, n) => n !== 4));
+    expect((await failures()) - before).toBe(1);
     await database.query('DROP TRIGGER refuse ON spans; DROP FUNCTION refuse');
   });
 });

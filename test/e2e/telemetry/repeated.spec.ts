@@ -1,0 +1,86 @@
+import { gzipSync } from 'node:zlib';
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { answered, JSON_MEDIA, RawExporter } from './otlp.harness';
+
+const text = (length: number) => ({
+  attributes: [{ key: 'text', value: { stringValue: 'x'.repeat(length) } }],
+});
+const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: '00f067aa0ba902b7' };
+const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
+
+/** Some thousand bytes of gzip each, which would be gigabytes where they are stored. */
+const BOMBS: [path: string, what: string, body: object][] = [
+  [
+    'traces',
+    'a resource with many scopes',
+    { resourceSpans: [{ resource: text(1_000_000), scopeSpans: many(2_000, { spans: [ids] }) }] },
+  ],
+  [
+    'logs',
+    'a resource with many scopes',
+    { resourceLogs: [{ resource: text(1_000_000), scopeLogs: many(2_000, { logRecords: [{}] }) }] },
+  ],
+  [
+    'metrics',
+    'a metric that says much, with many points',
+    {
+      resourceMetrics: [
+        {
+          scopeMetrics: [
+            {
+              metrics: [
+                {
+                  name: 'm',
+                  description: 'x'.repeat(200_000),
+                  gauge: { dataPoints: many(2_000, { asInt: 1 }) },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+];
+
+describe('what an export tells once and has stored again and again', () => {
+  let app: TestApp;
+  let exporter: RawExporter;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const organization = await newOrganization(app);
+    exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  const send = (path: string, body: object) =>
+    exporter.send(gzipSync(JSON.stringify(body)), {
+      media: JSON_MEDIA,
+      encoding: 'gzip',
+      path: `/telemetry/v1/${path}`,
+    });
+
+  it.each(BOMBS)('is refused before it is gigabytes: %s, %s', async (path, _what, body) => {
+    const answer = await send(path, body);
+    expect([answer.status, answered.json(answer)]).toMatchObject([
+      400,
+      { code: 'invalid_request', detail: expect.stringContaining('send smaller batches') as string },
+    ]);
+    const [kept] = await app.database.query<{ sources: number }>(
+      'SELECT count(*) AS sources FROM span_sources',
+    );
+    expect(kept!.sources).toBe(0);
+  });
+
+  it('is taken as often as exporters have it', async () => {
+    const spans = many(100, 0).map((_zero, n) => ({
+      ...ids,
+      spanId: (n + 1).toString(16).padStart(16, '0'),
+    }));
+    const scopeSpans = spans.map((span, n) => ({ scope: { name: `library ${n}` }, spans: [span] }));
+    expect((await send('traces', { resourceSpans: [{ resource: text(4_000), scopeSpans }] })).status).toBe(
+      200,
+    );
+  });
+});
