@@ -36,6 +36,10 @@ const ROWS = `
                  (6, NULL, NULL, NULL, '{}'),
                  (7, 'b', 7, NULL, '{"gen_ai.operation.name": "chat"}'),
                  (8, 'b', 0, NULL, '{}')) AS span(n, model, tokens, cost, attributes);
+  INSERT INTO spans (workspace_id, trace_id, span_id, parent_span_id, name, kind, status_code, status_message, started_at,
+                     ended_at, source_id, attributes, events)
+    VALUES ('w', 'u', 'fedcba9876543210', 'ffffffffffffffff', 'far', 'client', 'error', 'why', '2026-11-20', '2026-11-21',
+            '00000000-0000-0000-0000-000000000001', '{"b": 1, "a": [2]}', '[{"name": "e"}]');
   INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, experiment_status, summary, created_by)
     VALUES ('e1', 'w', 'eval/nightly "größe"', 'é-1', 'completed',
             '{"scores": {"Exact": {"mean": 0.1, "count": 3}, "latency:p95": {"mean": -3, "count": 1}}}', 'u'),
@@ -105,6 +109,34 @@ describe('a database of the first schema', () => {
         root: null,
       })),
     ]);
+  });
+
+  it('has all of its spans by day, under the numbers of their traces', async () => {
+    const spans = `SELECT t.trace_id, lpad(to_hex(s.span_id), 16, '0') AS id, lpad(to_hex(s.parent_span_id), 16, '0') AS parent,
+        name, kind, status_code, status_message, attributes::text, events::text
+      FROM spans s JOIN traces t USING (workspace_id, day, trace_no)`;
+    expect(await rows(`${spans} WHERE trace_id = 'u'`)).toEqual([
+      {
+        trace_id: 'u',
+        id: 'fedcba9876543210',
+        parent: 'ffffffffffffffff',
+        name: 'far',
+        kind: 'client',
+        status_code: 'error',
+        status_message: 'why',
+        attributes: '{"b": 1, "a": [2]}',
+        events: '[{"name": "e"}]',
+      },
+    ]);
+    const ofT = `SELECT id, parent FROM (${spans}) s WHERE trace_id = 't' ORDER BY id`;
+    expect(await rows(ofT)).toEqual(
+      Array.from({ length: 9 }, (_, n) => ({
+        id: String(n).padStart(16, '0'),
+        parent: n > 0 ? '0'.repeat(16) : null,
+      })),
+    );
+    expect(await rows('SELECT FROM spans')).toHaveLength(14);
+    expect(await rows('SELECT DISTINCT trace_no FROM traces')).toHaveLength(6);
   });
 
   it('has the means of finalized experiments where searches look for them', async () => {
