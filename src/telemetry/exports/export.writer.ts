@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
@@ -12,6 +12,8 @@ import { type ExportKey, ExportRepository } from './export.repository';
 export interface ExportedRecords<Row> {
   workspaceId: string;
   body: OtlpBody;
+  /** Whether all records have times of their own: only then are two exports that are alike the same one. */
+  isTimed: boolean;
   rows: readonly Row[];
 }
 
@@ -23,7 +25,7 @@ export interface SourcedRow {
 
 /**
  * Stores what has no id of its own, each export once. One that is sent again, because its answer was lost, is known by
- * its body: whoever has the same bytes sent has sent the same export.
+ * its body: whoever has the same bytes sent, with times in them, has sent the same export.
  */
 @Injectable()
 export class ExportWriter {
@@ -46,8 +48,9 @@ export class ExportWriter {
     insert: (tx: Tx, rows: readonly Row[]) => Promise<void>,
   ): Promise<void> {
     const sent = new Map<string, ExportKey & Pick<ExportedRecords<Row>, 'rows'>>();
-    for (const { workspaceId, body, rows } of exports) {
-      const key = { workspaceId, exportId: exportIdOf(table, body) };
+    for (const { workspaceId, body, isTimed, rows } of exports) {
+      const exportId = isTimed ? exportIdOf(table, body) : randomUUID().replaceAll('-', '');
+      const key = { workspaceId, exportId };
       if (rows.length > 0 && !sent.has(nameOf(key))) sent.set(nameOf(key), { ...key, rows });
     }
     if (sent.size === 0) return;

@@ -20,6 +20,7 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest> {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
           workspaceId,
           body,
+          isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
           rows: toLogRows(workspaceId, request.logRecords),
         }));
         try {

@@ -32,6 +32,7 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
           workspaceId,
           body,
+          isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
           rows: toPointRows(workspaceId, request.dataPoints),
         }));
         try {

@@ -112,6 +112,13 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1, 1]);
     });
 
+    it('is another where a record has no time, by which it could be told from this one', async () => {
+      const [timed, untimed] = some(2) as [string, string];
+      const body = signal.json([{ text: timed }, { text: untimed, time: 0n }]);
+      for (let attempt = 0; attempt < 3; attempt++) expect((await send(body)).status).toBe(200);
+      expect(await countsOf([timed, untimed])).toEqual([3, 3]);
+    });
+
     it('is stored once when it comes several times at once, to two processes', async () => {
       const through = new RawExporter(other.url, exporter.token, organization.workspaceId);
       const groups = Array.from({ length: 6 }, () => some(2));
