@@ -1,9 +1,10 @@
 import type { SqlExecutor, Where } from '#platform/db';
+import { decodeCursor, encodeCursor } from './cursor';
 import type { RowPage } from './list-page';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
   addKeyset,
-  cursorAfter,
+  cursorAfter as cursorBehind,
   orderedBy,
   orderOf,
   type PageOrder,
@@ -47,7 +48,8 @@ const COUNT_REACH: Reach = { rows: TOTAL_MAX, lookups: 20_000 };
 /**
  * Reads one page of such a list. It goes through a bounded number of rows, however few of them belong to the list: then
  * the page ends early, may even be empty, and its cursor goes on after the last row that was looked at. The total is
- * null where to count would mean to go through more. An offset passes over rows that this page finds.
+ * null where to count would mean to go through more. An offset passes over rows that belong to the list; where a page
+ * finds fewer, it is empty, and its cursor passes over the others.
  *
  * The statements of a page must see the same rows: `on` is a transaction with one snapshot.
  */
@@ -56,26 +58,63 @@ export async function scanPage<Row>(
   spec: ScanSpec,
   query: ListQueryDto,
 ): Promise<RowPage<Row>> {
-  const order = orderOf(query, spec.sorts, spec.defaultSort);
-  const { limit, offset, cursor } = order;
-  const found = limit === 0 ? [] : await readFound<Row>(on, spec, order);
+  const order = resumed(orderOf(query, spec.sorts, spec.defaultSort));
+  const { limit, cursor } = order;
+  const { found, skipped } =
+    limit === 0 ? { found: [], skipped: order.offset } : await readFound<Row>(on, spec, order);
   const rows = found.slice(0, limit);
   const isFull = limit === 0 || found.length > limit;
   const end = isFull ? rows.at(-1) : await lastOfReach(on, spec, order);
-  const isWhole = !isFull && !end && offset === 0 && cursor === undefined;
+  const isWhole = !isFull && !end && order.offset === 0 && cursor === undefined;
   const total = isWhole ? rows.length : await countFound(on, spec, order);
-  return { rows, page: { limit, offset, total, next_cursor: end ? cursorAfter(end, order) : null } };
+  const next_cursor = end ? cursorAfter(end, order, order.offset - skipped) : null;
+  return { rows, page: { limit, offset: query.offset ?? 0, total, next_cursor } };
 }
 
-function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<(Row & RowPlace)[]> {
+/** What a cursor says behind its sort: how many rows of an offset it has yet to pass over. Other lists refuse that. */
+const RESUMED_SORT = /^(.+)\+([1-9]\d{0,9})$/;
+
+const cursorAfter = (row: RowPlace, order: PageOrder, toSkip: number): string =>
+  cursorBehind(row, toSkip > 0 ? { ...order, sort: `${order.sort}+${toSkip}` } : order);
+
+/** An order with the rest of the offset that its cursor carries. */
+function resumed(order: PageOrder): PageOrder {
+  if (order.cursor === undefined) return order;
+  const position = decodeCursor(order.cursor);
+  const [, sort, toSkip] = RESUMED_SORT.exec(position.sort) ?? [];
+  if (sort === undefined) return order;
+  return { ...order, offset: Number(toSkip), cursor: encodeCursor({ ...position, sort }) };
+}
+
+interface Found<Row> {
+  /** One more than the page has, where there are more within its reach. */
+  found: (Row & RowPlace)[];
+  /** How many rows the offset has passed over. */
+  skipped: number;
+}
+
+async function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<Found<Row>> {
+  const { limit, offset } = order;
   const where = startOf(spec, order);
+  const sort = orderedBy(order, order.key.expression, spec.id);
   const columns = [spec.columns, ...placeColumns(order, spec)];
+  if (offset > 0) columns.push(`row_number() OVER (${sort}) AS page_place`);
   const statement = `SELECT ${columns.join(', ')} FROM (${rowsOf(spec, where, order, PAGE_REACH)}) t
     WHERE NOT is_beyond AND is_candidate${lookedUp(spec, where)}
-    ${orderedBy(order, order.key.expression, spec.id)} LIMIT ${where.parameter(order.limit + 1)}
-    OFFSET ${where.parameter(order.offset)}`;
-  return on.query(statement, where.values);
+    ${sort} LIMIT ${where.parameter(offset + limit + 1)}`;
+  if (offset === 0) return { found: await on.query(statement, where.values), skipped: 0 };
+  const placed = await on.query<Row & RowPlace & { page_place: number }>(
+    behind(where.parameter(offset), statement),
+    where.values,
+  );
+  const found = placed.filter(({ page_place }) => page_place > offset);
+  return { found, skipped: Math.min(offset, placed.at(-1)?.page_place ?? 0) };
 }
+
+/** The rows behind an offset; where there are none, the last before it, whose place tells how many there are. */
+const behind = (offset: string, rows: string): string =>
+  `SELECT * FROM (SELECT *, count(*) OVER () AS page_found FROM (${rows}) found) counted
+   WHERE page_place > ${offset} OR page_place = page_found ORDER BY page_place`;
 
 /** The row that a page was the last to look at; undefined where that is the last of all. */
 async function lastOfReach(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RowPlace | undefined> {

@@ -20,6 +20,6 @@ export class RecordDto {
 /** What is told of the pages of their lists. */
 export const RECORD_PAGE = [
   'At most `limit` records; fewer where they come to more than 32 MiB, and where filters that no index serves have been',
-  'looked for in as many as a page goes through. `next_cursor` goes on in any case; `total` is null where to count would',
-  'mean to go through more.',
+  'looked for in as many as a page goes through. `next_cursor` goes on in any case, also with what is left to pass over of',
+  'an `offset`; `total` is null where to count would mean to go through more.',
 ].join(' ');

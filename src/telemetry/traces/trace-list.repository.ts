@@ -137,9 +137,9 @@ const lookupsOf = ({ attributes = [], q }: TraceListFilters): Condition[] => [
   ...attributes.map((attribute) => (where: Where) => hasAttribute(where, attribute)),
 ];
 
-/** In spans; a KiB of content is taken for one. */
-const lookupCost = ({ q }: TraceListFilters): string =>
-  q === undefined ? 't.span_count' : '(t.span_count + t.content_size / 1024)';
+/** In spans, which each of them goes through anew; a KiB of content is taken for one. */
+const lookupCost = (filters: TraceListFilters): string =>
+  `(${lookupsOf(filters).length} * t.span_count::int8${filters.q === undefined ? '' : ' + t.content_size / 1024'})`;
 
 /** Whether a span of a trace `t` is such a one: looked up by keys that rows carry, for each trace by itself. */
 const hasSpan = (condition: string): string =>

@@ -7,7 +7,7 @@ import { TraceListQueryDto } from './trace-query.dto';
 import { TraceService } from './trace.service';
 
 const LIST_DESCRIPTION =
-  'With filters that no index serves, a page goes through a bounded number of traces: it may have fewer of them than `limit`, or none, and a `next_cursor` that goes on. `total` is null where counting would take longer than that.';
+  'With filters that no index serves, a page goes through a bounded number of traces: it may have fewer of them than `limit`, or none, and a `next_cursor` that goes on, also with what is left to pass over of an `offset`. `total` is null where counting would take longer than that.';
 
 @ApiTags('Traces')
 @Controller('telemetry/v1/traces')

@@ -53,15 +53,19 @@ export class ReadingWorkspace {
     return (await this.list(query)).items.map((trace) => trace.root_name);
   }
 
-  /** The items of all pages, as `next_cursor` leads from one to the next, and how many pages there are. */
-  async pages(path: string): Promise<{ items: any[]; count: number }> {
+  /**
+   * The items of all pages, as `next_cursor` leads from one to the next, and how many pages there are.
+   *
+   * @param further what further pages are asked for by, where that is not the path of the first
+   */
+  async pages(path: string, further = path): Promise<{ items: any[]; count: number }> {
     const items: any[] = [];
-    for (let count = 1, cursor = ''; ; count++) {
-      const { status, body }: Answer = await this.viewer.get(path + cursor);
+    for (let count = 1, asked = path; ; count++) {
+      const { status, body }: Answer = await this.viewer.get(asked);
       expect(status).toBe(200);
       items.push(...body.items);
       if (body.page.next_cursor === null) return { items, count };
-      cursor = `${path.includes('?') ? '&' : '?'}cursor=${body.page.next_cursor}`;
+      asked = `${further}${further.includes('?') ? '&' : '?'}cursor=${body.page.next_cursor}`;
     }
   }
 }

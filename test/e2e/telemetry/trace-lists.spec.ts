@@ -155,20 +155,58 @@ describe('the list of traces', () => {
     });
   });
 
-  it('ends a page that finds too little, and goes on from there', async () => {
-    const own = await ReadingWorkspace.open(app);
-    await app.database.query(
-      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
-       SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
-              timestamptz '2026-11-20' + n * interval '1 second', 1, 0, '{}', CASE WHEN n % 21000 = 7 THEN 'rare' END
-       FROM generate_series(1, 43000) n`,
-      [own.id],
-    );
-    const first = await own.list('?q=RARE');
-    expect(first.items.map((trace) => trace.started_at)).toEqual(['2026-11-20T11:40:07.000Z']);
-    expect([first.page.total, typeof first.page.next_cursor]).toEqual([null, 'string']);
-    const { items, count } = await own.pages(`${TRACES}?q=RARE`);
-    expect([items.map((trace) => trace.root_name), count]).toEqual([['rare', 'rare', 'rare'], 3]);
+  describe('goes through a bounded number of traces for a page', () => {
+    /** Traces of which every so many-th is called `rare`, without their spans. */
+    async function fill(own: ReadingWorkspace, traces: number, spans: number, every = 1): Promise<void> {
+      await app.database.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+         SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
+                timestamptz '2026-11-20' + n * interval '1 second', $3, 0, '{}',
+                CASE WHEN n % $4 = 7 % $4 THEN 'rare' END
+         FROM generate_series(1, $2) n`,
+        [own.id, traces, spans, every],
+      );
+    }
+
+    it('ends a page that finds too little, and goes on from there', async () => {
+      const own = await ReadingWorkspace.open(app);
+      await fill(own, 43_000, 1, 21_000);
+      const first = await own.list('?q=RARE');
+      expect(first.items.map((trace) => trace.started_at)).toEqual(['2026-11-20T11:40:07.000Z']);
+      expect([first.page.total, typeof first.page.next_cursor]).toEqual([null, 'string']);
+      const { items, count } = await own.pages(`${TRACES}?q=RARE`);
+      expect([items.map((trace) => trace.root_name), count]).toEqual([['rare', 'rare', 'rare'], 3]);
+    });
+
+    it('passes over as many traces as an offset says, however many pages that takes', async () => {
+      const own = await ReadingWorkspace.open(app);
+      await fill(own, 43_000, 1, 1_000);
+      const all = await own.pages(`${TRACES}?q=RARE`);
+      expect(all.items).toHaveLength(43);
+      for (const offset of [1, 20, 21, 30, 43]) {
+        const path = `${TRACES}?q=RARE&limit=10`;
+        const { items } = await own.pages(`${path}&offset=${offset}`, path);
+        expect([offset, items]).toEqual([offset, all.items.slice(offset)]);
+      }
+      const { items, page } = await own.list('?q=RARE&limit=10&offset=30');
+      expect([items, page.offset, typeof page.next_cursor]).toEqual([[], 30, 'string']);
+      const elsewhere = await own.viewer.get(`${TRACES}?cursor=${page.next_cursor}`);
+      expect([elsewhere.status, elsewhere.body.code]).toEqual([400, 'invalid_query']);
+    });
+
+    const reaches: [string, number, number, string, number][] = [
+      ['of 30,000 spans, by two', 5, 30_000, 'q=rare', 3],
+      ['of more spans than a page looks at, one by one', 3, 60_000, 'q=rare', 3],
+      ['of 10,000 spans, by five', 5, 10_000, 'attribute=a:b', 1],
+      ['for which three attributes are looked for, by two', 5, 10_000, 'attribute=a:b&attribute=c:d&attribute=e:f', 3],
+      ['for which a text and an attribute are, by three', 5, 10_000, 'q=rare&attribute=a:b', 2],
+    ]; // prettier-ignore
+    it.each(reaches)('looks at traces %s', async (_, traces, spans, filter, pages) => {
+      const own = await ReadingWorkspace.open(app);
+      await fill(own, traces, spans);
+      const { items, count } = await own.pages(`${TRACES}?${filter}`);
+      expect([items.length, count]).toEqual([filter === 'q=rare' ? traces : 0, pages]);
+    });
   });
 
   it('refuses what it does not know', async () => {
