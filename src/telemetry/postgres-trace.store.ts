@@ -51,11 +51,19 @@ type Readers = ReturnType<typeof readersOn>;
 /** Keeps traces in the service's own database. */
 @Injectable()
 export class PostgresTraceStore extends TraceStore {
+  private signal?: AbortSignal;
+
   constructor(
     private readonly writer: TraceWriter,
     private readonly reading: TraceReading,
   ) {
     super();
+  }
+
+  override heeding(signal: AbortSignal): TraceStore {
+    const store = new PostgresTraceStore(this.writer, this.reading);
+    store.signal = signal;
+    return store;
   }
 
   override async append(batches: readonly SpanBatch[]): Promise<void> {
@@ -167,7 +175,7 @@ export class PostgresTraceStore extends TraceStore {
     hint: string,
     work: (readers: Readers) => Promise<Result>,
   ): Promise<Result> {
-    return this.reading.read(scope, hint, (on) => work(readersOn(on)));
+    return this.reading.read(scope, hint, (on) => work(readersOn(on)), { signal: this.signal });
   }
 }
 

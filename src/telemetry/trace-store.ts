@@ -136,6 +136,12 @@ export interface SessionRef {
  */
 export abstract class TraceStore {
   /**
+   * This store, for a request: what is read through it is given up when the signal is aborted, and fails with its reason.
+   * What waits for its turn is then never read.
+   */
+  abstract heeding(signal: AbortSignal): TraceStore;
+
+  /**
    * Stores spans, each once however often it is sent, and returns when they are committed and can be read. Several
    * batches, of any workspaces, are stored together or not at all.
    */

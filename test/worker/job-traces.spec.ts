@@ -1,8 +1,9 @@
 import type { OtlpSpan } from '#otlp';
-import { createTestApp, newSpanId, newTraceId, type TestApp, TestJudge } from '#testing';
+import { agree, createTestApp, newSpanId, newTraceId, type TestApp, TestJudge } from '#testing';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 import { ServiceProcess, TraceEndpoint, tracedTo } from '../e2e/platform/tracing.fixture';
 import { describeOnBothQueues } from './backends.fixture';
+import { JUDGE } from './gate.fixture';
 import { CHOICES } from './judge.fixture';
 
 const SECRET = 'what-nobody-else-may-read';
@@ -115,5 +116,30 @@ describeOnBothQueues('the trace of a job', (env) => {
     const { headers } = judge.asked.at(-1)!;
     expect(headers.traceparent).toMatch(`00-${traceId}-`);
     expect(headers).not.toHaveProperty('baggage');
+  });
+
+  it('tells no error where its worker stops and hands it back', async () => {
+    const traceId = newTraceId();
+    let release!: () => void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const asked = new Promise<void>((resolve) => {
+      judge.reply = async (question) => {
+        resolve();
+        await released;
+        return agree(question);
+      };
+    });
+    // more than are scored before a worker has seen that it is to stop
+    const targets = await Promise.all(Array.from({ length: 50 }, (_, n) => on.trace({ output: n })));
+    const run = await ask(traceId, '01', JUDGE, { trace_ids: targets, concurrency: 1 });
+    await asked;
+    const stopped = worker.stop();
+    await worker.line(({ msg }) => msg === 'stopping');
+    release();
+    expect(await stopped).toBe(0);
+    expect(await on.run(run.score_run_id)).toMatchObject({ run_status: 'running' });
+    const job = await spanOf(traceId, ({ kind }) => kind === 'consumer');
+    expect(job.status.code).toBe('unset');
+    expect(job.attributes).not.toHaveProperty('error.type');
   });
 });

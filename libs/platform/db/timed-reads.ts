@@ -10,15 +10,17 @@ const UNTOLD_MS = 50;
  * All statements see the same rows (REPEATABLE READ), one after the other on one connection, and write none.
  *
  * @param deadline when it is over, by `performance.now()`
- * @throws Problem `request_timeout` for a statement that would begin after that
+ * @param signal when it is aborted, no further statement begins
+ * @throws Problem `request_timeout` for a statement that would begin after that; the signal's reason likewise
  */
 export function readWithin<Result>(
   database: Database,
   deadline: number,
   work: (on: SqlExecutor) => Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
   return database.transaction(async (tx) => {
-    const reads = new TimedReads(tx, deadline);
+    const reads = new TimedReads(tx, deadline, signal);
     try {
       return await work(reads);
     } finally {
@@ -36,6 +38,7 @@ class TimedReads implements SqlExecutor {
   constructor(
     private readonly tx: Tx,
     private readonly deadline: number,
+    private readonly signal: AbortSignal | undefined,
   ) {}
 
   get manager(): SqlExecutor['manager'] {
@@ -62,6 +65,7 @@ class TimedReads implements SqlExecutor {
   }
 
   private async run<Row>(statement: string | PreparedStatement, values: readonly unknown[]): Promise<Row[]> {
+    this.signal?.throwIfAborted();
     const leftMs = Math.floor(this.deadline - performance.now());
     if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'There is no time left to read.');
     await this.tellTime(leftMs);

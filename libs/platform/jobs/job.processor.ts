@@ -64,18 +64,27 @@ export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
   async process(job: Job<JobData<Ids>>, token?: string): Promise<void> {
     const { traceparent, ...ids } = job.data;
     const begun = performance.now();
-    const tell = (outcome: JobOutcome): void => this.onHandled(outcome, (performance.now() - begun) / 1000);
+    let outcome: JobOutcome = 'failed';
     try {
-      await tracing().job({ kind: job.name, id: job.id, traceparent }, () =>
-        this.handle(ids as unknown as Ids),
+      outcome = await tracing().job({ kind: job.name, id: job.id, traceparent }, () =>
+        this.outcomeOf(ids as unknown as Ids),
       );
-      tell('completed');
+    } finally {
+      this.onHandled(outcome, (performance.now() - begun) / 1000);
+    }
+    if (outcome !== 'handed_back') return;
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  /** Being handed back is told apart before the span of the job ends, because it is no failure. */
+  private async outcomeOf(ids: Ids): Promise<JobOutcome> {
+    try {
+      await this.handle(ids);
+      return 'completed';
     } catch (error) {
-      const isHandedBack = error instanceof JobHandedBack;
-      tell(isHandedBack ? 'handed_back' : 'failed');
-      if (!isHandedBack) throw error;
-      await job.moveToWait(token);
-      throw new WaitingError();
+      if (error instanceof JobHandedBack) return 'handed_back';
+      throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestBody } from '#platform/http';
+import { RequestBody, RequestSignal } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../telemetry';
 import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
@@ -29,8 +29,9 @@ export class ExperimentTraceController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Query() query: ListQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<ExperimentTraceDto>> {
-    return this.traces.list(scope, experimentId, query);
+    return this.traces.list(scope, experimentId, query, signal);
   }
 
   /** Get a trace */
@@ -41,8 +42,9 @@ export class ExperimentTraceController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Param('trace_id') traceId: string,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<ExperimentTraceDto> {
-    return this.traces.get(scope, experimentId, traceId);
+    return this.traces.get(scope, experimentId, traceId, signal);
   }
 
   /** List a trace's spans, by start */
@@ -58,8 +60,9 @@ export class ExperimentTraceController {
     @Param('experiment_id') experimentId: string,
     @Param('trace_id') traceId: string,
     @Query() query: SpanListQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<SpanDto>> {
-    return this.traces.listSpans(scope, experimentId, traceId, query);
+    return this.traces.listSpans(scope, experimentId, traceId, query, signal);
   }
 
   /** Reckon figures over an experiment's traces */
@@ -73,7 +76,8 @@ export class ExperimentTraceController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() query: TraceStatsQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<TraceStatsDto> {
-    return this.figures.query(scope, experimentId, query);
+    return this.figures.query(scope, experimentId, query, signal);
   }
 }

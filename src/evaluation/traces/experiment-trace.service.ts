@@ -18,16 +18,22 @@ export class ExperimentTraceService {
   ) {}
 
   /** A page of the traces that the experiment's results name and that have arrived. */
-  async list(scope: Scope, experimentId: string, query: ListQueryDto): Promise<Page<ExperimentTraceDto>> {
+  async list(
+    scope: Scope,
+    experimentId: string,
+    query: ListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<ExperimentTraceDto>> {
     await this.checkExperiment(scope, experimentId);
+    const store = this.store.heeding(signal);
     const traces = new Map<string, TraceSummary>();
     const { rows, page } = await this.namings.list(scope, experimentId, query, {
       keep: async (namings) => {
         const ids = namings.map((naming) => naming.trace_id);
-        for (const trace of await this.store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
+        for (const trace of await store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
         return namings.filter((naming) => traces.has(naming.trace_id));
       },
-      count: () => this.count(scope, experimentId),
+      count: () => this.count(scope, experimentId, store),
     });
     return { items: rows.map((naming) => toExperimentTraceDto(traces.get(naming.trace_id)!, naming)), page };
   }
@@ -36,8 +42,14 @@ export class ExperimentTraceService {
    * One trace: of the experiment, or one that no result of any experiment names yet, because clients wait for a trace
    * before they upload its result. 404 for one that belongs to other experiments only.
    */
-  async get(scope: Scope, experimentId: string, traceId: string): Promise<ExperimentTraceDto> {
-    const { trace, naming } = await this.find(scope, experimentId, traceId);
+  async get(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+    signal: AbortSignal,
+  ): Promise<ExperimentTraceDto> {
+    const store = this.store.heeding(signal);
+    const { trace, naming } = await this.find(scope, experimentId, traceId, store);
     return toExperimentTraceDto(trace, naming);
   }
 
@@ -47,9 +59,11 @@ export class ExperimentTraceService {
     experimentId: string,
     traceId: string,
     query: ListQueryDto,
+    signal: AbortSignal,
   ): Promise<Page<SpanDto>> {
-    await this.find(scope, experimentId, traceId);
-    const { rows, page } = await this.store.listSpans(scope, traceId, query);
+    const store = this.store.heeding(signal);
+    await this.find(scope, experimentId, traceId, store);
+    const { rows, page } = await store.listSpans(scope, traceId, query);
     return { items: rows.map(toSpanDto), page };
   }
 
@@ -57,12 +71,13 @@ export class ExperimentTraceService {
     scope: Scope,
     experimentId: string,
     traceId: string,
+    store: TraceStore,
   ): Promise<{ trace: TraceSummary; naming: TraceNaming | null }> {
     await this.checkExperiment(scope, experimentId);
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
     const [naming, [trace]] = await Promise.all([
       this.namings.naming(scope, experimentId, traceId),
-      this.store.summarizeTraces(scope, [traceId]),
+      store.summarizeTraces(scope, [traceId]),
     ]);
     const isElsewhere = naming !== null && naming.experiment_id !== experimentId;
     if (!trace || isElsewhere) throw problem.notFound('trace', traceId);
@@ -76,9 +91,9 @@ export class ExperimentTraceService {
   }
 
   /** How many of the traces that results name have arrived; null where they name more than a list counts. */
-  private async count(scope: Scope, experimentId: string): Promise<number | null> {
+  private async count(scope: Scope, experimentId: string, store: TraceStore): Promise<number | null> {
     const ids = await this.namings.namedIds(scope, experimentId, TOTAL_MAX + 1);
     if (ids.length > TOTAL_MAX) return null;
-    return ids.length === 0 ? 0 : this.store.countTraces(scope, ids);
+    return ids.length === 0 ? 0 : store.countTraces(scope, ids);
   }
 }

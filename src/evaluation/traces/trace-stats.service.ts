@@ -21,14 +21,21 @@ export class TraceStatsService {
    * Errors: 400 for a query that contradicts itself, 404 without the experiment, 422 for names that are not known, 503
    * when traces cannot be read.
    */
-  async query(scope: Scope, experimentId: string, dto: TraceStatsQueryDto): Promise<TraceStatsDto> {
+  async query(
+    scope: Scope,
+    experimentId: string,
+    dto: TraceStatsQueryDto,
+    signal: AbortSignal,
+  ): Promise<TraceStatsDto> {
     const query = readStatsQuery(dto);
     if (!(await this.experiments.exists(scope, experimentId))) {
       throw problem.notFound('experiment', experimentId);
     }
     checkStatsValues(dto);
     const among = this.namings.labelled(scope, experimentId);
-    const { rows, isTruncated, tracesFound } = await this.store.stats(scope, { ...query, among });
+    const { rows, isTruncated, tracesFound } = await this.store
+      .heeding(signal)
+      .stats(scope, { ...query, among });
     // after the traces, so that there are never more of them than results that name one
     const { results, with_trace } = await this.namings.coverage(scope, experimentId);
     return {

@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { RECORD_PAGE } from '../lists/record.dto';
 import { type LogRecordDto, LogRecordPageDto } from './log.dto';
@@ -17,7 +18,11 @@ export class LogController {
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: LogRecordPageDto, description: RECORD_PAGE })
-  list(@CurrentScope() scope: Scope, @Query() query: LogListQueryDto): Promise<Page<LogRecordDto>> {
-    return this.logs.list(scope, query);
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: LogListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<LogRecordDto>> {
+    return this.logs.list(scope, query, signal);
   }
 }

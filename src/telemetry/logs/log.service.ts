@@ -14,12 +14,12 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 export class LogService {
   constructor(private readonly reading: TraceReading) {}
 
-  async list(scope: Scope, query: LogListQueryDto): Promise<Page<LogRecordDto>> {
+  async list(scope: Scope, query: LogListQueryDto, signal: AbortSignal): Promise<Page<LogRecordDto>> {
     const { rows, page } = await this.reading.read(
       scope,
       HINT,
       (on) => new LogListRepository(on).list(scope, toLogFilters(query), query),
-      'logs',
+      { what: 'logs', signal },
     );
     return { items: rows.map(toLogRecordDto), page };
   }

@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { RECORD_PAGE } from '../lists/record.dto';
 import { type MetricPointDto, MetricPointPageDto } from './metric.dto';
@@ -17,7 +18,11 @@ export class MetricController {
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: MetricPointPageDto, description: RECORD_PAGE })
-  list(@CurrentScope() scope: Scope, @Query() query: MetricListQueryDto): Promise<Page<MetricPointDto>> {
-    return this.metrics.list(scope, query);
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: MetricListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<MetricPointDto>> {
+    return this.metrics.list(scope, query, signal);
   }
 }

@@ -14,12 +14,12 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 export class MetricService {
   constructor(private readonly reading: TraceReading) {}
 
-  async list(scope: Scope, query: MetricListQueryDto): Promise<Page<MetricPointDto>> {
+  async list(scope: Scope, query: MetricListQueryDto, signal: AbortSignal): Promise<Page<MetricPointDto>> {
     const { rows, page } = await this.reading.read(
       scope,
       HINT,
       (on) => new MetricListRepository(on).list(scope, toMetricFilters(query), query),
-      'metrics',
+      { what: 'metrics', signal },
     );
     return { items: rows.map(toMetricPointDto), page };
   }

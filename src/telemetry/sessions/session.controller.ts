@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { type TraceDto, TracePageDto } from '../traces/trace.dto';
 import { StartedListQueryDto } from '../traces/trace-query.dto';
@@ -22,8 +23,12 @@ export class SessionController {
     description:
       'A page goes through 20,000 traces at most: it may have fewer sessions than `limit`, or none, and a `next_cursor` that goes on.',
   })
-  list(@CurrentScope() scope: Scope, @Query() query: SessionListQueryDto): Promise<Page<SessionDto>> {
-    return this.sessions.list(scope, query);
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: SessionListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<SessionDto>> {
+    return this.sessions.list(scope, query, signal);
   }
 
   /** Get a session */
@@ -31,8 +36,12 @@ export class SessionController {
   @RequireRole('viewer')
   @NamesSession()
   @ApiOkResponse({ type: SessionDto })
-  get(@CurrentScope() scope: Scope, @SessionId() sessionId: string): Promise<SessionDto> {
-    return this.sessions.get(scope, sessionId);
+  get(
+    @CurrentScope() scope: Scope,
+    @SessionId() sessionId: string,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<SessionDto> {
+    return this.sessions.get(scope, sessionId, signal);
   }
 
   /** List a session's traces, newest first */
@@ -44,7 +53,8 @@ export class SessionController {
     @CurrentScope() scope: Scope,
     @SessionId() sessionId: string,
     @Query() query: StartedListQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
-    return this.sessions.listTraces(scope, sessionId, query);
+    return this.sessions.listTraces(scope, sessionId, query, signal);
   }
 }

@@ -14,21 +14,26 @@ import type { SessionDto, SessionListQueryDto } from './session.dto';
 export class SessionService {
   constructor(private readonly store: TraceStore) {}
 
-  async list(scope: Scope, query: SessionListQueryDto): Promise<Page<SessionDto>> {
-    const { rows, page } = await this.store.listSessions(scope, toTimes(query), query);
+  async list(scope: Scope, query: SessionListQueryDto, signal: AbortSignal): Promise<Page<SessionDto>> {
+    const { rows, page } = await this.store.heeding(signal).listSessions(scope, toTimes(query), query);
     return { items: rows.map(toSessionDto), page };
   }
 
-  async get(scope: Scope, sessionId: string): Promise<SessionDto> {
-    const session = await this.store.findSession(scope, sessionId);
+  async get(scope: Scope, sessionId: string, signal: AbortSignal): Promise<SessionDto> {
+    const session = await this.store.heeding(signal).findSession(scope, sessionId);
     if (!session) throw problem.notFound('session', sessionId);
     return toSessionDto(session);
   }
 
-  async listTraces(scope: Scope, sessionId: string, query: StartedListQueryDto): Promise<Page<TraceDto>> {
+  async listTraces(
+    scope: Scope,
+    sessionId: string,
+    query: StartedListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<TraceDto>> {
     const filters = { session_id: sessionId, ...toTimes(query) };
-    const { rows, page } = await this.store.listTraces(scope, filters, query);
-    if (page.total === 0) await this.get(scope, sessionId); // it may have traces at other times
+    const { rows, page } = await this.store.heeding(signal).listTraces(scope, filters, query);
+    if (page.total === 0) await this.get(scope, sessionId, signal); // it may have traces at other times
     return { items: rows.map(toTraceDto), page };
   }
 }

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import type { Reply } from '#platform/http';
+import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   SpanExportQueryDto,
@@ -29,8 +29,9 @@ export class SpanController {
     @CurrentScope() scope: Scope,
     @Param('trace_id') traceId: string,
     @Query() query: SpanListQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<TelemetrySpanDto>> {
-    return this.spans.list(scope, traceId, query);
+    return this.spans.list(scope, traceId, query, signal);
   }
 
   /** Export all of a trace's spans, by start */
@@ -48,7 +49,8 @@ export class SpanController {
     @CurrentScope() scope: Scope,
     @Param('trace_id') traceId: string,
     @Query() _query: SpanExportQueryDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    return this.spans.export(scope, traceId);
+    return this.spans.export(scope, traceId, signal);
   }
 }

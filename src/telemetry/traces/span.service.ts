@@ -21,8 +21,13 @@ export class SpanService {
   constructor(private readonly store: TraceStore) {}
 
   /** A page of a trace's spans, by start. */
-  async list(scope: Scope, traceId: string, query: ListQueryDto): Promise<Page<TelemetrySpanDto>> {
-    const { rows, page } = await this.page(scope, traceId, query);
+  async list(
+    scope: Scope,
+    traceId: string,
+    query: ListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<TelemetrySpanDto>> {
+    const { rows, page } = await this.page(scope, traceId, query, signal);
     return { items: rows.map(toTelemetrySpanDto), page };
   }
 
@@ -30,9 +35,9 @@ export class SpanService {
    * All of them, by start, read as the client takes them. No connection is held between two batches. One that arrives
    * meanwhile is there if it starts after those that were read; the answer is broken off where the trace is deleted.
    */
-  async export(scope: Scope, traceId: string): Promise<Reply> {
-    const first = await this.page(scope, traceId, { limit: BATCH_SPANS }, BATCH_BYTES);
-    return streamed(this.lines(scope, traceId, first), {
+  async export(scope: Scope, traceId: string, signal: AbortSignal): Promise<Reply> {
+    const first = await this.page(scope, traceId, { limit: BATCH_SPANS }, signal, BATCH_BYTES);
+    return streamed(this.lines(scope, traceId, first, signal), {
       type: `${SPAN_MEDIA}; charset=utf-8`,
       filename: `${traceId}.jsonl`,
       etag: etagOf(first.page.total!),
@@ -43,12 +48,13 @@ export class SpanService {
     scope: Scope,
     traceId: string,
     first: RowPage<SpanRow>,
+    signal: AbortSignal,
   ): AsyncGenerator<Buffer, void, undefined> {
     for (let batch = first; ;) {
       yield Buffer.from(batch.rows.map((span) => `${toJsonText(toTelemetrySpanDto(span))}\n`).join(''));
       const { next_cursor: cursor } = batch.page;
       if (cursor === null) return;
-      batch = await this.page(scope, traceId, { limit: BATCH_SPANS, cursor }, BATCH_BYTES);
+      batch = await this.page(scope, traceId, { limit: BATCH_SPANS, cursor }, signal, BATCH_BYTES);
     }
   }
 
@@ -56,10 +62,11 @@ export class SpanService {
     scope: Scope,
     traceId: string,
     query: ListQueryDto,
+    signal: AbortSignal,
     maxBytes?: number,
   ): Promise<RowPage<SpanRow>> {
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
-    const found = await this.store.listSpans(scope, traceId, query, maxBytes);
+    const found = await this.store.heeding(signal).listSpans(scope, traceId, query, maxBytes);
     // a trace is there from its first span on
     if (found.page.total === 0) throw problem.notFound('trace', traceId);
     return found;

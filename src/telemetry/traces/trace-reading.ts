@@ -20,6 +20,13 @@ const WAITING_MAX = 1_000;
 const UNREADABLE = 'Telemetry cannot be read at the moment. Try again.';
 const RETRY = { 'Retry-After': '1' };
 
+export interface ReadOptions {
+  /** What is read; traces, unless given. */
+  what?: string;
+  /** Aborted when nobody waits for what is read any more. */
+  signal?: AbortSignal;
+}
+
 /**
  * Has reads of traces take turns by organization, so that however slow they are, they hold up neither storing nor one
  * another for long. A turn lasts until its statements have really ended, also where the answer was given before that.
@@ -42,27 +49,28 @@ export class TraceReading {
    * Does a read, whose statements all go to `on`, when its turn comes. They see the same rows, and write none.
    *
    * @param hint what to ask for instead, to those whose read takes too long
-   * @param what is read
    * @throws Problem 503: `service_unavailable` where the database cannot be reached, or the read takes too long;
-   *   `service_overloaded` where too many wait for their turn
+   *   `service_overloaded` where too many wait for their turn. The signal's reason, at once, when it is aborted: what
+   *   waits for its turn is then never done, and what is being done begins no further statement
    */
   async read<Result>(
     scope: Scope,
     hint: string,
     work: (on: SqlExecutor) => Promise<Result>,
-    what = 'traces',
+    { what = 'traces', signal }: ReadOptions = {},
   ): Promise<Result> {
     const late = problem.unavailable(`The ${what} could not be read in time. ${hint}`, { headers: RETRY });
-    const ending = new AbortController();
+    const lateness = new AbortController();
+    const ending = signal ? AbortSignal.any([signal, lateness.signal]) : lateness.signal;
     const deadline = performance.now() + this.timeoutMs;
-    const timer = setTimeout(() => ending.abort(late), this.timeoutMs);
+    const timer = setTimeout(() => lateness.abort(late), this.timeoutMs);
     try {
       return await Promise.race([
-        this.turns.take(scope, ending.signal, () => readWithin(this.database, deadline, work)),
-        rejectedBy(ending.signal),
+        this.turns.take(scope, ending, () => readWithin(this.database, deadline, work, ending)),
+        rejectedBy(ending),
       ]);
     } catch (error) {
-      throw readProblem(error, late);
+      throw signal?.aborted ? (signal.reason as Error) : readProblem(error, late);
     } finally {
       clearTimeout(timer);
     }

@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
@@ -19,8 +20,12 @@ export class TraceController {
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: TracePageDto, description: LIST_DESCRIPTION })
-  list(@CurrentScope() scope: Scope, @Query() query: TraceListQueryDto): Promise<Page<TraceDto>> {
-    return this.traces.list(scope, query);
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: TraceListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<TraceDto>> {
+    return this.traces.list(scope, query, signal);
   }
 
   /** Get a trace, with the tree of its first 1,000 spans */
@@ -30,7 +35,11 @@ export class TraceController {
     type: TraceTreeDto,
     description: 'Fewer spans where their names and messages come to more than 4 MiB.',
   })
-  get(@CurrentScope() scope: Scope, @Param('trace_id') traceId: string): Promise<TraceTreeDto> {
-    return this.traces.get(scope, traceId);
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('trace_id') traceId: string,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<TraceTreeDto> {
+    return this.traces.get(scope, traceId, signal);
   }
 }

@@ -16,14 +16,16 @@ const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 *
 export class TraceService {
   constructor(private readonly store: TraceStore) {}
 
-  async list(scope: Scope, query: TraceListQueryDto): Promise<Page<TraceDto>> {
-    const { rows, page } = await this.store.listTraces(scope, toTraceFilters(query), query);
+  async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<TraceDto>> {
+    const { rows, page } = await this.store.heeding(signal).listTraces(scope, toTraceFilters(query), query);
     return { items: rows.map(toTraceDto), page };
   }
 
   /** A trace with the first of its spans. Error: 404 where it is not there. */
-  async get(scope: Scope, traceId: string): Promise<TraceTreeDto> {
-    const tree = TRACE_ID.test(traceId) ? await this.store.findTree(scope, traceId, LIMITS) : undefined;
+  async get(scope: Scope, traceId: string, signal: AbortSignal): Promise<TraceTreeDto> {
+    const tree = TRACE_ID.test(traceId)
+      ? await this.store.heeding(signal).findTree(scope, traceId, LIMITS)
+      : undefined;
     if (!tree) throw problem.notFound('trace', traceId);
     return toTraceTreeDto(tree);
   }

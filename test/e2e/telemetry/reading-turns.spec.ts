@@ -1,56 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { type Scope, workspaceScope } from '#platform/auth';
 import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
 import { TraceStore } from '../../../src/telemetry';
 import { TraceReading } from '../../../src/telemetry/traces/trace-reading';
+import { Holder } from './holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 const POOL = 4;
 const READS_AT_ONCE = 2;
-
-/** Somebody else's session in the database, which can hold what the service needs. */
-class Holder {
-  private constructor(private readonly client: Client) {}
-
-  static async connect(url: string): Promise<Holder> {
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    return new Holder(client);
-  }
-
-  /** Nobody else reads or writes the table until the release. */
-  async lock(table: string): Promise<void> {
-    await this.client.query('BEGIN');
-    await this.client.query(`LOCK TABLE ${table}`);
-  }
-
-  async release(): Promise<void> {
-    await this.client.query('ROLLBACK');
-  }
-
-  /** Statements of the service that wait for a lock, and connections that are in a transaction. */
-  async waiting(): Promise<{ statements: number; transactions: number }> {
-    // within a transaction, it would be told the same again
-    await this.client.query('SELECT pg_stat_clear_snapshot()');
-    const { rows } = await this.client.query<{ statements: number; transactions: number }>(
-      `SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS statements,
-         count(xact_start)::int AS transactions
-       FROM pg_stat_activity
-       WHERE application_name = 'agent-registry-service' AND datname = current_database()`,
-    );
-    return rows[0]!;
-  }
-
-  async until(isThere: (waiting: Awaited<ReturnType<Holder['waiting']>>) => boolean): Promise<void> {
-    while (!isThere(await this.waiting())) await delay(10);
-  }
-
-  end(): Promise<void> {
-    return this.client.end();
-  }
-}
 
 describe('reading traces from a store that does not answer in time', () => {
   let app: TestApp;

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { HttpAdapterHost } from '@nestjs/core';
+import { workspaceScope } from '#platform/auth';
+import type { Problem } from '#platform/problem';
+import { createTestApp, type TestApp } from '#testing';
+import { TraceReading } from '../../../src/telemetry/traces/trace-reading';
+import { Holder } from './holder.fixture';
+import { TRACES } from './otlp.harness';
+import { ReadingWorkspace, SESSIONS } from './reading.fixture';
+
+const READS_AT_ONCE = 2;
+const CLIENTS = 50;
+
+describe('telemetry that is read for clients that have gone', () => {
+  let app: TestApp;
+  let server: http.Server;
+  let space: ReadingWorkspace;
+  let holder: Holder;
+  let traceId: string;
+  let experiment: string;
+  let headers: http.OutgoingHttpHeaders;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(2 * READS_AT_ONCE) } });
+    server = app.get(HttpAdapterHost).httpAdapter.getHttpServer() as http.Server;
+    space = await ReadingWorkspace.open(app);
+    holder = await Holder.connect(app.databaseUrl);
+    [traceId] = (await space.send([{ name: 'root', attributes: { 'session.id': 's' } }])) as [string];
+    const editor = await space.organization.as('editor');
+    const made = await editor.post('/eval/v1/experiments', { workspace_id: space.id, name: 'e' });
+    experiment = `/eval/v1/experiments/${made.body.experiment_id}/traces`;
+    const result = { workspace_id: space.id, case_id: '1', trace_id: traceId };
+    expect((await editor.post(experiment.replace('traces', 'results'), result)).status).toBe(201);
+    headers = {
+      authorization: `Bearer ${await space.organization.token('viewer')}`,
+      'x-service-workspace-id': space.id,
+    };
+  });
+  afterAll(async () => {
+    await holder.end();
+    await app.close();
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  const requestOf = (method: string, path: string): http.ClientRequest => {
+    const request = http.request(app.url + path, { method, headers, agent: false });
+    request.on('error', () => undefined);
+    return request.end();
+  };
+
+  /** Asks, and reads what is answered. */
+  async function ask(method: string, path: string): Promise<void> {
+    const [answer] = (await once(requestOf(method, path), 'response')) as [http.IncomingMessage];
+    await answer.resume().toArray();
+    expect(answer.statusCode).toBe(200);
+  }
+
+  it.each<[string, string, () => string]>([
+    ['traces', 'GET', () => TRACES],
+    ['a trace', 'GET', () => `${TRACES}/${traceId}`],
+    ['its spans', 'GET', () => `${TRACES}/${traceId}/spans`],
+    ['an export of them', 'GET', () => `${TRACES}/${traceId}/spans/export`],
+    ['sessions', 'GET', () => SESSIONS],
+    ['a session', 'GET', () => `${SESSIONS}/s`],
+    ['its traces', 'GET', () => `${SESSIONS}/s/traces`],
+    ['logs', 'GET', () => '/telemetry/v1/logs'],
+    ['metrics', 'GET', () => '/telemetry/v1/metrics'],
+    ['the traces of an experiment', 'GET', () => experiment],
+    ['one of them', 'GET', () => `${experiment}/${traceId}`],
+    ['its spans, too', 'GET', () => `${experiment}/${traceId}/spans`],
+    ['figures', 'POST', () => `${experiment}/stats/query`],
+  ])('leaves the line, and is never read: %s', async (_, method, path) => {
+    const transactions = jest.spyOn(app.database, 'transaction');
+    await ask(method, path());
+    const ofOne = transactions.mock.calls.length;
+    transactions.mockClear();
+
+    const reads = jest.spyOn(app.get(TraceReading), 'read');
+    const closed: Promise<unknown>[] = [];
+    const note = (_request: unknown, response: http.ServerResponse): void =>
+      void closed.push(once(response, 'close'));
+    server.on('request', note);
+    await holder.lock('traces', 'log_records', 'metric_points');
+    const clients = Array.from({ length: CLIENTS }, () => requestOf(method, path()));
+    while (reads.mock.calls.length < CLIENTS) await delay(10);
+    await holder.until(({ statements }) => statements === READS_AT_ONCE);
+    for (const client of clients) client.destroy();
+    await Promise.all(closed);
+    server.off('request', note);
+    await holder.release();
+
+    await ask(method, path()); // comes behind all that waits
+    expect(transactions).toHaveBeenCalledTimes(READS_AT_ONCE + ofOne);
+    const statuses = await Promise.all(
+      reads.mock.results
+        .slice(0, CLIENTS)
+        .map(({ value }) => (value as Promise<unknown>).catch((error: unknown) => (error as Problem).status)),
+    );
+    expect(statuses).toEqual(Array(CLIENTS).fill(408));
+  });
+
+  it('begins no further statement of what was being read', async () => {
+    const ending = new AbortController();
+    const told = new Error('gone');
+    let next: Promise<unknown> | undefined;
+    const scope = workspaceScope(space.organization.orgId, space.id, 'test', new Set());
+    const reading = app.get(TraceReading).read(
+      scope,
+      'Wait.',
+      async (on) => {
+        await on.query('SELECT 1');
+        ending.abort(told);
+        next = on.query('SELECT 2');
+        return next;
+      },
+      { signal: ending.signal },
+    );
+    await expect(reading).rejects.toBe(told);
+    await expect(next).rejects.toBe(told);
+  });
+});
