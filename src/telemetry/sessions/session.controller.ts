@@ -21,7 +21,7 @@ export class SessionController {
   @ApiOkResponse({
     type: SessionPageDto,
     description:
-      'A page goes through 20,000 traces at most: it may have fewer sessions than `limit`, or none, and a `next_cursor` that goes on.',
+      'A page goes through 20,000 traces at most: it may have fewer sessions than `limit`, or none, and a `next_cursor` that goes on, also with what is left to pass over of an `offset`. Where there are more traces, `total` is null on pages that a `cursor` asks for.',
   })
   list(
     @CurrentScope() scope: Scope,

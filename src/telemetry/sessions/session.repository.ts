@@ -24,35 +24,37 @@ const INPUT = 'coalesce(t.input_tokens, t.step_input_tokens)';
 const OUTPUT = 'coalesce(t.output_tokens, t.step_output_tokens)';
 const COST = costOfTrace('t.');
 
-const IS_COST_UNKNOWN = `${COST} IS NULL AND coalesce(${INPUT}, 0) + coalesce(${OUTPUT}, 0) > 0`;
-
-/** The last traces of a session `s`. */
-const LAST = (columns: string, count: number): string => `(
-  SELECT ${columns} FROM traces WHERE workspace_id = $1 AND session_id = s.session_id
-  ORDER BY started_at DESC, trace_id DESC LIMIT ${count})`;
-
 /** Sorted names of a session, each once. */
 const namesOf = (column: string, from: string): string => `ARRAY(
-  SELECT DISTINCT ${column} COLLATE "C" AS name FROM ${from} ORDER BY name LIMIT ${NAMES_MAX})`;
+  SELECT ${column} COLLATE "C" AS name FROM ${from} GROUP BY name ORDER BY name LIMIT ${NAMES_MAX})`;
 
-/** Those of these sessions that have traces, in the order in which they are given. */
+/**
+ * Those of these sessions that have traces, in the order in which they are given. The traces of each are read once, up to
+ * one more than its totals are over.
+ */
 const TOTALS = {
   name: 'session.totals',
-  text: `SELECT s.session_id, first.started_at AS first_started_at, totals.*,
-      ${namesOf('model', `${LAST('models', SESSION_TRACES_MAX)} t, unnest(t.models) model`)} AS models,
-      ${namesOf('service_name', `${LAST('service_name', SESSION_TRACES_MAX)} t WHERE service_name IS NOT NULL`)} AS service_names,
-      EXISTS (SELECT 1 FROM traces t WHERE t.workspace_id = $1 AND t.session_id = s.session_id
-        ORDER BY started_at DESC, trace_id DESC OFFSET ${SESSION_TRACES_MAX}) AS is_truncated
+  text: `SELECT s.session_id, first.started_at AS first_started_at, totals.*
     FROM unnest($2::text[]) WITH ORDINALITY s(session_id, place)
     CROSS JOIN LATERAL (
       SELECT started_at FROM traces WHERE workspace_id = $1 AND session_id = s.session_id
       ORDER BY started_at, trace_id LIMIT 1
     ) first
     CROSS JOIN LATERAL (
-      SELECT max(t.started_at) AS last_started_at, count(*) AS trace_count, sum(t.span_count) AS span_count,
-        sum(t.error_count) AS error_count, sum(${INPUT})::float8 AS input_tokens, sum(${OUTPUT})::float8 AS output_tokens,
-        CASE WHEN NOT bool_or(${IS_COST_UNKNOWN}) THEN sum(${COST})::float8 END AS cost_usd
-      FROM ${LAST('*', SESSION_TRACES_MAX)} t
+      WITH read AS MATERIALIZED (
+        SELECT t.started_at, t.span_count, t.error_count, t.models, t.service_name, ${INPUT} AS input, ${OUTPUT} AS output,
+          ${COST} AS cost, row_number() OVER (ORDER BY t.started_at DESC, t.trace_id DESC) AS place
+        FROM traces t WHERE t.workspace_id = $1 AND t.session_id = s.session_id
+        ORDER BY t.started_at DESC, t.trace_id DESC LIMIT ${SESSION_TRACES_MAX + 1}
+      ), last AS NOT MATERIALIZED (SELECT * FROM read WHERE read.place <= ${SESSION_TRACES_MAX})
+      SELECT max(started_at) AS last_started_at, count(*) AS trace_count, sum(span_count) AS span_count,
+        sum(error_count) AS error_count, sum(input)::float8 AS input_tokens, sum(output)::float8 AS output_tokens,
+        CASE WHEN NOT bool_or(cost IS NULL AND coalesce(input, 0) + coalesce(output, 0) > 0) THEN sum(cost)::float8 END
+          AS cost_usd,
+        ${namesOf('model', '(SELECT DISTINCT models FROM last) named, unnest(models) model')} AS models,
+        ${namesOf('service_name', 'last WHERE service_name IS NOT NULL')} AS service_names,
+        EXISTS (SELECT 1 FROM read WHERE read.place > ${SESSION_TRACES_MAX}) AS is_truncated
+      FROM last
     ) totals
     ORDER BY s.place`,
 };
@@ -76,7 +78,8 @@ export class SessionRepository {
 
   /**
    * A page of sessions, by their last trace. Traces are gone through in the order of their starts, and only those that
-   * are the last of their session count: a bounded number of them, see `scanPage`.
+   * are the last of their session count: a bounded number of them, see `scanPage`. Where that does not tell the total, the
+   * sessions are counted for a first page alone.
    */
   async list(
     scope: Scope,
@@ -100,7 +103,8 @@ export class SessionRepository {
       query,
     );
     const isNarrowed = filters.since_us !== undefined || filters.until_us !== undefined;
-    const total = page.total === null && !isNarrowed ? await this.count(scope) : page.total;
+    const isCounted = page.total === null && !isNarrowed && query.cursor === undefined;
+    const total = isCounted ? await this.count(scope) : page.total;
     const ids = rows.map(({ session_id }) => session_id);
     return { rows: await this.totals(scope, ids), page: { ...page, total } };
   }

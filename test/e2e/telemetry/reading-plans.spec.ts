@@ -104,6 +104,11 @@ describe('reading traces and sessions where there are many', () => {
     }
   });
 
+  it('reads the traces of a session once for all its totals, and one for its first start', async () => {
+    const nodes = (await plans(`${SESSIONS}/ses%207`)).flatMap(nodesOf);
+    expect(nodes.filter((node) => node['Relation Name'] === 'traces')).toHaveLength(2);
+  });
+
   it('reads the spans of a trace in the partition of its day alone', async () => {
     for (const rest of ['', '/spans', '/spans/export']) {
       const read = (await plans(`${TRACES}/${BIG}${rest}`))

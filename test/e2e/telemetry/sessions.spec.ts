@@ -128,6 +128,8 @@ describe('sessions', () => {
       first_started_at: '2026-11-20T00:00:04.000Z',
       last_started_at: '2026-11-20T06:06:40.000Z',
     });
+    const second = await list(own, `?cursor=${first.page.next_cursor}`);
+    expect([ids(second), second.page.total]).toEqual([['old 3', 'old 2', 'old 1'], null]);
     const { items, count } = await own.pages(SESSIONS);
     expect([ids({ items }), count]).toEqual([['default', 'old 3', 'old 2', 'old 1'], 2]);
   });
