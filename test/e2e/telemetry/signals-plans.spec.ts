@@ -18,6 +18,11 @@ const DAY = 86_400_000;
 /** Partitions of yesterday and of today, each filled. */
 const DAYS = [1, 0];
 
+/** UTC, so many days ago. */
+const dayOf = (back: number): string => new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
+
+const partitionOf = (table: string, back: number): string => `${table}_${dayOf(back).replaceAll('-', '')}`;
+
 describe.each(['that the statistics know', 'that they do not know'])('a workspace %s', (statistics) => {
   let app: TestApp;
   let scope: Scope;
@@ -27,24 +32,23 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     const organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
     for (const table of ['log_records', 'metric_points']) {
-      for (const back of DAYS) {
-        const from = new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
-        const to = new Date(Date.now() - (back - 1) * DAY).toISOString().slice(0, 10);
-        await app.database.query(
-          `CREATE TABLE IF NOT EXISTS ${table}_${from.replaceAll('-', '')} PARTITION OF ${table}
-           FOR VALUES FROM ('${from}') TO ('${to}')`,
-        );
-      }
+      for (const back of DAYS) await makePartition(table, back);
     }
     const of = async (workspaceId: string): Promise<void> => {
-      for (const back of DAYS)
-        await fill(workspaceId, new Date(Date.now() - back * DAY).toISOString().slice(0, 10));
+      for (const back of DAYS) await fill(workspaceId, dayOf(back));
     };
     await of(statistics === 'that they do not know' ? 'wsp_other' : scope.workspaceId);
     await app.database.query('ANALYZE log_records, metric_points, span_sources');
     if (statistics === 'that they do not know') await of(scope.workspaceId);
   });
   afterAll(() => app.close());
+
+  async function makePartition(table: string, back: number): Promise<void> {
+    await app.database.query(
+      `CREATE TABLE IF NOT EXISTS ${partitionOf(table, back)} PARTITION OF ${table}
+       FOR VALUES FROM ('${dayOf(back)}') TO ('${dayOf(back - 1)}')`,
+    );
+  }
 
   /** One in a hundred is from another service, severe, of a trace of its own, and of another metric. */
   async function fill(workspaceId: string, day: string): Promise<void> {
@@ -128,5 +132,17 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     const pages = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Merge Append'));
     expect(pages.length).toBeGreaterThan(0);
     expect(indexesOf(pages.flat())).toEqual([index]);
+  });
+
+  it.each([
+    ['log_records', logs({})],
+    ['metric_points', points({})],
+  ] as const)('has the %s of a page read from the partitions of their days alone', async (table, list) => {
+    for (let back = DAYS.length; back < DAYS.length + 50; back++) await makePartition(table, back);
+    const plans = await plansOf(list);
+    const reads = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Function Scan'));
+    expect(reads).toHaveLength(1);
+    const read = reads[0]!.flatMap((node) => node['Relation Name'] ?? []);
+    expect(read.sort()).toEqual(DAYS.map((back) => partitionOf(table, back)));
   });
 });
