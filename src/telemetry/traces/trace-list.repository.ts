@@ -8,7 +8,7 @@ import { MODELS_MAX } from './trace-aggregate';
 import { SUMMARY } from './trace.repository';
 
 /** A model that so many traces have at most is found by them; traces of others are come by soon enough. */
-const RARE_MAX = 20_000;
+const RARE_MAX = 1_000;
 
 const COUNT_OF_MODEL = {
   name: 'trace-list.count-of-model',
