@@ -5,4 +5,4 @@
  * @param integer an expression, or a parameter
  */
 export const timeOfMicroseconds = (integer: string): string =>
-  `timestamptz '1970-01-01 00:00:00+00' + (${integer}::text || ' microseconds')::interval`;
+  `timestamptz '1970-01-01 00:00:00+00' + (${integer}::bigint::text || ' microseconds')::interval`;

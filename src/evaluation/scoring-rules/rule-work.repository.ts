@@ -51,7 +51,7 @@ const ADVANCE = {
   name: 'scoring-rule.advance',
   text: `UPDATE scoring_rules
     SET seen_us = $6, seen_trace_id = $7,
-        last_seen_at = ${timeOfMicroseconds('$6::bigint')},
+        last_seen_at = ${timeOfMicroseconds('$6')},
         seen_count = seen_count + $8, chosen_count = chosen_count + $9, ordered_count = ordered_count + $10,
         last_score_run_id = coalesce($11, last_score_run_id),
         last_run_at = CASE WHEN $11::text IS NULL THEN last_run_at ELSE now() END,
