@@ -60,19 +60,23 @@ export class TraceReading {
     { what = 'traces', signal }: ReadOptions = {},
   ): Promise<Result> {
     const late = problem.unavailable(`The ${what} could not be read in time. ${hint}`, { headers: RETRY });
-    const lateness = new AbortController();
-    const ending = signal ? AbortSignal.any([signal, lateness.signal]) : lateness.signal;
+    const ending = new AbortController();
+    const end = (): void => ending.abort(signal?.reason);
+    if (signal?.aborted) end();
+    // not by AbortSignal.any: a request of many reads would keep what each has read until it ends
+    else signal?.addEventListener('abort', end, { once: true });
     const deadline = performance.now() + this.timeoutMs;
-    const timer = setTimeout(() => lateness.abort(late), this.timeoutMs);
+    const timer = setTimeout(() => ending.abort(late), this.timeoutMs);
     try {
       return await Promise.race([
-        this.turns.take(scope, ending, () => readWithin(this.database, deadline, work, ending)),
-        rejectedBy(ending),
+        this.turns.take(scope, ending.signal, () => readWithin(this.database, deadline, work, ending.signal)),
+        rejectedBy(ending.signal),
       ]);
     } catch (error) {
       throw signal?.aborted ? (signal.reason as Error) : readProblem(error, late);
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
     }
   }
 }

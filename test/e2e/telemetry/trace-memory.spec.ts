@@ -90,7 +90,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
       expect(bytes).toBeGreaterThan(EXPORTED);
     });
     // the most of it is what was let go of, and not yet cleared away
-    expect(held).toBeLessThan(640);
+    expect(held).toBeLessThan(320);
   }, 180_000);
 
   it('grows by the beginning of its tree, and by a page wherever that is', async () => {
