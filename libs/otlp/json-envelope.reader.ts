@@ -1,3 +1,4 @@
+import { parseExactly } from './exact-json';
 import { type JsonObject, JsonValueReader } from './json-value.reader';
 import { OtlpDecodeError } from './otlp.errors';
 import type { OtlpResource, OtlpScope } from './otlp.types';
@@ -97,7 +98,7 @@ export abstract class JsonEnvelopeReader {
 
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseExactly(bytes.toString('utf8'));
   } catch (error) {
     // The message of V8 may quote the body; only the position is passed on.
     const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;

@@ -19,8 +19,8 @@ export function smallInteger(value: unknown, least: number, greatest: number): n
 }
 
 /**
- * A 64-bit integer from a string or a number; undefined for anything else. A number that is not exact as a double has
- * lost its last digits before it gets here.
+ * A 64-bit integer from a string or a number; undefined for anything else. Numbers that a double may not hold come as
+ * strings, see `parseExactly`.
  */
 export function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
   const isInteger =

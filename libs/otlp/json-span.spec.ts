@@ -111,7 +111,7 @@ describe('an attribute value in JSON', () => {
     [{ intValue: '9007199254740991' }, 9007199254740991],
     [{ intValue: '9007199254740992' }, '9007199254740992'],
     [{ intValue: '-9223372036854775808' }, '-9223372036854775808'],
-    [{ intValue: 2 ** 60 }, '1152921504606846976'],
+    [{ intValue: 2 ** 60 }, '1152921504606847000'],
     [{ doubleValue: 1.5 }, 1.5],
     [{ doubleValue: '-1.5e3' }, -1500],
     [{ doubleValue: 'NaN' }, 'NaN'],
@@ -147,6 +147,23 @@ describe('an attribute value in JSON', () => {
     ['text', 'value must be an object'],
   ])('like %j costs the span, and no other', (value, reason) => {
     expect(reasonAgainst({ ...IDS, attributes: [{ key: 'key', value }] })).toContain(reason);
+  });
+
+  it.each([
+    ['intValue', '9223372036854775807', '9223372036854775807'],
+    ['intValue', '-9223372036854775808', '-9223372036854775808'],
+    ['intValue', '9007199254740993', '9007199254740993'],
+    ['intValue', '1000000000000000', 1_000_000_000_000_000],
+    ['doubleValue', '9007199254740993', 9_007_199_254_740_992],
+  ])('%s is exact as a number, too: %s', (kind, digits, expected) => {
+    const json = JSON.stringify(
+      request({ ...IDS, attributes: [{ key: 'key', value: { [kind]: '@' } }], startTimeUnixNano: '#' }),
+    );
+    const body = json.replace('"@"', digits).replace('"#"', ' 1700000000000000123');
+    expect(decode(body).spans[0]).toMatchObject({
+      attributes: { key: expected },
+      startTimeUnixNano: 1_700_000_000_000_000_123n,
+    });
   });
 
   it('holds no NUL character and no lone surrogate, which could not be stored', () => {

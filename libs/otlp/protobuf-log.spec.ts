@@ -100,7 +100,7 @@ describe('a protobuf logs request', () => {
 
   it('is limited in how many records it may hold, for the memory they take', () => {
     const body = request(Buffer.alloc(2 * (MAX_RECORDS + 1), logRecord()));
-    expect(refusalOf(() => decode(body))).toMatch(/more than 250000 resources, scopes and log records/);
+    expect(refusalOf(() => decode(body))).toMatch(/more than 100000 resources, scopes and log records/);
   });
 });
 

@@ -242,7 +242,7 @@ describe('a protobuf metrics request', () => {
     ['quantiles', request(metric(message(11, point(Buffer.alloc(2 * MAX_RECORDS, message(6))))))],
   ])('is limited in how many %s it may hold, for the memory they take', (_, body) => {
     expect(refusalOf(() => decode(body))).toMatch(
-      /more than 250000 resources, scopes, metrics, data points, exemplars and quantiles/,
+      /more than 100000 resources, scopes, metrics, data points, exemplars and quantiles/,
     );
   });
 

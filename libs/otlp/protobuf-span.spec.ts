@@ -166,7 +166,7 @@ describe('the memory a small body can ask for', () => {
     ['links', request(span(...IDS, Buffer.alloc(2 * MAX_RECORDS, message(13))))],
   ])('is limited for %s', (_, body) => {
     expect(catchDetail(() => decode(body))).toMatch(
-      /more than 250000 resources, scopes, spans, events and links/,
+      /more than 100000 resources, scopes, spans, events and links/,
     );
   });
 });

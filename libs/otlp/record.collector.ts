@@ -4,9 +4,9 @@ import type { OtlpRejection } from './otlp.types';
 /**
  * Whatever of a request takes memory of its own: resources, scopes and records, and what records hold but attributes.
  * An empty event takes two bytes of protobuf and a hundred of memory: without this limit a body of 16 MiB could ask for
- * a gigabyte. Exporters send 512 spans or log records at a time.
+ * a gigabyte, and for seconds of computing. Exporters send 512 spans or log records at a time, collectors 8,192.
  */
-export const MAX_RECORDS = 250_000;
+export const MAX_RECORDS = 100_000;
 
 /**
  * Buckets of histograms in one request. As many as 16 MiB hold of the eight bytes that a bucket of a histogram takes;

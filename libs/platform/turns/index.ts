@@ -1,2 +1,3 @@
 export { FairQueue, type Owners } from './fair-queue';
 export { FairTurns } from './fair-turns';
+export { Pace } from './pace';

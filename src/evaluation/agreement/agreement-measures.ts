@@ -2,7 +2,7 @@ import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { type Cell, cohensKappaOf, quadraticKappaOf } from '../statistics/kappa';
 import { intervalAlphaOf, nominalAlphaOf } from '../statistics/krippendorff';
 import { meanAbsoluteErrorOf, meanOf } from '../statistics/mean';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import type { Resampled } from '../statistics/resampled';
 import { seedOf } from '../statistics/xoshiro';
 import type { Opinion } from './opinions';

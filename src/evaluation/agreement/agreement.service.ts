@@ -12,7 +12,7 @@ import type {
   ConfusionDto,
   MeasureDto,
 } from './agreement.dto';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { type Confusion, type Measure, measuresOf, type OpinionPair } from './agreement-measures';
 import {
   AgreementRepository,

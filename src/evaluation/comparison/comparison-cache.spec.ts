@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Scope } from '#platform/auth';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { ComparisonCache, type PrepareWork } from './comparison-cache';
 import { preparedOf } from './comparison.fixture';
 import type { PreparedComparison } from './prepared-comparison';

@@ -4,7 +4,7 @@
  */
 import { setImmediate as settle } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { ComparisonCache } from './comparison-cache';
 import { preparedOf } from './comparison.fixture';
 

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { ScorerMean } from '../experiments/summary.repository';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import { type ComparedExperiment, ComparisonRepository, SCORERS_READ_MAX } from './comparison.repository';
 import { type Lane, SMALL_RESULTS_MAX } from './computing-turns';
 import { scorersToCompare } from './compared-scorers';

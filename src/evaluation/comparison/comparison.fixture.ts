@@ -1,4 +1,4 @@
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { PairedCases } from './paired-cases';
 import { PreparedComparison } from './prepared-comparison';
 import { ScoredResults } from './scored-results';

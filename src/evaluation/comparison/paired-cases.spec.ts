@@ -1,4 +1,4 @@
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { scoredOf } from './comparison.fixture';
 import { PairedCases } from './paired-cases';
 

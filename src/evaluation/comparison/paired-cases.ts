@@ -1,4 +1,4 @@
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import type { ScoredResults } from './scored-results';
 
 /** What is nearer to each other than this, for the size of what it was worked out from, differs by rounding alone. */

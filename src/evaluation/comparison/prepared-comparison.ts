@@ -1,4 +1,4 @@
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import { CaseOrder } from './case-order';
 import { type ComparedMeans, meansOf } from './compared-scorers';
 import type { SideReading } from './comparison-reader';

@@ -1,4 +1,4 @@
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { ScoredResults } from './scored-results';
 
 describe('the scores of results that come in batches', () => {

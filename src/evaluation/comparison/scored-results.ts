@@ -1,5 +1,5 @@
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import type { ScoredBatch } from './comparison.repository';
 
 const NOTHING = new Float64Array(0);

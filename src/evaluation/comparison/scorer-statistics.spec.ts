@@ -1,4 +1,4 @@
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { pairedOf } from './comparison.fixture';
 import { pairedDifference, verdictOf } from './scorer-statistics';
 

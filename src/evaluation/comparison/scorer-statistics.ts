@@ -1,6 +1,6 @@
 import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { clusteredMeanOf, meanOf } from '../statistics/mean';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import { permutationsOf, signFlipTest } from '../statistics/permutation';
 import type { Resampled } from '../statistics/resampled';
 import { type Seed, seedOf } from '../statistics/xoshiro';

@@ -1,6 +1,6 @@
 import { scoredOf } from '../comparison/comparison.fixture';
 import { PairedCases } from '../comparison/paired-cases';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { GateMeasures } from './gate-measures';
 
 describe('what the rules of a gate ask for', () => {

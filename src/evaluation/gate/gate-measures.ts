@@ -7,7 +7,7 @@ import {
   sharedDifferences,
 } from '../comparison/scorer-statistics';
 import type { Interval } from '../statistics/bootstrap';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import type { GateRuleDto } from './gate.dto';
 import { isGiven, type Measured } from './gate-checks';
 

@@ -5,7 +5,7 @@ import { ComparisonReader, type FoundPair, type ReadPair } from '../comparison/c
 import { ComputingTurns } from '../comparison/computing-turns';
 import { PairedCases } from '../comparison/paired-cases';
 import { ScoredResults } from '../comparison/scored-results';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 import { checksOf, isGiven } from './gate-checks';
 import { GateMeasures } from './gate-measures';

@@ -8,7 +8,7 @@ import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { DatasetService } from '../datasets/dataset.service';
 import { type BulkItem, checkItem, failedItem, repeatedItem, withinItems } from '../shared/bulk';
 import { checkWorkspaceOfCreate } from '../shared/workspace-body';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import type { BulkRecordItemDto, BulkRecordsDto, OnConflict } from './record.dto';
 import type { RecordEntity } from './record.entity';
 import { toRecordDto } from './record.mapper';

@@ -1,5 +1,5 @@
 import { normalCdf, normalQuantile } from './normal';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import type { Resampled } from './resampled';
 import { type Seed, Xoshiro128 } from './xoshiro';
 

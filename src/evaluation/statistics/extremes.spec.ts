@@ -2,7 +2,7 @@ import { bootstrapInterval } from './bootstrap';
 import { cohensKappaOf } from './kappa';
 import { intervalAlphaOf, nominalAlphaOf } from './krippendorff';
 import { meanOf } from './mean';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { permutationsOf, signFlipTest } from './permutation';
 import { ofCounts, type Resampled } from './resampled';
 import { seedOf } from './xoshiro';

@@ -1,5 +1,5 @@
 import { drawBinomial, fairTail } from './binomial';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { signFlipTail } from './saddlepoint';
 import { sumOf } from './sum';
 import { type Seed, Xoshiro128 } from './xoshiro';

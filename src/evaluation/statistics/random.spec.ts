@@ -1,6 +1,6 @@
 import { drawBinomial } from './binomial';
 import { normalCdf, normalQuantile } from './normal';
-import { Pace } from '../shared/pace';
+import { Pace } from '#platform/turns';
 import { Resampler } from './resampler';
 import { seedOf, Xoshiro128 } from './xoshiro';
 

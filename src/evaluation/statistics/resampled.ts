@@ -1,5 +1,5 @@
 import type { BootstrapDistribution } from './bootstrap';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import { Resampler, type SampledColumn } from './resampler';
 import { sumOf } from './sum';
 import type { Xoshiro128 } from './xoshiro';

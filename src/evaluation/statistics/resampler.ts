@@ -1,5 +1,5 @@
 import { drawBinomial } from './binomial';
-import type { Pace } from '../shared/pace';
+import type { Pace } from '#platform/turns';
 import type { Xoshiro128 } from './xoshiro';
 
 /** Units that are alike are drawn together from this many on: one binomial draw in place of as many as they are. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OtlpDecodeError, type OtlpEncoding, type OtlpRejection } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Problem, problem } from '#platform/problem';
@@ -8,8 +7,11 @@ import { GroupCommit } from './group-commit';
 import type { GroupSlots } from './group-slots';
 import { RepeatedBytes } from './repeated-bytes';
 
-/** What the bodies of a group come to, in bytes: about four thousand spans. */
+/** What a group comes to: about four thousand spans. It is written as a whole, and the next waits for that. */
 const GROUP_BYTES = 4 * 1024 * 1024;
+
+/** What a record takes at least, however few bytes it was sent by: a span may be all of a trace, with a row of its own. */
+const RECORD_BYTES = 1024;
 
 /** What every kind of request holds besides its records. */
 interface Decoded {
@@ -25,12 +27,15 @@ interface SentExport {
 /** An export that could be read. */
 export interface DecodedExport<Request> extends SentExport {
   request: Request;
+  /** In bytes; or as much as they would be. */
+  weight: number;
 }
 
 export interface ExportRules<Request extends Decoded> {
   signal: Signal;
   /** @throws OtlpDecodeError */
   decode(bytes: Buffer, encoding: OtlpEncoding): Request;
+  countRecords(request: Request): number;
   /** Adds what of an export is stored more often than it was sent. */
   addRepeated(repeated: RepeatedBytes, request: Request): void;
   /** Stores all of the exports, or none. When it returns they are committed. Errors: 503 for an outage. */
@@ -39,17 +44,19 @@ export interface ExportRules<Request extends Decoded> {
 
 /** Takes exports of one kind. What is small, and comes at once, is stored together. */
 export class ExportQueue<Request extends Decoded> {
-  private readonly groups: GroupCommit<SentExport, OtlpRejection>;
+  private readonly groups: GroupCommit<SentExport, DecodedExport<Request>, OtlpRejection>;
 
   constructor(
     private readonly metrics: ExportMetrics,
     slots: GroupSlots,
     private readonly rules: ExportRules<Request>,
   ) {
-    this.groups = new GroupCommit<SentExport, OtlpRejection>({
+    this.groups = new GroupCommit({
       slots,
+      // as late as this: as it came an export takes a fifth of the memory
+      prepare: (sent) => this.decode(sent),
       maxWeight: GROUP_BYTES,
-      weightOf: ({ body }) => body.bytes.length,
+      weightOf: ({ weight }) => weight,
       write: (exports) => metrics.observe(rules.signal, () => this.write(exports)),
       isOutage: (error) => error instanceof Problem && error.status === 503,
     });
@@ -67,32 +74,22 @@ export class ExportQueue<Request extends Decoded> {
     return this.metrics.count(this.rules.signal, stored);
   }
 
-  /** Bodies are decoded as late as this: as they came they take a fifth of the memory. */
-  private async write(exports: readonly SentExport[]): Promise<PromiseSettledResult<OtlpRejection>[]> {
-    const decoded: PromiseSettledResult<Request>[] = [];
-    for (const { body } of exports) {
-      // other requests are attended to between two bodies
-      if (decoded.length > 0) await nextTurn();
-      decoded.push(this.decode(body));
-    }
-    await this.rules.store(
-      decoded.flatMap((one, index) =>
-        one.status === 'fulfilled' ? { ...exports[index]!, request: one.value } : [],
-      ),
-    );
-    return decoded.map((one) =>
-      one.status === 'fulfilled' ? { status: 'fulfilled', value: one.value.rejected } : one,
-    );
+  private async write(exports: readonly DecodedExport<Request>[]): Promise<OtlpRejection[]> {
+    await this.rules.store(exports);
+    return exports.map(({ request }) => request.rejected);
   }
 
-  private decode({ bytes, encoding }: OtlpBody): PromiseSettledResult<Request> {
+  private decode(sent: SentExport): DecodedExport<Request> {
+    const { bytes, encoding } = sent.body;
     try {
       const request = this.rules.decode(bytes, encoding);
-      this.rules.addRepeated(new RepeatedBytes(), request);
-      return { status: 'fulfilled', value: request };
+      const repeated = new RepeatedBytes();
+      this.rules.addRepeated(repeated, request);
+      const weight = bytes.length + repeated.total + RECORD_BYTES * this.rules.countRecords(request);
+      return { ...sent, request, weight };
     } catch (error) {
-      if (!(error instanceof OtlpDecodeError)) return { status: 'rejected', reason: error };
-      return { status: 'rejected', reason: problem.invalidRequest(error.detail, { cause: error }) };
+      if (!(error instanceof OtlpDecodeError)) throw error;
+      throw problem.invalidRequest(error.detail, { cause: error });
     }
   }
 }

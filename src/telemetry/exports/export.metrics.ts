@@ -24,7 +24,7 @@ export class ExportMetrics {
     ]);
     this.duration = metrics.histogram(
       'telemetry_group_duration_seconds',
-      'Time that storing a group of exports took, with decoding.',
+      'Time that storing a group of exports took.',
       BUCKETS,
       ['signal'],
     );

@@ -1,4 +1,4 @@
-import { setImmediate as settle } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { readEnvironment } from '#platform/config';
 import { GroupCommit } from './group-commit';
 import { GroupSlots } from './group-slots';
@@ -10,13 +10,25 @@ const OUTAGE = new Error('the store is away');
 const slotsOf = (count: number): GroupSlots =>
   new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: String(4 * count) }));
 
-/** Writes texts when it is told to. A text with `bad` in it cannot be written, and one with `refused` is at fault itself. */
+/** Until all that is not held back is done: groups are put together over some turns of the event loop. */
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await turn();
+}
+
+/**
+ * Writes texts when it is told to, in capitals. Of what has `bad` in it nothing can be written; what has `refused` in it
+ * cannot be made ready.
+ */
 function store(slots = slotsOf(1), maxWeight = 100) {
   const groups: string[][] = [];
   const waiting: (() => void)[] = [];
   let isAway = false;
-  const commits = new GroupCommit<string, string>({
+  const commits = new GroupCommit<string, string, string>({
     slots,
+    prepare: (text) => {
+      if (text.includes('refused')) throw new Error(`${text} cannot be read`);
+      return text.toUpperCase();
+    },
     maxWeight,
     weightOf: (text) => text.length,
     isOutage: (error) => error === OUTAGE,
@@ -24,12 +36,8 @@ function store(slots = slotsOf(1), maxWeight = 100) {
       groups.push([...items]);
       await new Promise<void>((resolve) => waiting.push(resolve));
       if (isAway) throw OUTAGE;
-      if (items.some((text) => text.includes('bad'))) throw new Error('cannot be written');
-      return items.map((text) =>
-        text.includes('refused')
-          ? { status: 'rejected', reason: new Error(`${text} is refused`) }
-          : { status: 'fulfilled', value: `${text} is written` },
-      );
+      if (items.some((text) => text.includes('BAD'))) throw new Error('cannot be written');
+      return items.map((text) => `${text} is written`);
     },
   });
   const goOn = async (): Promise<void> => {
@@ -41,98 +49,171 @@ function store(slots = slotsOf(1), maxWeight = 100) {
   };
   const add = (text: string, owner = 'o', signal = NEVER): Promise<string> =>
     commits.add([owner], text, signal).catch((error: unknown) => (error as Error).message);
-  return { groups, add, goOn, goAway: () => (isAway = true) };
+  /** Has a group be written that what comes next waits for. */
+  const occupy = async (): Promise<void> => {
+    void add('1');
+    await settle();
+    groups.length = 0;
+  };
+  return { groups, waiting, add, occupy, goOn, goAway: () => (isAway = true) };
 }
 
 describe('GroupCommit', () => {
   it('writes what comes meanwhile together with what comes next', async () => {
     const { groups, add, goOn } = store();
-    const answers = Promise.all(['a', 'b', 'c'].map((text) => add(text)));
+    const first = add('a');
+    await settle();
+    const others = ['b', 'c'].map((text) => add(text));
     await goOn();
-    expect(await answers).toEqual(['a is written', 'b is written', 'c is written']);
-    expect(groups).toEqual([['a'], ['b', 'c']]);
+    expect(await Promise.all([first, ...others])).toEqual(['A is written', 'B is written', 'C is written']);
+    expect(groups).toEqual([['A'], ['B', 'C']]);
   });
 
   it('writes at once what comes alone, and so many groups at once', async () => {
     const { groups, add, goOn } = store(slotsOf(2));
-    const answers = Promise.all(['a', 'b', 'c'].map((text) => add(text)));
-    await settle();
-    expect(groups).toEqual([['a'], ['b']]);
+    const answers: Promise<string>[] = [];
+    for (const text of ['a', 'b', 'c']) {
+      answers.push(add(text));
+      await settle();
+    }
+    expect(groups).toEqual([['A'], ['B']]);
     await goOn();
-    expect(await answers).toHaveLength(3);
+    expect(await Promise.all(answers)).toHaveLength(3);
     const last = add('d');
     await goOn();
-    expect(await last).toBe('d is written');
+    expect(await last).toBe('D is written');
   });
 
-  it('closes a group when it is heavy enough', async () => {
-    const { groups, add, goOn } = store(slotsOf(1), 4);
-    const answers = Promise.all(['1', 'aaa', 'bb', 'cccccccc', 'd'].map((text) => add(text)));
+  it('closes a group when it is heavy enough, by what items come to when they are ready', async () => {
+    const { groups, add, occupy, goOn } = store(slotsOf(1), 4);
+    await occupy();
+    const answers = Promise.all(['aaa', 'bb', 'cccccccc', 'd'].map((text) => add(text)));
     await goOn();
     await answers;
-    expect(groups).toEqual([['1'], ['aaa', 'bb'], ['cccccccc'], ['d']]);
+    expect(groups).toEqual([['AAA', 'BB'], ['CCCCCCCC'], ['D']]);
+  });
+
+  it('makes no item ready that its group has no room for', async () => {
+    const prepared: string[] = [];
+    const writing: (() => void)[] = [];
+    const commits = new GroupCommit<string, string, void>({
+      slots: slotsOf(1),
+      prepare: (text) => (prepared.push(text), text),
+      maxWeight: 2,
+      weightOf: () => 1,
+      isOutage: () => false,
+      write: (items) => new Promise((resolve) => writing.push(() => resolve(items.map(() => undefined)))),
+    });
+    const answers = Promise.all(['a', 'b', 'c', 'd'].map((text) => commits.add(['o'], text, NEVER)));
+    await settle();
+    expect(prepared).toEqual(['a', 'b']);
+    writing.shift()!();
+    await settle();
+    expect(prepared).toEqual(['a', 'b', 'c', 'd']);
+    writing.shift()!();
+    await answers;
+  });
+
+  it('lets others have their turns between two items that are made ready', async () => {
+    const seen: number[] = [];
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    const commits = new GroupCommit<string, string, string>({
+      slots: slotsOf(1),
+      prepare: (text) => (seen.push(turns), text),
+      maxWeight: 100,
+      weightOf: () => 1,
+      isOutage: () => false,
+      write: (items) => Promise.resolve([...items]),
+    });
+    await Promise.all(['a', 'b', 'c'].map((text) => commits.add(['o'], text, NEVER)));
+    clearImmediate(next);
+    expect(new Set(seen).size).toBe(3);
   });
 
   it('has organizations take turns', async () => {
-    const { groups, add, goOn } = store(slotsOf(1), 2);
-    const answers = Promise.all([
-      add('1'),
-      ...['a1', 'a2', 'a3'].map((text) => add(text, 'a')),
-      add('b1', 'b'),
-    ]);
+    const { groups, add, occupy, goOn } = store(slotsOf(1), 2);
+    await occupy();
+    const answers = Promise.all([...['a1', 'a2', 'a3'].map((text) => add(text, 'a')), add('b1', 'b')]);
     await goOn();
     await answers;
-    expect(groups).toEqual([['1'], ['a1'], ['b1'], ['a2'], ['a3']]);
+    expect(groups).toEqual([['A1'], ['B1'], ['A2'], ['A3']]);
   });
 
-  it('answers an item that is itself at fault, and writes the others with it', async () => {
-    const { groups, add, goOn } = store();
-    const answers = Promise.all(['1', 'refused', 'b'].map((text) => add(text)));
+  it('answers an item that cannot be made ready at once, and writes the others', async () => {
+    const { groups, add, occupy, goOn } = store();
+    await occupy();
+    const answers = Promise.all(['refused', 'b'].map((text) => add(text)));
     await goOn();
-    expect(await answers).toEqual(['1 is written', 'refused is refused', 'b is written']);
-    expect(groups).toEqual([['1'], ['refused', 'b']]);
+    expect(await answers).toEqual(['refused cannot be read', 'B is written']);
+    expect(groups).toEqual([['B']]);
   });
 
-  it('writes each alone where one cannot be written, so that it sinks no other', async () => {
-    const { groups, add, goOn } = store();
-    const answers = Promise.all(['1', 'a', 'bad', 'c'].map((text) => add(text)));
+  it('writes halves where a group cannot be written, so that one item sinks no other', async () => {
+    const { groups, add, occupy, goOn } = store();
+    await occupy();
+    const answers = Promise.all(['a', 'b', 'bad', 'd', 'e'].map((text) => add(text)));
     await goOn();
-    expect(await answers).toEqual(['1 is written', 'a is written', 'cannot be written', 'c is written']);
-    expect(groups).toEqual([['1'], ['a', 'bad', 'c'], ['a'], ['bad'], ['c']]);
+    expect(await answers).toEqual([
+      'A is written',
+      'B is written',
+      'cannot be written',
+      'D is written',
+      'E is written',
+    ]);
+    expect(groups).toEqual([['A', 'B', 'BAD', 'D', 'E'], ['A', 'B', 'BAD'], ['A', 'B'], ['BAD'], ['D', 'E']]);
   });
 
-  it('tells all of a group where the store is away, and does not try them one by one', async () => {
-    const { groups, add, goOn, goAway } = store();
+  it('leaves out of the halves what nobody waits for any more', async () => {
+    const { groups, waiting, add, occupy, goOn } = store();
+    await occupy();
+    const gone = new AbortController();
+    const answers = Promise.all([add('a'), add('b', 'o', gone.signal), add('bad')]);
+    waiting.shift()!();
+    await settle();
+    gone.abort(new Error('gone'));
+    await goOn();
+    expect(await answers).toEqual(['A is written', 'gone', 'cannot be written']);
+    expect(groups).toEqual([['A', 'B', 'BAD'], ['A'], ['BAD']]);
+  });
+
+  it('tells all of a group where the store is away, and does not try fewer of them', async () => {
+    const { groups, add, occupy, goOn, goAway } = store();
+    await occupy();
     goAway();
-    const answers = Promise.all(['1', 'a', 'b'].map((text) => add(text)));
+    const answers = Promise.all(['a', 'b'].map((text) => add(text)));
     await goOn();
-    expect(await answers).toEqual(Array(3).fill('the store is away'));
-    expect(groups).toEqual([['1'], ['a', 'b']]);
+    expect(await answers).toEqual(Array(2).fill('the store is away'));
+    expect(groups).toEqual([['A', 'B']]);
   });
 
   it('does not write what nobody waits for any more, unless it has begun', async () => {
     const { groups, add, goOn } = store();
     const gone = new AbortController();
-    const answers = Promise.all([
-      add('begun', 'o', gone.signal),
-      add('waits', 'o', gone.signal),
-      add('stays'),
-    ]);
+    const begun = add('begun', 'o', gone.signal);
+    await settle();
+    const answers = Promise.all([begun, add('waits', 'o', gone.signal), add('stays')]);
     gone.abort(new Error('gone'));
     await goOn();
-    expect(await answers).toEqual(['begun is written', 'gone', 'stays is written']);
-    expect(groups).toEqual([['begun'], ['stays']]);
+    expect(await answers).toEqual(['BEGUN is written', 'gone', 'STAYS is written']);
+    expect(groups).toEqual([['BEGUN'], ['STAYS']]);
     expect(() => add('late', 'o', gone.signal)).toThrow('gone');
   });
 
   it('shares its slots with others, and writes what came while it waited for one together', async () => {
     const slots = slotsOf(1);
     const [one, other] = [store(slots), store(slots)];
-    const answers = Promise.all([one.add('1'), other.add('a'), other.add('b'), one.add('2')]);
+    const first = one.add('1');
+    await settle();
+    const answers = Promise.all([first, other.add('a'), other.add('b'), one.add('2')]);
     await settle();
     expect([one.groups, other.groups]).toEqual([[['1']], []]);
     await one.goOn();
-    expect(other.groups).toEqual([['a', 'b']]);
+    expect(other.groups).toEqual([['A', 'B']]);
     await other.goOn();
     await one.goOn();
     expect(await answers).toHaveLength(4);

@@ -10,7 +10,8 @@ export const REPEATED_MAX = 16 * 1024 * 1024;
 /** Adds up what of one export is stored more often than it is sent. */
 export class RepeatedBytes {
   private readonly sizes = new Map<object, number>();
-  private total = 0;
+  /** In characters of JSON. */
+  total = 0;
 
   /**
    * @param part told once, and stored once more

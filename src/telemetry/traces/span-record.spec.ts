@@ -1,6 +1,7 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { NAME_MAX, toSpanRecords } from './span-record';
+import { Pace } from '#platform/turns';
+import { NAME_MAX, type SpanRecord, toSpanRecords } from './span-record';
 
 const span = (attributes: OtlpAttributes): OtlpSpan => {
   const resource = { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
@@ -16,8 +17,10 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
     events: [],
   } as unknown as OtlpSpan;
 };
-const record = (attributes: OtlpAttributes, prices = {}) =>
-  toSpanRecords([{ scope: {} as Scope, spans: [span(attributes)] }], prices)[0]!;
+const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {
+  const batch = { scope: {} as Scope, spans: [span(attributes)] };
+  return (await toSpanRecords([batch], prices, new Pace()))[0]!;
+};
 
 const NAMES = {
   operation: 'gen_ai.operation.name',
@@ -32,15 +35,15 @@ const NAMES = {
 describe('a span as it is stored', () => {
   it.each(Object.entries(NAMES))(
     'has its %s as a column, unless it is too long to be a name',
-    (field, name) => {
+    async (field, name) => {
       const longest = 'x'.repeat(NAME_MAX);
-      expect(record({ [name]: longest })).toHaveProperty(field, longest);
-      expect(record({ [name]: `${longest}x` })).toHaveProperty(field, null);
-      expect(record({})).toHaveProperty(field, null);
+      expect(await record({ [name]: longest })).toHaveProperty(field, longest);
+      expect(await record({ [name]: `${longest}x` })).toHaveProperty(field, null);
+      expect(await record({})).toHaveProperty(field, null);
     },
   );
 
-  it('has the tokens of the cache and of reasoning, and costs what they cost', () => {
+  it('has the tokens of the cache and of reasoning, and costs what they cost', async () => {
     const attributes = {
       'gen_ai.request.model': 'm',
       'gen_ai.usage.input_tokens': 1000,
@@ -57,7 +60,7 @@ describe('a span as it is stored', () => {
         cache_write_usd_per_million: 2000,
       },
     };
-    expect(record(attributes, prices)).toMatchObject({
+    expect(await record(attributes, prices)).toMatchObject({
       inputTokens: 1000,
       outputTokens: 100,
       cachedInputTokens: 600,
@@ -66,8 +69,11 @@ describe('a span as it is stored', () => {
     });
   });
 
-  it('repeats what calls used where Pydantic AI sends a run of an agent without an operation', () => {
-    expect(record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 }).repeatsUsage).toBe(true);
-    expect(record({ 'gen_ai.usage.input_tokens': 1 }).repeatsUsage).toBe(false);
+  it('repeats what calls used where Pydantic AI sends a run of an agent without an operation', async () => {
+    expect(await record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 })).toHaveProperty(
+      'repeatsUsage',
+      true,
+    );
+    expect(await record({ 'gen_ai.usage.input_tokens': 1 })).toHaveProperty('repeatsUsage', false);
   });
 });

@@ -1,4 +1,5 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
+import type { Pace } from '#platform/turns';
 import { costOfSpan, type PriceTable } from '../semantics/model-price';
 import { readSpanFigures } from '../semantics/span-meaning.reader';
 import { type Source, SourceReader } from '../sources/source-record';
@@ -38,7 +39,11 @@ export interface SpanRecord {
  * Spans as they are to be stored together: trace by trace in the order of the traces' keys, in which all writers take
  * their locks, and of a span that was sent twice the first.
  */
-export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable): SpanRecord[] {
+export async function toSpanRecords(
+  batches: readonly SpanBatch[],
+  prices: PriceTable,
+  pace: Pace,
+): Promise<SpanRecord[]> {
   const traces = new Map<string, Map<string, SpanRecord>>();
   const sources = new SourceReader();
   for (const { scope, spans } of batches) {
@@ -46,6 +51,7 @@ export function toSpanRecords(batches: readonly SpanBatch[], prices: PriceTable)
     let traceId: string | undefined;
     let ofTrace = new Map<string, SpanRecord>();
     for (const span of spans) {
+      if (pace.isDue()) await pace.rest();
       if (span.traceId !== traceId) {
         traceId = span.traceId;
         const key = traceKey(workspaceId, traceId);

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import type { PriceTable } from '../semantics/model-price';
+import { Pace } from '#platform/turns';
 import { type SpanRecord, toSpanRecords } from './span-record';
-import { aggregateTraces, MODELS_MAX } from './trace-aggregate';
+import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 import { repeatsUsage } from './usage-level';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -44,13 +45,33 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
   return decodeTraceRequest(Buffer.from(JSON.stringify(body)), 'json').spans;
 }
 
-const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): SpanRecord[] =>
-  toSpanRecords([{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }], prices);
+const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): Promise<SpanRecord[]> =>
+  toSpanRecords(
+    [{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }],
+    prices,
+    new Pace(),
+  );
 
-const aggregate = (sketches: Sketch[]) => aggregateTraces(recordsOf(spans(sketches)))[0]!;
+const tracesOf = (records: SpanRecord[]): Promise<TraceAggregate[]> => aggregateTraces(records, new Pace());
+
+const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
+  (await tracesOf(await recordsOf(spans(sketches))))[0]!;
+
+/** How often others have had their turns while something is worked out. */
+async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await work();
+  clearImmediate(next);
+  return turns;
+}
 
 describe('what spans add to their trace', () => {
-  it('does not depend on the order in which they come', () => {
+  it('does not depend on the order in which they come', async () => {
     const sketch = fc.record({
       parent: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
       start: fc.integer({ min: 0, max: 5 }),
@@ -62,26 +83,26 @@ describe('what spans add to their trace', () => {
         { 'service.name': 'c', 'gen_ai.response.model': 'm2', 'input.value': 'hello' },
       ),
     });
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(sketch, { minLength: 1, maxLength: 8 }),
         fc.infiniteStream(fc.nat()),
-        (all, keys) => {
+        async (all, keys) => {
           const sketches = all.map((one, index) => ({ ...one, id: index + 1 }));
-          const records = recordsOf(spans(sketches));
+          const records = await recordsOf(spans(sketches));
           const shuffled = records
             .map((record) => ({ record, key: keys.next().value as number }))
             .sort((a, b) => a.key - b.key)
             .map(({ record }) => record);
-          expect(aggregateTraces(shuffled)).toEqual(aggregateTraces(records));
+          expect(await tracesOf(shuffled)).toEqual(await tracesOf(records));
         },
       ),
     );
   });
 
-  it('is told trace by trace, in the order of their ids, in which their rows are locked', () => {
+  it('is told trace by trace, in the order of their ids, in which their rows are locked', async () => {
     const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
-    const records = recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
+    const records = await recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
     expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
       '12',
       '11',
@@ -90,16 +111,17 @@ describe('what spans add to their trace', () => {
       'f2',
       'f1',
     ]);
-    expect(aggregateTraces(records).map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
+    const traces = await tracesOf(records);
+    expect(traces.map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
       ['1', 2],
       ['8', 2],
       ['f', 2],
     ]);
   });
 
-  it('takes the names of the root before those of earlier spans, and of the earlier of two roots', () => {
+  it('takes the names of the root before those of earlier spans, and of the earlier of two roots', async () => {
     const name = (text: string) => ({ 'session.id': text });
-    const { root, session } = aggregate([
+    const { root, session } = await aggregate([
       { id: 1, parent: 9, start: 1, attributes: name('early') },
       { id: 2, start: 5, attributes: name('second root') },
       { id: 3, start: 4, attributes: name('first root') },
@@ -107,25 +129,25 @@ describe('what spans add to their trace', () => {
     expect([root?.value.name, session?.value]).toEqual(['span 3', 'first root']);
   });
 
-  it('cuts a name that no list has room for, never inside a character', () => {
-    const { root } = aggregate([{ id: 1, name: `${'n'.repeat(253)}😀${'n'.repeat(1_000)}` }]);
+  it('cuts a name that no list has room for, never inside a character', async () => {
+    const { root } = await aggregate([{ id: 1, name: `${'n'.repeat(253)}😀${'n'.repeat(1_000)}` }]);
     expect(root?.value.name).toBe(`${'n'.repeat(253)}…`);
   });
 
-  it('keeps input and output of the root, parsed where they are JSON', () => {
-    const { root } = aggregate([
+  it('keeps input and output of the root, parsed where they are JSON', async () => {
+    const { root } = await aggregate([
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
     ]);
     expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
   });
 
-  it('adds up calls of models, and of steps that repeat them keeps the largest', () => {
+  it('adds up calls of models, and of steps that repeat them keeps the largest', async () => {
     const usage = (operation: string, tokens: number) => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
     });
-    const { calls, steps } = aggregate([
+    const { calls, steps } = await aggregate([
       { id: 1, attributes: usage('invoke_workflow', 60) },
       { id: 2, parent: 1, attributes: usage('invoke_agent', 50) },
       { id: 3, parent: 2, attributes: usage('chat', 20) },
@@ -134,13 +156,13 @@ describe('what spans add to their trace', () => {
     expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
   });
 
-  it('keeps what each model used apart, and of spans that name none under no name', () => {
+  it('keeps what each model used apart, and of spans that name none under no name', async () => {
     const used = (tokens: number, model?: string, operation = 'chat') => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
       ...(model !== undefined && { 'gen_ai.response.model': model }),
     });
-    const { usage } = aggregate([
+    const { usage } = await aggregate([
       { id: 1, attributes: used(90, 'a', 'invoke_agent') },
       { id: 2, parent: 1, attributes: used(70, 'a', 'invoke_agent') },
       { id: 3, parent: 2, attributes: used(20, 'a') },
@@ -161,7 +183,7 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('counts calls whose tokens have no price, of the trace and of each model', () => {
+  it('counts calls whose tokens have no price, of the trace and of each model', async () => {
     const used = (tokens: number, model: string, more: Record<string, string | number> = {}) => ({
       'gen_ai.usage.input_tokens': tokens,
       'gen_ai.response.model': model,
@@ -176,8 +198,8 @@ describe('what spans add to their trace', () => {
       { id: 5, parent: 1, attributes: used(0, 'own') },
       { id: 6, parent: 1, attributes: used(30, 'own', { 'gen_ai.usage.cost': 1 }) },
     ];
-    const { unpricedCount, unpricedStepCount, usage } = aggregateTraces(
-      recordsOf(spans(sketches), prices),
+    const { unpricedCount, unpricedStepCount, usage } = (
+      await tracesOf(await recordsOf(spans(sketches), prices))
     )[0]!;
     expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
     expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([
@@ -195,16 +217,24 @@ describe('what spans add to their trace', () => {
     }
   });
 
-  it(`keeps ${MODELS_MAX} models at most`, () => {
+  it(`keeps ${MODELS_MAX} models at most`, async () => {
     const many = Array.from({ length: MODELS_MAX + 20 }, (_, id) => ({
       id: id + 1,
       attributes: { 'gen_ai.response.model': `model ${hex(id, 4)}` },
     }));
-    const { models } = aggregate(many.reverse());
+    const { models } = await aggregate(many.reverse());
     expect([models.length, models[0], models.at(-1)]).toEqual([
       MODELS_MAX,
       'model 0000',
       `model ${hex(MODELS_MAX - 1, 4)}`,
     ]);
+  });
+
+  it('is added up in turns with others', async () => {
+    const [first] = await recordsOf(spans([{ id: 1 }]));
+    const sent = Array.from({ length: 20_000 }, (_, n) => ({ ...first!.span, traceId: hex(n + 1, 32) }));
+    let records: SpanRecord[] = [];
+    expect(await turnsWhile(async () => (records = await recordsOf(sent)))).toBeGreaterThan(2);
+    expect(await turnsWhile(() => tracesOf(records))).toBeGreaterThan(2);
   });
 });

@@ -1,3 +1,4 @@
+import type { Pace } from '#platform/turns';
 import { readSpanContent } from '../semantics/span-meaning.reader';
 import { NAME_MAX, type SpanRecord } from './span-record';
 
@@ -67,9 +68,10 @@ export interface TraceAggregate extends UsageLevels {
 }
 
 /** Adds up spans, each given once and sorted by trace; the traces come in the same order. */
-export function aggregateTraces(records: readonly SpanRecord[]): TraceAggregate[] {
+export async function aggregateTraces(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate[]> {
   const traces: TraceAggregate[] = [];
   for (let start = 0; start < records.length;) {
+    if (pace.isDue()) await pace.rest();
     let end = start + 1;
     while (end < records.length && isOfSame(records[start]!, records[end]!)) end++;
     traces.push(aggregateTrace(records.slice(start, end)));

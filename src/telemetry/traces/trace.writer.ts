@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '#platform/db';
+import { Pace } from '#platform/turns';
 import { ModelPrices } from '../model-prices';
 import { DayPartitions } from '../partitions/day-partitions';
 import { sourcesOf } from '../sources/source-record';
@@ -42,9 +43,10 @@ export class TraceWriter {
 
   /** In one transaction: when it returns they are committed. */
   async write(batches: readonly SpanBatch[]): Promise<void> {
-    const records = toSpanRecords(batches, this.prices.table);
+    const pace = new Pace();
+    const records = await toSpanRecords(batches, this.prices.table, pace);
     if (records.length === 0) return;
-    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records));
+    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, pace));
     for (let looks = 1; ; looks++) {
       try {
         return await this.partitions.withPartitions('spans', attempt);
@@ -54,8 +56,8 @@ export class TraceWriter {
     }
   }
 
-  private async store(tx: Tx, records: readonly SpanRecord[]): Promise<void> {
-    const traces = aggregateTraces(records);
+  private async store(tx: Tx, records: readonly SpanRecord[], pace: Pace): Promise<void> {
+    const traces = await aggregateTraces(records, pace);
     const { places, stored } = await this.place(tx, traces);
     const fresh: PlacedSpan[] = [];
     const known: PlacedSpan[] = [];
@@ -67,7 +69,7 @@ export class TraceWriter {
     const missing = await this.spans.insertMissing(tx, known);
     const added =
       missing.length < known.length
-        ? aggregateTraces(missing)
+        ? await aggregateTraces(missing, pace)
         : traces.filter((trace) => !stored.has(keyOf(trace)));
     await this.traces.merge(tx, added);
     await this.traces.mergeModels(tx, [...traces.filter((trace) => stored.has(keyOf(trace))), ...added]);

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { DatasetSchemas } from '../../../src/evaluation/datasets/dataset-schemas';
 import { RecordRepository } from '../../../src/evaluation/records/record.repository';
-import { Pace } from '../../../src/evaluation/shared/pace';
+import { Pace } from '#platform/turns';
 import { type BulkAnswer, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
 import { importing, jsonLines, recordsOf } from './record-transfer.fixture';
 

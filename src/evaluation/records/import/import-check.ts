@@ -2,7 +2,7 @@ import { validateBody } from '#platform/http';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import type { DatasetSchemas, HeldSchemas, HeldValues } from '../../datasets/dataset-schemas';
 import { checkItem } from '../../shared/bulk';
-import { Pace } from '../../shared/pace';
+import { Pace } from '#platform/turns';
 import { type OnConflict, RecordFieldsDto } from '../record.dto';
 import { contentOf } from '../record.service';
 import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';

@@ -3,7 +3,7 @@ import type { Tx } from '#platform/db';
 import { type FieldError, type Problem, problem } from '#platform/problem';
 import type { HeldValues } from '../../datasets/dataset-schemas';
 import type { DatasetService } from '../../datasets/dataset.service';
-import { Pace } from '../../shared/pace';
+import { Pace } from '#platform/turns';
 import type { OnConflict, RecordFieldsDto } from '../record.dto';
 import type { RecordChange, RecordRepository } from '../record.repository';
 import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../record.service';

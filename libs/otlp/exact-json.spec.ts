@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { parseExactly } from './exact-json';
+
+/** What JSON can hold, with texts that look like long integers, quotes and backslashes, and few of anything else. */
+const text = fc.string({
+  unit: fc.constantFrom('"', '\\', ',', ':', ' ', '[', '1234567890123456789', 'e', '\n'),
+});
+const { json } = fc.letrec((tie) => ({
+  json: fc.oneof(
+    { depthSize: 'small' },
+    text,
+    fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.array(tie('json')),
+    fc.dictionary(text, tie('json')),
+  ),
+}));
+
+/** As JSON, with integers of any size. */
+function write(value: unknown, space: string): string {
+  const all = (parts: string[]): string => parts.join(`${space},${space}`);
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return `[${space}${all(value.map((one) => write(one, space)))}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([key, one]) => `${JSON.stringify(key)}:${space}${write(one, space)}`,
+  );
+  return `{${space}${all(members)}}`;
+}
+
+/** What is read of it. */
+function read(value: unknown): unknown {
+  if (typeof value === 'bigint')
+    return String(value).replace('-', '').length < 16 ? Number(value) : String(value);
+  if (typeof value === 'number') return JSON.parse(JSON.stringify(value)) as unknown;
+  if (Array.isArray(value)) return value.map(read);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one)]));
+}
+
+describe('parseExactly', () => {
+  it('reads long integers as their digits, and all else as JSON.parse does', () => {
+    fc.assert(
+      fc.property(json, fc.constantFrom('', ' ', '\n\t'), (value, space) => {
+        fc.pre(!/\d{16,}(?![.e\d])/.test(JSON.stringify(read(value)).replace(/"(\\.|[^"\\])*"/g, '')));
+        const written = { value };
+        expect(parseExactly(write(written, space))).toEqual(read(written));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    ['[9223372036854775807]', ['9223372036854775807']],
+    ['[-9223372036854775808,1]', ['-9223372036854775808', 1]],
+    ['[123456789012345]', [123456789012345]],
+    [
+      '[12345678901234567.5, 12345678901234567e2]',
+      [Number('12345678901234567.5'), Number('12345678901234567e2')],
+    ],
+    ['["a\\\\\\", 12345678901234567", 12345678901234567]', ['a\\", 12345678901234567', '12345678901234567']],
+  ])('reads %s', (text, value) => {
+    expect(parseExactly(text)).toEqual(value);
+  });
+
+  it.each([
+    '[01234567890123456]',
+    '{"a": 1, 12345678901234567: 1}',
+    '["a, 12345678901234567',
+    '[--12345678901234567]',
+  ])('refuses %s like JSON.parse, at the same position', (text) => {
+    let expected: unknown;
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      expected = error;
+    }
+    expect(expected).toBeInstanceOf(SyntaxError);
+    expect(() => parseExactly(text)).toThrow((expected as Error).message);
+  });
+});

@@ -1,0 +1,70 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { OtlpDecodeError } from '#otlp';
+import { workspaceScope } from '#platform/auth';
+import { readEnvironment } from '#platform/config';
+import { Metrics } from '#platform/metrics';
+import { ExportMetrics } from './export.metrics';
+import { ExportQueue } from './export-queue';
+import { GroupSlots } from './group-slots';
+
+const NEVER = new AbortController().signal;
+const MiB = 1024 * 1024;
+
+/** What a request holds, told by its body: `{"records": 3, "repeated": 100}`; `{}` is an export that holds nothing. */
+interface Sketch {
+  name: string;
+  records?: number;
+  repeated?: number;
+}
+
+/** Stores what it is told to, and notes in which groups. */
+function queue() {
+  const groups: string[][] = [];
+  const exports = new ExportQueue<Sketch & { rejected: { count: number; reasons: string[] } }>(
+    new ExportMetrics(new Metrics()),
+    new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: '4' })),
+    {
+      signal: 'traces',
+      decode: (bytes) => {
+        const text = bytes.toString().trim();
+        if (!text.startsWith('{')) throw new OtlpDecodeError('The body is cut off.');
+        return { ...(JSON.parse(text) as Sketch), rejected: { count: 0, reasons: [text] } };
+      },
+      countRecords: ({ records = 0 }) => records,
+      addRepeated: (repeated, sketch) => repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0)),
+      store: async (group) => {
+        groups.push(group.map(({ request }) => request.name));
+        for (let turns = 0; turns < 50; turns++) await turn();
+      },
+    },
+  );
+  const scope = workspaceScope('org', 'wsp', 'test', new Set());
+  const send = (text: string) => exports.export(scope, { bytes: Buffer.from(text), encoding: 'json' }, NEVER);
+  return { groups, send };
+}
+
+describe('ExportQueue', () => {
+  it.each([
+    ['bytes', (name: string) => JSON.stringify({ name }) + ' '.repeat(2 * MiB)],
+    ['records, however small', (name: string) => JSON.stringify({ name, records: 2_048 })],
+    ['what is stored again and again', (name: string) => JSON.stringify({ name, repeated: 2 * MiB })],
+  ])('stores exports together up to 4 MiB of %s', async (_, bodyOf) => {
+    const { groups, send } = queue();
+    await Promise.all(['a', 'b', 'c'].map((name) => send(bodyOf(name))));
+    expect(groups).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('answers a body that cannot be read by itself, and what was left out of each', async () => {
+    const { groups, send } = queue();
+    const body = JSON.stringify({ name: 'a' });
+    const answers = await Promise.allSettled([send('torn'), send(body)]);
+    expect(answers).toEqual([
+      {
+        status: 'rejected',
+        reason: expect.objectContaining({ status: 400, detail: 'The body is cut off.' }),
+      },
+      { status: 'fulfilled', value: { count: 0, reasons: [body] } },
+    ]);
+    expect(groups).toEqual([['a']]);
+  });
+});
