@@ -35,7 +35,7 @@ async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
               + (n % 9000) * interval '1 millisecond', ${PER_TRACE}, (n % 10 = 0)::int, 1000 + n % 500, 100 + n % 50,
             0.01, ARRAY['model ' || n % 5], 'answer', 'ses_' || n / 10, 'service ' || n % 50,
             to_json(repeat(md5(n::text), 8)), to_json(repeat(md5(n::text), 8)), 512
-     FROM generate_series($2::int, $3::int) n`,
+     FROM generate_series($2::int8, $3::int8) n`,
     [scope.workspaceId, from, to - 1],
   );
   await direct.query(
@@ -59,10 +59,10 @@ const spread = (call: number, below: number): number => (call * 7919 + 13) % bel
 export async function readTraces(bench: Bench): Promise<void> {
   const { direct, http, scope } = bench;
   await direct.query(
-    `INSERT INTO span_sources (workspace_id, source_id, resource, scope) SELECT DISTINCT workspace_id,
+    `INSERT INTO span_sources (workspace_id, source_id, resource, scope) SELECT workspace_id,
        '00000000-0000-0000-0000-000000000001'::uuid, '{"attributes":{"service.name":"shop"},"dropped_attributes_count":0,"schema_url":""}'::json,
        '{"name":"bench","version":"1","attributes":{},"dropped_attributes_count":0,"schema_url":""}'::json
-     FROM (VALUES ($1), ('wsp_other1')) AS w(workspace_id)`,
+     FROM (SELECT $1 UNION SELECT 'wsp_other' || n FROM generate_series(1, 19, 2) n) AS w(workspace_id)`,
     [scope.workspaceId],
   );
   await fillTo(bench, 1, TRACES);

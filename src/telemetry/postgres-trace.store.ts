@@ -22,7 +22,7 @@ import { SpanRepository } from './traces/span.repository';
 import { SpanTreeRepository } from './traces/span-tree.repository';
 import { TraceRepository } from './traces/trace.repository';
 import { TraceListRepository } from './traces/trace-list.repository';
-import { TraceReading } from './traces/trace-reading';
+import { TelemetryReading } from './telemetry-reading';
 import { TraceStatsRepository } from './traces/trace-stats.repository';
 import { TraceWriter } from './traces/trace.writer';
 
@@ -55,7 +55,7 @@ export class PostgresTraceStore extends TraceStore {
 
   constructor(
     private readonly writer: TraceWriter,
-    private readonly reading: TraceReading,
+    private readonly reading: TelemetryReading,
   ) {
     super();
   }

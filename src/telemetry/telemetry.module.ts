@@ -24,7 +24,7 @@ import { SpanService } from './traces/span.service';
 import { TraceArrivalRepository } from './traces/trace-arrival.repository';
 import { TraceExportService } from './traces/trace-export.service';
 import { TraceRepository } from './traces/trace.repository';
-import { TraceReading } from './traces/trace-reading';
+import { TelemetryReading } from './telemetry-reading';
 import { TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
@@ -42,7 +42,7 @@ import { TraceWriter } from './traces/trace.writer';
     SourceWriter,
     SpanRepository,
     TraceRepository,
-    TraceReading,
+    TelemetryReading,
     TraceWriteRepository,
     TraceWriter,
     TraceExportService,

@@ -7,8 +7,16 @@ export interface AttributeFilter {
   value: string;
 }
 
-/** Which traces to list. All that is given holds. */
-export interface TraceListFilters {
+/** By what is listed, in microseconds since 1970. */
+export interface TimeBounds {
+  /** Inclusive. */
+  since_us?: bigint;
+  /** Exclusive. */
+  until_us?: bigint;
+}
+
+/** Which traces to list, by start. All that is given holds. */
+export interface TraceListFilters extends TimeBounds {
   session_id?: string;
   service_name?: string;
   root_name?: string;
@@ -19,10 +27,6 @@ export interface TraceListFilters {
   /** Both inclusive. */
   min_duration_ms?: number;
   max_duration_ms?: number;
-  /** Inclusive, by the trace's start, in microseconds since 1970. */
-  since_us?: bigint;
-  /** Exclusive. */
-  until_us?: bigint;
   attributes?: readonly AttributeFilter[];
   /** Occurs in the name of a span, or in what the root was given or answered; upper and lower case are the same. */
   q?: string;
@@ -50,10 +54,5 @@ export interface SessionSummary {
   is_truncated: boolean;
 }
 
-/** Which sessions to list: by the start of their last trace, in microseconds since 1970. */
-export interface SessionListFilters {
-  /** Inclusive. */
-  since_us?: bigint;
-  /** Exclusive. */
-  until_us?: bigint;
-}
+/** Which sessions to list, by the start of their last trace. */
+export type SessionListFilters = TimeBounds;

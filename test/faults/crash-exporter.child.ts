@@ -4,7 +4,8 @@
  * instead. Ids are the spans' numbers, from 1, so that whoever reads what is stored knows what should be there.
  *
  * Arguments: the exporter's configuration as JSON, how many spans. Prints a line for each batch: `acked` or `given-up`,
- * the number of its first span, and how many it has.
+ * the number of its first span, how many it has, and from when to when it was sent, in
+ * milliseconds since 1970.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
@@ -63,6 +64,7 @@ async function main([config, total]: string[]): Promise<void> {
   let failures = 0;
   const worker = async (): Promise<void> => {
     for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
+      const sentAt = Date.now();
       let isTaken = await send(batch);
       const isGivenUp = !isTaken && ++failures % GIVEN_UP === 0;
       while (!isTaken && !isGivenUp) {
@@ -70,7 +72,8 @@ async function main([config, total]: string[]): Promise<void> {
         isTaken = await send(batch);
       }
       const first = parseInt(batch[0]!.spanContext().spanId, 16);
-      process.stdout.write(`${isTaken ? 'acked' : 'given-up'} ${first} ${batch.length}\n`);
+      const outcome = isTaken ? 'acked' : 'given-up';
+      process.stdout.write(`${outcome} ${first} ${batch.length} ${sentAt} ${Date.now()}\n`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));

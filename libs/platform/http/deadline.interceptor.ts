@@ -8,7 +8,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import { Environment } from '#platform/config';
-import { Problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
 
 export const LONG_RUNNING = 'http:long-running';
@@ -28,9 +28,17 @@ export type IsLongRunning = (request: ServiceRequest) => boolean;
 export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
   SetMetadata(LONG_RUNNING, { which, limit } satisfies LongRunningRule);
 
+const LATE_DETAIL = 'http:late-detail';
+
 /**
- * Answers 504 when a handler takes longer than a request may, counted from the end of the request's body, and has
- * what it began end (`@RequestSignal()`).
+ * On routes, or a controller of them, whose lateness tells that what they read is not available: they answer 503
+ * `service_unavailable`, with `Retry-After`, and this detail.
+ */
+export const UnavailableWhenLate = (detail: string) => SetMetadata(LATE_DETAIL, detail);
+
+/**
+ * Answers 504, or 503 by `@UnavailableWhenLate()`, when a handler takes longer than a request may, counted from the end of
+ * the request's body, and has what it began end (`@RequestSignal()`).
  */
 @Injectable()
 export class DeadlineInterceptor implements NestInterceptor {
@@ -47,10 +55,19 @@ export class DeadlineInterceptor implements NestInterceptor {
       timeout(limit),
       catchError((error: unknown) => {
         if (!(error instanceof TimeoutError)) return throwError(() => error);
-        const late = new Problem('request_timeout', `The request took longer than ${limit / 1000} s.`);
+        const late = this.lateness(context, limit);
         request.ending?.abort(late);
         return throwError(() => late);
       }),
     );
+  }
+  private lateness(context: ExecutionContext, limit: number): Problem {
+    const detail = this.reflector.getAllAndOverride<string | undefined>(LATE_DETAIL, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    return detail === undefined
+      ? new Problem('request_timeout', `The request took longer than ${limit / 1000} s.`)
+      : problem.unavailable(detail, { headers: { 'Retry-After': '1' } });
   }
 }

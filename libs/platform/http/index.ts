@@ -6,7 +6,7 @@ export { BodyRooms, type RoomRule } from './body-rooms';
 export { NotBelow } from './bounds';
 export { checkIfMatch, IfMatch } from './conditions';
 export { configureHttp } from './configure';
-export { LongRunning } from './deadline.interceptor';
+export { LongRunning, UnavailableWhenLate } from './deadline.interceptor';
 export { type ContentCoding, codingsOf } from './content-coding';
 export { HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';

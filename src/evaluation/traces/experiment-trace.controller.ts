@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestBody, RequestSignal } from '#platform/http';
+import { RequestBody, RequestSignal, UnavailableWhenLate } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../telemetry';
 import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
@@ -15,6 +15,9 @@ const QUERY_MAX = 1024 * 1024;
 @ApiTags('Experiment traces')
 @Controller('eval/v1/experiments/:experiment_id/traces')
 @RequireWorkspace()
+@UnavailableWhenLate(
+  'The traces of the experiment could not be read in time. Ask for fewer of them, or try again.',
+)
 export class ExperimentTraceController {
   constructor(
     private readonly traces: ExperimentTraceService,

@@ -1,11 +1,10 @@
 import type { Scope } from '#platform/auth';
 import { arrayParameter, followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
-import { encodeCursor, type ListQueryDto, listPage, type RowPage, scanPage } from '#platform/paging';
+import { type ListQueryDto, listPage, type RowPage, scanPage } from '#platform/paging';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';
-import type { AttributeFilter } from '../trace-list';
-
-/** What the records of a page may come to as they are answered, in bytes. */
-export const PAGE_BYTES = 32 * 1024 * 1024;
+import type { AttributeFilter, TimeBounds } from '../trace-list';
+import { hasAttribute } from './attribute-condition';
+import { cutPage, type SizedRow } from './page-budget';
 
 /** A table of records by day, each of which has a time, by which it is listed, and a number. */
 export interface RecordTable {
@@ -14,14 +13,6 @@ export interface RecordTable {
   number: string;
   /** What is answered of a record `t`, without its source. */
   columns: string;
-}
-
-/** Times in microseconds since 1970. */
-export interface TimeBounds {
-  /** Inclusive. */
-  since_us?: bigint;
-  /** Exclusive. */
-  until_us?: bigint;
 }
 
 /** Adds what is asked of a record `t` to the parameters of a statement, and answers how it is written. */
@@ -38,11 +29,9 @@ export interface RecordSelection extends TimeBounds {
 }
 
 /** A record of a page before it is read. */
-interface SizedRecord {
+interface SizedRecord extends SizedRow {
   day: string;
-  answered_size: number;
   page_key: string;
-  page_id: string;
 }
 
 const TIME = timeOfMicroseconds('?');
@@ -72,12 +61,9 @@ export class RecordListRepository<Row> {
     query: ListQueryDto,
   ): Promise<RowPage<Row & SourceParts>> {
     await followIndexes(this.database);
-    const { rows, page } = await this.find(scope, selection, query);
-    const fitting = withinBudget(rows);
-    const last = fitting.length < rows.length ? fitting.at(-1) : undefined;
-    const sort = query.sort ?? this.defaultSort;
-    const cut = last && encodeCursor({ sort, key: last.page_key, id: last.page_id });
-    return { rows: await this.read(scope, fitting), page: cut ? { ...page, next_cursor: cut } : page };
+    const found = await this.find(scope, selection, query);
+    const { rows, page } = cutPage(found, query.sort ?? this.defaultSort);
+    return { rows: await this.read(scope, rows), page };
   }
 
   private get defaultSort(): string {
@@ -154,24 +140,13 @@ export class RecordListRepository<Row> {
 }
 
 /** An attribute that a record has, or its resource. */
-export const hasAttribute =
-  ({ key, value }: AttributeFilter): Condition =>
-  (where) => {
-    const [name, text] = [`${where.parameter(key)}::text`, `${where.parameter(value)}::text`];
-    return `(t.attributes ->> ${name} = ${text} OR EXISTS (
-      SELECT 1 FROM span_sources o WHERE o.workspace_id = t.workspace_id AND o.source_id = t.source_id
-        AND o.resource -> 'attributes' ->> ${name} = ${text} OFFSET 0))`;
-  };
+export const ofAttribute =
+  (attribute: AttributeFilter): Condition =>
+  (where) =>
+    hasAttribute(where, 't', attribute);
 
 /** A column that has this value. */
 export const equals =
   (column: string, value: unknown): Condition =>
   (where) =>
     `t.${column} = ${where.parameter(value)}`;
-
-/** The first records that fit on a page; always one. */
-function withinBudget(records: readonly SizedRecord[]): SizedRecord[] {
-  let room = PAGE_BYTES;
-  const over = records.findIndex(({ answered_size }, index) => (room -= answered_size) < 0 && index > 0);
-  return over < 0 ? [...records] : records.slice(0, over);
-}

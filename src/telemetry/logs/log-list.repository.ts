@@ -7,8 +7,8 @@ import {
   equals,
   RecordListRepository,
   type RecordTable,
-  type TimeBounds,
 } from '../lists/record-list.repository';
+import type { TimeBounds } from '../trace-list';
 import { containing } from '../lists/pattern';
 import type { SourceParts } from '../sources/source-read.repository';
 

@@ -2,7 +2,8 @@ import { IsString, Length, Matches } from 'class-validator';
 import { SEVERITIES } from '#otlp';
 import { IsOneOf, NotNull } from '#platform/http';
 import { SortedBy } from '#platform/paging';
-import { attributesOf, RecordListQueryDto, timesOf } from '../lists/record-query.dto';
+import { attributesOf, RecordListQueryDto } from '../lists/record-query.dto';
+import { toTimes } from '../lists/timed-query.dto';
 import type { LogListFilters } from './log-list.repository';
 
 const TEXT_MAX = 200;
@@ -34,7 +35,7 @@ export class LogListQueryDto extends RecordListQueryDto {
 }
 
 export const toLogFilters = (query: LogListQueryDto): LogListFilters => ({
-  ...timesOf(query),
+  ...toTimes(query),
   service_name: query.service_name,
   trace_id: query.trace_id,
   severity_number: query.severity === undefined ? undefined : severityNumberOf(query.severity),

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { TraceReading } from '../traces/trace-reading';
+import { TelemetryReading } from '../telemetry-reading';
 import type { LogRecordDto } from './log.dto';
 import { LogListRepository } from './log-list.repository';
 import { toLogRecordDto } from './log.mapper';
@@ -12,7 +12,7 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 /** Logs as they are read. Errors: 503 when they cannot be read, or not in time. */
 @Injectable()
 export class LogService {
-  constructor(private readonly reading: TraceReading) {}
+  constructor(private readonly reading: TelemetryReading) {}
 
   async list(scope: Scope, query: LogListQueryDto, signal: AbortSignal): Promise<Page<LogRecordDto>> {
     const { rows, page } = await this.reading.read(

@@ -7,8 +7,8 @@ import {
   equals,
   RecordListRepository,
   type RecordTable,
-  type TimeBounds,
 } from '../lists/record-list.repository';
+import type { TimeBounds } from '../trace-list';
 import type { SourceParts } from '../sources/source-read.repository';
 
 /** A data point as it is listed. */

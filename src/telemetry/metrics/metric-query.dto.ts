@@ -2,7 +2,8 @@ import { IsString, Length } from 'class-validator';
 import { METRIC_TYPES } from '#otlp';
 import { IsOneOf, NotNull } from '#platform/http';
 import { SortedBy } from '#platform/paging';
-import { attributesOf, RecordListQueryDto, timesOf } from '../lists/record-query.dto';
+import { attributesOf, RecordListQueryDto } from '../lists/record-query.dto';
+import { toTimes } from '../lists/timed-query.dto';
 import { NAME_MAX } from '../traces/span-record';
 import type { MetricListFilters } from './metric-list.repository';
 
@@ -21,7 +22,7 @@ export class MetricListQueryDto extends RecordListQueryDto {
 }
 
 export const toMetricFilters = (query: MetricListQueryDto): MetricListFilters => ({
-  ...timesOf(query),
+  ...toTimes(query),
   name: query.name,
   service_name: query.service_name,
   type: query.type,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { TraceReading } from '../traces/trace-reading';
+import { TelemetryReading } from '../telemetry-reading';
 import type { MetricPointDto } from './metric.dto';
 import { MetricListRepository } from './metric-list.repository';
 import { toMetricPointDto } from './metric.mapper';
@@ -12,7 +12,7 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 /** Metrics as they are read. Errors: 503 when they cannot be read, or not in time. */
 @Injectable()
 export class MetricService {
-  constructor(private readonly reading: TraceReading) {}
+  constructor(private readonly reading: TelemetryReading) {}
 
   async list(scope: Scope, query: MetricListQueryDto, signal: AbortSignal): Promise<Page<MetricPointDto>> {
     const { rows, page } = await this.reading.read(

@@ -6,7 +6,8 @@ import type { SessionSummary } from '../trace-list';
 import { TraceStore } from '../trace-store';
 import type { TraceDto } from '../traces/trace.dto';
 import { toTraceDto } from '../traces/trace.mapper';
-import { type StartedListQueryDto, toTimes } from '../traces/trace-query.dto';
+import { toTimes } from '../lists/timed-query.dto';
+import type { StartedListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
 /** Sessions, which are what traces tell of them. Errors: 404 for one that no trace names, 503 as for traces. */

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { BulkColumns, Database, followIndexes, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { encodeCursor, type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
+import { cutPage, PAGE_BYTES, type SizedRow } from '../lists/page-budget';
 import { SourceReadRepository } from '../sources/source-read.repository';
 import type { SpanRow, TraceSpan } from '../trace-store';
 import { bitsOf, eventsJson, linksJson, type SpanRecord } from './span-record';
@@ -70,12 +71,6 @@ export const MEANING = `s.operation, s.provider, s.model, s.agent_name, s.tool_n
   s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`;
 
 /**
- * What the spans of a page may come to as they are answered, in bytes. A client may send as much as it likes under one
- * trace, and a resource once for many spans with which it is answered each time.
- */
-export const PAGE_BYTES = 32 * 1024 * 1024;
-
-/**
  * Members of a fixed size, their names, and texts, of which JSON may write every character as six. Sources are looked up,
  * not joined: of a workspace that the statistics do not know, a join would read all of them for each span.
  */
@@ -93,14 +88,6 @@ const DEFAULT_SORT = 'started_at';
 const BY_IDS = `SELECT ${HEAD}, ${MEANING}, s.attributes, coalesce(s.events, '[]') AS events, coalesce(s.links, '[]') AS links,
     s.source_id
   FROM spans s WHERE ${OF_TRACE} AND s.span_id = ANY($4::bigint[])`;
-
-/** A span of a page before it is read, with its place in the list. */
-interface SizedSpan {
-  /** As PostgreSQL keeps it. */
-  bits: string;
-  answered_size: number;
-  page_key: unknown;
-}
 
 type StoredSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id: string };
 
@@ -160,10 +147,10 @@ export class SpanRepository {
     maxBytes = PAGE_BYTES,
   ): Promise<RowPage<SpanRow>> {
     await followIndexes(this.database);
-    const { rows, page } = await listPage<SizedSpan>(
+    const found = await listPage<SizedRow>(
       this.database,
       {
-        columns: `s.span_id::text AS bits, ${ANSWERED_SIZE} AS answered_size`,
+        columns: `${ANSWERED_SIZE} AS answered_size`,
         from: 'spans s',
         where: new Where(scope.key, 's')
           .add('s.day = ?::date', trace.day)
@@ -176,26 +163,21 @@ export class SpanRepository {
       },
       query,
     );
-    const fitting = withinBudget(rows, maxBytes);
-    const last = fitting.length < rows.length ? fitting.at(-1) : undefined;
-    const cut = last && { sort: query.sort ?? DEFAULT_SORT, key: String(last.page_key), id: last.bits };
-    return {
-      rows: await this.read(scope, trace, fitting),
-      page: cut ? { ...page, next_cursor: encodeCursor(cut) } : page,
-    };
+    const { rows, page } = cutPage(found, query.sort ?? DEFAULT_SORT, maxBytes);
+    return { rows: await this.read(scope, trace, rows), page };
   }
 
   /** Spans in the order they are given. What they share is read once, and the rows share it, too. */
-  private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedSpan[]): Promise<SpanRow[]> {
+  private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const stored = await this.database.query<StoredSpan>(BY_IDS, [
       ...keyOf(scope, trace),
-      spans.map(({ bits }) => bits),
+      spans.map(({ page_id }) => page_id),
     ]);
     const found = await new SourceReadRepository(this.database).join(scope, stored);
     const rows = new Map(found.map((span) => [String(bitsOf(span.span_id)), span]));
-    return spans.flatMap(({ bits }) => {
-      const span = rows.get(bits);
+    return spans.flatMap(({ page_id }) => {
+      const span = rows.get(page_id);
       return span ? { trace_id: trace.trace_id, ...span } : []; // gone since
     });
   }
@@ -214,10 +196,3 @@ export const keyOf = (scope: Scope, { day, trace_no }: TracePlace): unknown[] =>
   day,
   trace_no,
 ];
-
-/** The first spans that fit on a page; always one. */
-function withinBudget(spans: readonly SizedSpan[], maxBytes: number): SizedSpan[] {
-  let room = maxBytes;
-  const over = spans.findIndex(({ answered_size }, index) => (room -= answered_size) < 0 && index > 0);
-  return over < 0 ? [...spans] : spans.slice(0, over);
-}

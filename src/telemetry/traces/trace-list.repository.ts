@@ -1,8 +1,10 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
+import { hasAttribute } from '../lists/attribute-condition';
 import { containing } from '../lists/pattern';
-import type { AttributeFilter, TraceListFilters } from '../trace-list';
+import type { Condition } from '../lists/record-list.repository';
+import type { TimeBounds, TraceListFilters } from '../trace-list';
 import type { TraceSummary } from '../trace-store';
 import { MODELS_MAX } from './trace-aggregate';
 import { SUMMARY } from './trace.repository';
@@ -28,13 +30,8 @@ const SORTS: Record<string, SortKey> = { started_at: { expression: 't.started_at
 const TIME = timeOfMicroseconds('?');
 
 /** Narrows to what started within these times. */
-export const addTimes = (
-  where: Where,
-  { since_us, until_us }: Pick<TraceListFilters, 'since_us' | 'until_us'>,
-): Where => where.addIf(since_us, `started_at >= ${TIME}`).addIf(until_us, `started_at < ${TIME}`);
-
-/** Adds what is asked of a row to the parameters of a statement, and answers how it is written. */
-type Condition = (where: Where) => string;
+export const addTimes = (where: Where, { since_us, until_us }: TimeBounds): Where =>
+  where.addIf(since_us, `started_at >= ${TIME}`).addIf(until_us, `started_at < ${TIME}`);
 
 const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: SORTS, defaultSort: '-started_at' };
 
@@ -134,7 +131,7 @@ const milliseconds = (parameter: string): string => `${parameter}::float8 * inte
 /** What has to be looked for in its spans, or in its content. */
 const lookupsOf = ({ attributes = [], q }: TraceListFilters): Condition[] => [
   ...(q === undefined ? [] : [(where: Where) => mentions(where, q)]),
-  ...attributes.map((attribute) => (where: Where) => hasAttribute(where, attribute)),
+  ...attributes.map((attribute) => (where: Where) => hasSpan(hasAttribute(where, 's', attribute))),
 ];
 
 /** In spans, which each of them goes through anew; a KiB of content is taken for one. */
@@ -145,13 +142,6 @@ const lookupCost = (filters: TraceListFilters): string =>
 const hasSpan = (condition: string): string =>
   `EXISTS (SELECT 1 FROM spans s WHERE s.workspace_id = t.workspace_id AND s.day = t.day
      AND s.trace_no = t.trace_no AND ${condition} OFFSET 0)`;
-
-function hasAttribute(where: Where, { key, value }: AttributeFilter): string {
-  const [name, text] = [`${where.parameter(key)}::text`, `${where.parameter(value)}::text`];
-  return hasSpan(`(s.attributes ->> ${name} = ${text} OR EXISTS (
-    SELECT 1 FROM span_sources o WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id
-      AND o.resource -> 'attributes' ->> ${name} = ${text} OFFSET 0))`);
-}
 
 function mentions(where: Where, q: string): string {
   const text = where.parameter(containing(q));

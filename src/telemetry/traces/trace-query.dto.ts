@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsNumber, IsString, Length, Min } from 'class-validator';
-import { firstMicrosecond, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
-import { ListQueryDto, SortedBy } from '#platform/paging';
+import { IsOneOf, NotBelow, NotNull } from '#platform/http';
+import { SortedBy } from '#platform/paging';
 import { AttributePairs, toAttributeFilters } from '../lists/attribute-query';
+import { TimedListQueryDto, toTimes } from '../lists/timed-query.dto';
 import type { TraceListFilters } from '../trace-list';
 import { TRACE_STATUSES } from '../trace-stats';
 import { NAME_MAX } from './span-record';
@@ -18,20 +19,9 @@ const ToNumber = () =>
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Query parameters that narrow a list by the start of what it has. */
+/** Query parameters of a list by the start of what it has. */
 @SortedBy('started_at')
-export class StartedListQueryDto extends ListQueryDto {
-  /** Those that started at this time or later (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
-  since?: string;
-
-  /** Those that started before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
-  @NotBelow('since', instantOf)
-  until?: string;
-}
+export class StartedListQueryDto extends TimedListQueryDto {}
 
 /** Which traces to list. All that are given must hold; names are compared exactly. */
 export class TraceListQueryDto extends StartedListQueryDto {
@@ -94,12 +84,6 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @Length(1, TEXT_MAX)
   q?: string;
 }
-
-/** Times of a query in microseconds, as traces are stored. */
-export const toTimes = ({ since, until }: { since?: string; until?: string }) => ({
-  ...(since !== undefined && { since_us: firstMicrosecond(since) }),
-  ...(until !== undefined && { until_us: firstMicrosecond(until) }),
-});
 
 export function toTraceFilters(query: TraceListQueryDto): TraceListFilters {
   const { session_id, service_name, root_name, model, status, min_duration_ms, max_duration_ms, q } = query;

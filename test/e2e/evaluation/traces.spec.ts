@@ -239,28 +239,33 @@ describe('experiment traces', () => {
     });
   });
 
-  it('are told to be unreadable, and to be asked for again, when the store does not answer in time', async () => {
-    const experiment = await newExperiment();
-    const [id] = await send({});
-    await addResults(experiment, [id!]);
-    const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
-    const database = new Client({ connectionString: app.databaseUrl });
-    await database.connect();
-    await database.query('BEGIN');
-    await database.query('LOCK TABLE traces');
-    const answers = await Promise.all(paths.map((path) => client.get(path)));
-    await database.query('ROLLBACK');
-    await database.end();
-    for (const { status, body, headers } of answers) {
-      expect([status, body.code]).toEqual([503, 'service_unavailable']);
-      expect(headers.get('retry-after')).toMatch(/^\d+$/);
-    }
-    // and are readable again
-    let status = 0;
-    for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
-      ({ status } = await client.get(paths[0]!));
-      if (status !== 200) await delay(100);
-    }
-    expect(status).toBe(200);
-  });
+  it.each(['traces', 'results'])(
+    'are told to be unreadable, and to be asked for again, when %s do not answer in time',
+    async (table) => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      await addResults(experiment, [id!]);
+      const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
+      const figures = pathOf(experiment, '/stats/query');
+      const database = new Client({ connectionString: app.databaseUrl });
+      await database.connect();
+      await database.query('BEGIN');
+      await database.query(`LOCK TABLE ${table}`);
+      const answers = await Promise.all([...paths.map((path) => client.get(path)), client.post(figures)]);
+      await database.query('ROLLBACK');
+      await database.end();
+      for (const { status, body, headers } of answers) {
+        expect([status, body.code]).toEqual([503, 'service_unavailable']);
+        expect(headers.get('retry-after')).toMatch(/^\d+$/);
+        expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
+      }
+      // and are readable again
+      let status = 0;
+      for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
+        ({ status } = await client.get(paths[0]!));
+        if (status !== 200) await delay(100);
+      }
+      expect(status).toBe(200);
+    },
+  );
 });

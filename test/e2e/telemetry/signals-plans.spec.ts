@@ -1,7 +1,7 @@
 import { type Scope, workspaceScope } from '#platform/auth';
 import { Database, type PreparedStatement, readWithin, type SqlExecutor } from '#platform/db';
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { equals, hasAttribute } from '../../../src/telemetry/lists/record-list.repository';
+import { equals, ofAttribute } from '../../../src/telemetry/lists/record-list.repository';
 import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
 import { MetricListRepository } from '../../../src/telemetry/metrics/metric-list.repository';
 
@@ -113,7 +113,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     ['what is severe', logs({ severity_number: 17 }), 'log_records workspace_id_logged_at_log_no_idx1'],
     [
       'an attribute',
-      logs({ attributes: [hasAttribute({ key: 'a', value: 'b' })] }),
+      logs({ attributes: [ofAttribute({ key: 'a', value: 'b' })] }),
       'log_records workspace_id_logged_at_log_no_idx',
     ],
     ['a text', logs({ q: 'nothing' }), 'log_records workspace_id_logged_at_log_no_idx'],

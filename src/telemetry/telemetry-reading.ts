@@ -32,7 +32,7 @@ export interface ReadOptions {
  * another for long. A turn lasts until its statements have really ended, also where the answer was given before that.
  */
 @Injectable()
-export class TraceReading {
+export class TelemetryReading {
   private readonly turns: FairTurns;
   private readonly timeoutMs: number;
 
