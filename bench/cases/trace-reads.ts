@@ -48,7 +48,12 @@ async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
      WHERE n >= $1 AND n < $2`,
     [from, to],
   );
-  await direct.query('VACUUM (ANALYZE) traces');
+  await direct.query(
+    `INSERT INTO trace_sessions (workspace_id, session_id, last_started_at)
+     SELECT workspace_id, session_id, max(started_at) FROM traces WHERE session_id IS NOT NULL GROUP BY 1, 2
+     ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_started_at = excluded.last_started_at`,
+  );
+  await direct.query('VACUUM (ANALYZE) traces, trace_sessions');
   await direct.query('ANALYZE spans');
 }
 

@@ -14,6 +14,7 @@ import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { PostgresTraceStore } from './postgres-trace.store';
+import { SessionKeepingRepository } from './sessions/session-keeping.repository';
 import { SessionService } from './sessions/session.service';
 import { SourceRepository } from './sources/source.repository';
 import { SourceWriter } from './sources/source.writer';
@@ -38,6 +39,7 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitions,
     ExportMetrics,
     GroupSlots,
+    SessionKeepingRepository,
     SourceRepository,
     SourceWriter,
     SpanRepository,
@@ -65,6 +67,7 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitions,
     ExportRepository,
     ModelPrices,
+    SessionKeepingRepository,
     TraceArrivals,
     TraceStore,
     TraceExportService,

@@ -28,6 +28,7 @@ import { EvaluationScoringRuleRuns1795132801211 } from './1795132801211-evaluati
 import { TelemetrySpanPartitions1795132801300 } from './1795132801300-telemetry-span-partitions';
 import { TelemetryTraceLists1795132801330 } from './1795132801330-telemetry-trace-lists';
 import { TelemetryLogsAndMetrics1795132801360 } from './1795132801360-telemetry-logs-and-metrics';
+import { TelemetryTraceSessions1795132801390 } from './1795132801390-telemetry-trace-sessions';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -61,4 +62,5 @@ export const MIGRATIONS = [
   TelemetrySpanPartitions1795132801300,
   TelemetryTraceLists1795132801330,
   TelemetryLogsAndMetrics1795132801360,
+  TelemetryTraceSessions1795132801390,
 ];

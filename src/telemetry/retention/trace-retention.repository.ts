@@ -1,14 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Tx } from '#platform/db';
+import { Database, type PreparedStatement, type Tx } from '#platform/db';
+import { SessionKeepingRepository } from '../sessions/session-keeping.repository';
 import { BATCH, deleteInBatches } from './in-batches';
 
 const forget = (which: string): string => `WITH gone AS (
-    DELETE FROM traces WHERE ctid = ANY(ARRAY(${which})) AND day = $1::date RETURNING workspace_id, trace_id
+    DELETE FROM traces WHERE ctid = ANY(ARRAY(${which})) AND day = $1::date
+    RETURNING workspace_id, trace_id, session_id
   ), used AS (
     DELETE FROM trace_models m USING gone
     WHERE m.workspace_id = gone.workspace_id AND m.trace_id = gone.trace_id
   )
-  SELECT count(*) AS gone FROM gone`;
+  SELECT workspace_id, session_id, count(*) AS gone FROM gone GROUP BY workspace_id, session_id`;
+
+/** How many traces of a session are gone; also of none. */
+interface Gone {
+  workspace_id: string;
+  session_id: string | null;
+  gone: number;
+}
 
 const FORGET_SOME = {
   name: 'trace.forget-some',
@@ -38,17 +47,33 @@ const FORGET_SOURCES = {
 /** Deletes what is kept of traces beside the partitions of their spans: across workspaces, all of one age. */
 @Injectable()
 export class TraceRetentionRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly sessions: SessionKeepingRepository,
+  ) {}
 
   /** Deletes the rows of the traces of a day, a batch at a time, but for those that are being written to. */
-  forgetMost(day: string): Promise<void> {
-    return deleteInBatches(this.database, FORGET_SOME, [day]);
+  async forgetMost(day: string): Promise<void> {
+    const forgetSome = (tx: Tx): Promise<number> => this.forget(tx, FORGET_SOME, day);
+    while ((await this.database.transaction(forgetSome)) === BATCH);
   }
 
   /** Deletes the others, when what writes to them has ended. */
   async forgetRest(tx: Tx, day: string): Promise<void> {
     await tx.query(LOCK_REST, [day]);
-    await tx.query(FORGET_REST, [day]);
+    await this.forget(tx, FORGET_REST, day);
+  }
+
+  /** With what their sessions were by them. @returns how many traces it deleted */
+  private async forget(tx: Tx, statement: PreparedStatement, day: string): Promise<number> {
+    const found = await tx.query<Gone>(statement, [day]);
+    const lessened = found.flatMap(({ workspace_id, session_id }) =>
+      session_id === null
+        ? []
+        : [{ workspaceId: workspace_id, sessionId: session_id, startedAt: null, isLessened: true }],
+    );
+    await this.sessions.keep(tx, lessened);
+    return found.reduce((sum, { gone }) => sum + gone, 0);
   }
 
   /** Deletes the sources that no span came from since the day before. */

@@ -1,9 +1,8 @@
 import type { Scope } from '#platform/auth';
-import { followIndexes, type SqlExecutor, Where } from '#platform/db';
-import { type ListQueryDto, type RowPage, scanPage, type SortKey, TOTAL_MAX } from '#platform/paging';
+import { followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
+import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
 import type { SessionListFilters, SessionSummary } from '../trace-list';
 import { costOfTrace } from '../traces/trace-cost';
-import { addTimes } from '../traces/trace-list.repository';
 
 /** Traces of a session that its totals are over: the last ones. */
 export const SESSION_TRACES_MAX = 10_000;
@@ -11,13 +10,8 @@ export const SESSION_TRACES_MAX = 10_000;
 /** Names of models, and of services, that are told of a session. */
 const NAMES_MAX = 100;
 
-/** The last trace of a session stands for it in the list. Asked of a trace `t`, by keys that it carries. */
-const IS_LAST = `NOT EXISTS (
-  SELECT 1 FROM traces o WHERE o.workspace_id = t.workspace_id AND o.session_id = t.session_id
-    AND (o.started_at, o.trace_id) > (t.started_at, t.trace_id) OFFSET 0)`;
-
 const SORTS: Record<string, SortKey> = {
-  last_started_at: { expression: 't.started_at', type: 'timestamptz' },
+  last_started_at: { expression: 's.last_started_at', type: 'timestamptz' },
 };
 
 const INPUT = 'coalesce(t.input_tokens, t.step_input_tokens)';
@@ -59,63 +53,39 @@ const TOTALS = {
     ORDER BY s.place`,
 };
 
-/** From one session to the next by the index: what that takes grows with the sessions, and not with their traces. */
-const COUNT = {
-  name: 'session.count',
-  text: `WITH RECURSIVE found AS (
-      (SELECT session_id FROM traces WHERE workspace_id = $1 AND session_id IS NOT NULL ORDER BY session_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT t.session_id FROM traces t WHERE t.workspace_id = $1 AND t.session_id > found.session_id
-              ORDER BY t.session_id LIMIT 1)
-      FROM found WHERE found.session_id IS NOT NULL
-    )
-    SELECT count(session_id) AS total FROM (SELECT session_id FROM found LIMIT ${TOTAL_MAX + 2}) counted`,
-};
+const TIME = timeOfMicroseconds('?');
 
 /** Sessions, as the traces that name them tell of them. */
 export class SessionRepository {
   constructor(private readonly database: SqlExecutor) {}
 
-  /**
-   * A page of sessions, by their last trace. Traces are gone through in the order of their starts, and only those that
-   * are the last of their session count: a bounded number of them, see `scanPage`. Where that does not tell the total, the
-   * sessions are counted for a first page alone.
-   */
+  /** A page of sessions, by the start of their last trace. */
   async list(
     scope: Scope,
-    filters: SessionListFilters,
+    { since_us, until_us }: SessionListFilters,
     query: ListQueryDto,
   ): Promise<RowPage<SessionSummary>> {
     await followIndexes(this.database);
-    const { rows, page } = await scanPage<{ session_id: string }>(
+    const { rows, page } = await listPage<{ session_id: string }>(
       this.database,
       {
-        columns: 't.session_id',
-        table: 'traces',
-        where: addTimes(Where.estimatedByAverage(scope.key), filters),
-        condition: () => 't.session_id IS NOT NULL',
-        lookup: () => IS_LAST,
-        cost: '1',
-        id: 't.trace_id',
+        columns: 's.session_id',
+        from: 'trace_sessions s',
+        where: Where.estimatedByAverage(scope.key)
+          .addIf(since_us, `s.last_started_at >= ${TIME}`)
+          .addIf(until_us, `s.last_started_at < ${TIME}`),
+        id: 's.session_id',
         sorts: SORTS,
         defaultSort: '-last_started_at',
       },
       query,
     );
-    const isNarrowed = filters.since_us !== undefined || filters.until_us !== undefined;
-    const isCounted = page.total === null && !isNarrowed && query.cursor === undefined;
-    const total = isCounted ? await this.count(scope) : page.total;
     const ids = rows.map(({ session_id }) => session_id);
-    return { rows: await this.totals(scope, ids), page: { ...page, total } };
+    return { rows: await this.totals(scope, ids), page };
   }
 
   /** Sessions with their totals, in the order of these ids, each of which is given once. Unknown ones are left out. */
   async totals(scope: Scope, ids: readonly string[]): Promise<SessionSummary[]> {
     return ids.length === 0 ? [] : this.database.query<SessionSummary>(TOTALS, [scope.workspaceId, ids]);
-  }
-
-  private async count(scope: Scope): Promise<number | null> {
-    const [row] = await this.database.query<{ total: number }>(COUNT, [scope.workspaceId]);
-    return row && row.total <= TOTAL_MAX ? row.total : null;
   }
 }

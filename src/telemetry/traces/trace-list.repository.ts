@@ -30,7 +30,7 @@ const SORTS: Record<string, SortKey> = { started_at: { expression: 't.started_at
 const TIME = timeOfMicroseconds('?');
 
 /** Narrows to what started within these times. */
-export const addTimes = (where: Where, { since_us, until_us }: TimeBounds): Where =>
+const addTimes = (where: Where, { since_us, until_us }: TimeBounds): Where =>
   where.addIf(since_us, `started_at >= ${TIME}`).addIf(until_us, `started_at < ${TIME}`);
 
 const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: SORTS, defaultSort: '-started_at' };

@@ -12,6 +12,19 @@ export interface KeyedPlace extends TracePlace {
   trace_id: string;
 }
 
+/** What its session knows of a trace. */
+interface InSession {
+  session_id: string | null;
+  /** Microseconds since 1970. */
+  started_us: string;
+}
+
+export type LockedTrace = KeyedPlace & InSession;
+export type MergedTrace = Omit<KeyedPlace, keyof TracePlace> & InSession;
+
+const inSession = (row: string): string =>
+  `${row}.session_id, (extract(epoch FROM ${row}.started_at) * 1000000)::int8::text AS started_us`;
+
 const KEYS = new BulkColumns<Pick<TraceAggregate, 'workspaceId' | 'traceId'>>([
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
   { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
@@ -20,7 +33,8 @@ const KEYS = new BulkColumns<Pick<TraceAggregate, 'workspaceId' | 'traceId'>>([
 /** Looked up one by one, in the order in which they are given: all writers lock in the order of the keys. */
 const LOCK = {
   name: 'trace.lock-many',
-  text: `SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day FROM ${KEYS.from(1, 'given')},
+  text: `SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${inSession('t')}
+    FROM ${KEYS.from(1, 'given')},
     LATERAL (SELECT * FROM traces t
       WHERE t.workspace_id = given.workspace_id AND t.trace_id = given.trace_id FOR NO KEY UPDATE) t`,
 };
@@ -118,7 +132,8 @@ const MERGE_TRACES = {
         SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_MAX}) END,
       ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
       ${ofFirst('session_key', 'session_id')},
-      ${ofFirst('service_key', 'service_name')}`,
+      ${ofFirst('service_key', 'service_name')}
+    RETURNING t.workspace_id, t.trace_id, ${inSession('t')}`,
 };
 
 /** Only whoever holds the lock of a trace's row writes what its models used. */
@@ -136,9 +151,9 @@ const MERGE_MODELS = {
  */
 @Injectable()
 export class TraceWriteRepository {
-  /** Locks those of the traces that are there. @returns where they are. */
-  lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<KeyedPlace[]> {
-    return inChunks(traces, (chunk) => tx.query<KeyedPlace>(LOCK, KEYS.parameters(chunk)));
+  /** Locks those of the traces that are there. @returns where they are, and what they are before they change. */
+  lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTrace[]> {
+    return inChunks(traces, (chunk) => tx.query<LockedTrace>(LOCK, KEYS.parameters(chunk)));
   }
 
   /** Stores those of the traces that are not there. @returns where they are, without those that came to be there. */
@@ -146,9 +161,9 @@ export class TraceWriteRepository {
     return inChunks(traces, (chunk) => tx.query<KeyedPlace>(INSERT_NEW, MERGED.parameters(chunk)));
   }
 
-  /** Adds to traces that are locked. */
-  async merge(tx: Tx, traces: readonly TraceAggregate[]): Promise<void> {
-    await inChunks(traces, (chunk) => tx.query(MERGE_TRACES, MERGED.parameters(chunk)));
+  /** Adds to traces that are locked. @returns what they are after it. */
+  merge(tx: Tx, traces: readonly TraceAggregate[]): Promise<MergedTrace[]> {
+    return inChunks(traces, (chunk) => tx.query<MergedTrace>(MERGE_TRACES, MERGED.parameters(chunk)));
   }
 
   /** Adds to what models used in traces that are locked, or that this transaction has stored. */

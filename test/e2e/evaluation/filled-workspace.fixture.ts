@@ -68,6 +68,9 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
   await fill(`
     INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name, session_id)
     SELECT $1, ${TRACE_ID}, now() - n * interval '1 s', now(), 1, 0, '{m}', 'root ' || n, 'ses ' || n ${rows}`);
+  await fill(`
+    INSERT INTO trace_sessions (workspace_id, session_id, last_started_at)
+    SELECT $1, 'ses ' || n, now() - n * interval '1 s' ${rows}`);
   await fill(
     `INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens) SELECT $1, ${TRACE_ID}, 'm', n ${rows}`,
   );

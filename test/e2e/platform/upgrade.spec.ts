@@ -15,8 +15,10 @@ const ROWS = `
     VALUES ('a', 'o', 'default', '{owner}', '{w}', ${BY}), ('b', 'o', 'another', '{owner}', '{w}', ${BY});
   INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, input)
     VALUES ('w', 't', '2026-11-20', '2026-11-20', 1, 0, '{}', '"asked"'), ('w', 'u', '2026-11-20', '2026-11-20', 1, 0, '{}', NULL);
-  INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
-    SELECT 'w', trace_id, '2026-11-20', '2026-11-20', 1, 0, '{}' FROM (VALUES ('v1'), ('v2'), ('v3'), ('v4')) AS t(trace_id);
+  INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+    SELECT 'w', trace_id, started, started, 1, 0, '{}', session
+    FROM (VALUES ('v1', timestamptz '2026-11-20', 'one'), ('v2', '2026-11-21', 'one'), ('v3', '2026-11-20', 'other'),
+                 ('v4', '2026-11-20', NULL)) AS t(trace_id, started, session);
   INSERT INTO spans (workspace_id, trace_id, span_id, name, kind, status_code, started_at, ended_at, source_id, cost_usd,
                      attributes)
     SELECT 'w', trace_id, '0', 'agent', 'internal', 'unset', now(), now(), '00000000-0000-0000-0000-000000000001', cost,
@@ -108,6 +110,14 @@ describe('a database of the first schema', () => {
         steps: 0,
         root: null,
       })),
+    ]);
+  });
+
+  it('has the sessions that its traces name, with the start of the last trace of each', async () => {
+    const sessions = `SELECT workspace_id, session_id, last_started_at FROM trace_sessions ORDER BY 2`;
+    expect(await rows(sessions)).toEqual([
+      { workspace_id: 'w', session_id: 'one', last_started_at: new Date('2026-11-21T00:00:00Z') },
+      { workspace_id: 'w', session_id: 'other', last_started_at: new Date('2026-11-20T00:00:00Z') },
     ]);
   });
 

@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { watched } from '../evaluation/work.harness';
 import { TRACES } from './otlp.harness';
-import { ReadingWorkspace, SESSIONS } from './reading.fixture';
+import { keepSessions, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 const SPANS_OF_BIG = 20_000;
 const BIG = '1'.padStart(32, '0');
@@ -45,7 +45,8 @@ describe('reading traces and sessions where there are many', () => {
        VALUES ($1, '00000000-0000-0000-0000-000000000001', $2, $3)`,
       [space.id, SOURCE, LIBRARY],
     );
-    await app.database.query('ANALYZE traces, trace_models, spans');
+    await keepSessions(app.database);
+    await app.database.query('ANALYZE traces, trace_models, trace_sessions, spans');
   });
   afterAll(() => app.close());
 
@@ -53,7 +54,7 @@ describe('reading traces and sessions where there are many', () => {
   async function plans(path: string): Promise<Plan[]> {
     const made: Plan[] = [];
     const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
-      if (!/\bFROM (traces|spans|trace_models)\b/.test(text)) return;
+      if (!/\bFROM (traces|spans|trace_models|trace_sessions)\b/.test(text)) return;
       made.push(await planOf({ query, manager: app.database.manager }, text, values));
     };
     await watched(app.database, explain, async () => {
@@ -96,11 +97,17 @@ describe('reading traces and sessions where there are many', () => {
     expect([...used].sort()).toEqual(['trace_models_by_model', 'traces_pkey']);
   });
 
-  it('lists sessions along the traces, each looked up by its own', async () => {
-    for (const path of [SESSIONS, `${SESSIONS}?since=2026-11-20T01:00:00Z`, `${SESSIONS}/ses%207`]) {
-      const nodes = (await plans(path)).flatMap(nodesOf);
+  it('lists sessions by their last traces, and adds up those of each by itself', async () => {
+    for (const query of ['', '?since=2026-11-20T01:00:00Z', '?sort=last_started_at&offset=7']) {
+      const made = await plans(SESSIONS + query);
+      const nodes = made.flatMap(nodesOf);
       expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
-      expect(nodes.map((node) => node['Index Name'])).toContain('traces_by_session');
+      const used = new Set(nodes.flatMap((node) => node['Index Name'] ?? []));
+      expect([...used]).toEqual(expect.arrayContaining(['trace_sessions_by_start', 'traces_by_session']));
+      const listed = made
+        .map(nodesOf)
+        .filter((of) => of.some((node) => node['Relation Name'] === 'trace_sessions'));
+      expect(listed.flat().filter(isSort)).toEqual([]);
     }
   });
 

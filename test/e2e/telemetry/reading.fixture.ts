@@ -9,11 +9,28 @@ import {
   type TestOrganization,
   type TestSpan,
 } from '#testing';
+import type { SqlExecutor } from '#platform/db';
 import { JSON_MEDIA, RawExporter, TRACES } from './otlp.harness';
 
 export const SESSIONS = '/telemetry/v1/sessions';
 export const MS = 1_000_000n;
 export const MINUTE = 60_000n * MS;
+
+const KEPT_OTHERWISE = `
+  SELECT workspace_id, session_id, t.last, s.last_started_at FROM (
+    SELECT workspace_id, session_id, max(started_at) AS last FROM traces WHERE session_id IS NOT NULL GROUP BY 1, 2
+  ) t FULL JOIN trace_sessions s USING (workspace_id, session_id) WHERE t.last IS DISTINCT FROM s.last_started_at`;
+
+/** Sessions that are kept otherwise than their traces tell: there is none that is right. */
+export const sessionsKeptOtherwise = (database: SqlExecutor): Promise<object[]> =>
+  database.query(KEPT_OTHERWISE);
+
+/** Keeps the sessions of traces that were stored without them. */
+export const keepSessions = (database: SqlExecutor): Promise<object[]> =>
+  database.query(
+    `INSERT INTO trace_sessions (workspace_id, session_id, last_started_at)
+     SELECT workspace_id, session_id, last FROM (${KEPT_OTHERWISE}) missing`,
+  );
 
 /** A workspace with somebody who sends traces and somebody who reads them. */
 export class ReadingWorkspace {

@@ -5,6 +5,7 @@ import {
   createTestWorker,
   newOrganization,
   newSpan,
+  SPAN_START,
   type TestApp,
   type TestSpan,
   type TestWorker,
@@ -13,6 +14,7 @@ import { jsonExport } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
+import { sessionsKeptOtherwise } from './reading.fixture';
 
 const KEPT_DAYS = 30;
 
@@ -104,6 +106,34 @@ describe('traces whose time is over', () => {
     // sources are kept a little longer than what came from them
     expect(await keptOf(over)).toEqual({ traces: 0, models: 0, sources: 1 });
     expect(await keptOf(longOver)).toEqual({ traces: 0, models: 0, sources: 0 });
+  });
+
+  it('take the sessions with them of which no trace is left; others are as their traces tell', async () => {
+    const day = { 'session.id': 'of a day' };
+    const [over, kept, last] = [
+      await arrived(KEPT_DAYS + 3, { attributes: day }),
+      await arrived(1, { attributes: { 'session.id': 'of two' } }),
+      await arrived(KEPT_DAYS + 3, {
+        attributes: { 'session.id': 'of two' },
+        start: SPAN_START + 3_600_000_000_000n,
+      }),
+    ];
+    const sessions = async (): Promise<[string, string][]> =>
+      (await reader.get('/telemetry/v1/sessions')).body.items.map(
+        (session: { session_id: string; last_started_at: string }) => [
+          session.session_id,
+          session.last_started_at,
+        ],
+      );
+    expect(await sessions()).toEqual([
+      ['of two', '2026-11-20T01:00:00.000Z'],
+      ['of a day', '2026-11-20T00:00:00.000Z'],
+    ]);
+    await sweep();
+    for (const { traceId } of [over, last]) expect((await spansOf(traceId))[0]).toBe(404);
+    expect((await spansOf(kept.traceId))[0]).toBe(200);
+    expect(await sessions()).toEqual([['of two', '2026-11-20T00:00:00.000Z']]);
+    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
   });
 
   it('begin anew with a span that still arrives, also with one that was there', async () => {

@@ -1,5 +1,5 @@
 import { createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
-import { MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
+import { keepSessions, MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 describe('sessions', () => {
   let app: TestApp;
@@ -109,7 +109,7 @@ describe('sessions', () => {
     expect(ids(await list(own, '?offset=39'))).toEqual(ids(whole).slice(39));
   });
 
-  it('are counted, and gone through, where one of them has most of the traces', async () => {
+  it('are counted, and each told, where one of them has most of the traces', async () => {
     const own = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
@@ -119,8 +119,9 @@ describe('sessions', () => {
        FROM generate_series(1, 22000) n`,
       [own.id],
     );
-    const first = await list(own);
-    expect([ids(first), first.page.total]).toEqual([['default'], 4]);
+    await keepSessions(app.database);
+    const first = await list(own, '?limit=3');
+    expect([ids(first), first.page.total]).toEqual([['default', 'old 3', 'old 2'], 4]);
     expect(first.items[0]).toMatchObject({
       trace_count: 10_000,
       span_count: 10_000,
@@ -129,9 +130,7 @@ describe('sessions', () => {
       last_started_at: '2026-11-20T06:06:40.000Z',
     });
     const second = await list(own, `?cursor=${first.page.next_cursor}`);
-    expect([ids(second), second.page.total]).toEqual([['old 3', 'old 2', 'old 1'], null]);
-    const { items, count } = await own.pages(SESSIONS);
-    expect([ids({ items }), count]).toEqual([['default', 'old 3', 'old 2', 'old 1'], 2]);
+    expect([ids(second), second.page.total]).toEqual([['old 1'], 4]);
   });
 
   it('are found by whatever agents call them', async () => {

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestApp, newSpan, newTraceId, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { shuffled } from './otlp.harness';
+import { MINUTE, ReadingWorkspace, SESSIONS, sessionsKeptOtherwise } from './reading.fixture';
+
+describe('which sessions there are', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+
+  beforeAll(async () => {
+    // of which a quarter stores traces: ten transactions at once
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '40' } });
+  });
+  beforeEach(async () => {
+    space = await ReadingWorkspace.open(app);
+  });
+  afterEach(async () => {
+    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
+  });
+  afterAll(() => app.close());
+
+  const sessions = async (): Promise<[string, string, number][]> => {
+    const { status, body } = await space.viewer.get(SESSIONS);
+    expect([status, body.page.total]).toEqual([200, body.items.length]);
+    return body.items.map((session: any) => [
+      session.session_id,
+      session.last_started_at.slice(11, 16),
+      session.trace_count,
+    ]);
+  };
+  const span = (traceId: string, minute: number, session?: string): Partial<TestSpan> => ({
+    traceId,
+    parentSpanId: '00000000000000ff',
+    start: SPAN_START + BigInt(minute) * MINUTE,
+    attributes: session === undefined ? {} : { 'session.id': session },
+  });
+
+  it('follows a trace that turns out to be of another session', async () => {
+    const traceId = newTraceId();
+    await space.send([span(traceId, 5, 'guessed'), span(newTraceId(), 1, 'other')]);
+    expect(await sessions()).toEqual([
+      ['guessed', '00:05', 1],
+      ['other', '00:01', 1],
+    ]);
+    await space.send([span(traceId, 4, 'other')]);
+    expect(await sessions()).toEqual([['other', '00:04', 2]]);
+  });
+
+  it('follows a trace that turns out to have begun earlier', async () => {
+    const traceId = newTraceId();
+    await space.send([
+      span(traceId, 9, 'late'),
+      span(newTraceId(), 3, 'late'),
+      span(newTraceId(), 5, 'other'),
+    ]);
+    expect(await sessions()).toEqual([
+      ['late', '00:09', 2],
+      ['other', '00:05', 1],
+    ]);
+    await space.send([span(traceId, 1)]);
+    expect(await sessions()).toEqual([
+      ['other', '00:05', 1],
+      ['late', '00:03', 2],
+    ]);
+  });
+
+  it('finds what was stored meanwhile when a trace turns out to have begun earlier', async () => {
+    const traceId = newTraceId();
+    await space.send([span(traceId, 9, 'shared')]);
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let writing!: Promise<unknown>;
+    await new Promise<void>((resolve, reject) => {
+      writing = app.database
+        .transaction(async (tx) => {
+          // another trace of the session, by a writer that is not done yet
+          await tx.query(
+            `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+             VALUES ($1, $2, '2026-11-20T00:07:00Z', '2026-11-20T00:07:00Z', 1, 0, '{}', 'shared')`,
+            [space.id, newTraceId()],
+          );
+          await tx.query(
+            `SELECT 1 FROM trace_sessions WHERE workspace_id = $1 AND session_id = 'shared' FOR UPDATE`,
+            [space.id],
+          );
+          resolve();
+          await held;
+        })
+        .catch(reject);
+    });
+    const sent = space.send([span(traceId, 1)]);
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await app.database.query(waits)).length === 0) await delay(10);
+    release();
+    await Promise.all([sent, writing]);
+    expect(await sessions()).toEqual([['shared', '00:07', 2]]);
+  });
+
+  it('comes out the same, and is stored at once, in whatever order spans of the same sessions come', async () => {
+    for (let seed = 0; seed < 4; seed++) {
+      const spans = Array.from({ length: 24 }, (_, n) => ({ traceId: newTraceId(), n })).flatMap(
+        ({ traceId, n }) =>
+          Array.from({ length: 5 }, (_, i) =>
+            newSpan(span(traceId, 60 - 10 * i + n, `s ${(n * 7 + i * 3) % 6}`)),
+          ),
+      );
+      const mixed = shuffled(spans, seed);
+      const batches = Array.from({ length: 40 }, (_, n) => mixed.slice(3 * n, 3 * n + 3));
+      const answers = await Promise.all(batches.map((batch) => space.exporter.protobuf(batch)));
+      expect(answers.map(({ status }) => status)).toEqual(batches.map(() => 200));
+    }
+    const found = await sessions();
+    expect(found.reduce((sum, [, , traces]) => sum + traces, 0)).toBe(4 * 24);
+  });
+});
