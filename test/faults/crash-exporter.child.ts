@@ -1,16 +1,18 @@
 /**
- * A program that sends many spans by the official exporter, in batches, four at a time, whatever becomes of the server.
- * A batch that is not taken is sent again until it is; each tenth of those that were not taken at first is given up
- * instead. Ids are the spans' numbers, from 1, so that whoever reads what is stored knows what should be there.
+ * A program that sends many spans or log records by the official exporter, in batches, four at a time, whatever becomes of
+ * the server. A batch that is not taken is sent again until it is; each tenth of those that were not taken at first is
+ * given up instead. Each has its number, from 1, so that whoever reads what is stored knows what should be there: ids of
+ * spans, bodies of log records.
  *
- * Arguments: the exporter's configuration as JSON, how many spans. Prints a line for each batch: `acked` or `given-up`,
- * the number of its first span, how many it has, and from when to when it was sent, in
- * milliseconds since 1970.
+ * Arguments: `traces` or `logs`, the exporter's configuration as JSON, and how many. Prints a line for each batch: `acked`
+ * or `given-up`, the number of its first, how many it has, and from when to when it was sent, in milliseconds since 1970.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { BasicTracerProvider, type ReadableSpan, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { LoggerProvider, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
+import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 
 const BATCH = 512;
 const PER_TRACE = 20;
@@ -18,60 +20,78 @@ const AT_ONCE = 4;
 const GIVEN_UP = 10;
 const SUCCESS = 0;
 
-const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0');
-
-class Ended implements SpanProcessor {
-  readonly spans: ReadableSpan[] = [];
-  onStart(): void {
-    // nothing is to be done yet
-  }
-  onEnd(span: ReadableSpan): void {
-    this.spans.push(span);
-  }
-  forceFlush = (): Promise<void> => Promise.resolve();
-  shutdown = (): Promise<void> => Promise.resolve();
+/** What makes records, each when it is asked to, and sends them. */
+interface Instrument<Record> {
+  record(number: number): Record;
+  exporter: { export(records: Record[], done: (result: { code: number }) => void): void };
 }
 
-async function main([config, total]: string[]): Promise<void> {
-  const exporter = new OTLPTraceExporter(JSON.parse(config!) as object);
-  const ended = new Ended();
+const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0');
+
+const ended = {
+  forceFlush: (): Promise<void> => Promise.resolve(),
+  shutdown: (): Promise<void> => Promise.resolve(),
+};
+
+function spans(config: object): Instrument<ReadableSpan> {
   let traces = 0;
-  let spans = 0;
+  let numbered = 0;
+  let last!: ReadableSpan;
   const provider = new BasicTracerProvider({
-    spanProcessors: [ended],
+    spanProcessors: [{ ...ended, onStart: () => undefined, onEnd: (span) => (last = span) }],
     idGenerator: {
       generateTraceId: () => hex(++traces, 32),
-      generateSpanId: () => hex(++spans, 16),
+      generateSpanId: () => hex(numbered, 16),
     },
   });
   const tracer = provider.getTracer('crash');
+  const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 1 };
   let context: Context = ROOT_CONTEXT;
-
-  function nextBatch(): ReadableSpan[] {
-    while (ended.spans.length < BATCH && spans < Number(total)) {
-      const isRoot = spans % PER_TRACE === 0;
-      const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 1 };
+  return {
+    exporter: new OTLPTraceExporter(config),
+    record: (number) => {
+      numbered = number;
+      const isRoot = number % PER_TRACE === 1;
       const span = tracer.startSpan('step', { attributes }, isRoot ? ROOT_CONTEXT : context);
       if (isRoot) context = trace.setSpan(ROOT_CONTEXT, span);
       span.end();
-    }
-    return ended.spans.splice(0, BATCH);
-  }
+      return last;
+    },
+  };
+}
 
-  const send = (batch: ReadableSpan[]): Promise<boolean> =>
-    new Promise((resolve) => exporter.export(batch, ({ code }) => resolve((code as number) === SUCCESS)));
+function logs(config: object): Instrument<ReadableLogRecord> {
+  let last!: ReadableLogRecord;
+  const provider = new LoggerProvider({
+    processors: [{ ...ended, onEmit: (record) => (last = record) }],
+  });
+  const logger = provider.getLogger('crash');
+  return {
+    exporter: new OTLPLogExporter(config),
+    record: (number) => {
+      logger.emit({ body: number });
+      return last;
+    },
+  };
+}
 
+async function send<Record>({ record, exporter }: Instrument<Record>, total: number): Promise<void> {
+  const isTakenAtOnce = (batch: Record[]): Promise<boolean> =>
+    new Promise((resolve) => exporter.export(batch, ({ code }) => resolve(code === SUCCESS)));
+  let next = 1;
   let failures = 0;
   const worker = async (): Promise<void> => {
-    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
+    while (next <= total) {
+      const first = next;
+      next = Math.min(first + BATCH, total + 1);
+      const batch = Array.from({ length: next - first }, (_, n) => record(first + n));
       const sentAt = Date.now();
-      let isTaken = await send(batch);
+      let isTaken = await isTakenAtOnce(batch);
       const isGivenUp = !isTaken && ++failures % GIVEN_UP === 0;
       while (!isTaken && !isGivenUp) {
         await delay(50);
-        isTaken = await send(batch);
+        isTaken = await isTakenAtOnce(batch);
       }
-      const first = parseInt(batch[0]!.spanContext().spanId, 16);
       const outcome = isTaken ? 'acked' : 'given-up';
       process.stdout.write(`${outcome} ${first} ${batch.length} ${sentAt} ${Date.now()}\n`);
     }
@@ -79,4 +99,6 @@ async function main([config, total]: string[]): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-void main(process.argv.slice(2));
+const [signal, config, total] = process.argv.slice(2);
+const options = JSON.parse(config!) as object;
+void (signal === 'logs' ? send(logs(options), Number(total)) : send(spans(options), Number(total)));

@@ -4,26 +4,34 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#platform/embedded-postgres';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 
-/** A million of them is what `CRASH_SPANS=1000000 npm test -- telemetry-crash` sends. */
-const SPANS = Number(process.env.CRASH_SPANS ?? 10_000);
+/** A million of each is what `CRASH_SPANS=1000000 npm test -- telemetry-crash` sends. */
+const COUNT = Number(process.env.CRASH_SPANS ?? 10_000);
 const KILLS = 3;
 const PER_TRACE = 20;
 
-describe(`an export of ${SPANS} spans, with the API killed ${KILLS} times on the way`, () => {
+/** Numbers of what was sent, by what became of it. */
+interface Sent {
+  acked: Set<number>;
+  givenUp: Set<number>;
+}
+
+describe(`an export of ${COUNT} records, with the API killed ${KILLS} times on the way`, () => {
   let app: TestApp;
+  let organization: TestOrganization;
   let api: ChildProcess | undefined;
   let exporter: ChildProcess | undefined;
 
   beforeAll(async () => {
     app = await createTestApp();
+    organization = await newOrganization(app);
   });
-  afterAll(async () => {
+  afterEach(() => {
     exporter?.kill('SIGKILL');
     api?.kill('SIGKILL');
-    await app.close();
   });
+  afterAll(() => app.close());
 
   /** The API as operators run it, in a process of its own. */
   function start(port: number): ChildProcess {
@@ -41,53 +49,64 @@ describe(`an export of ${SPANS} spans, with the API killed ${KILLS} times on the
     }
   }
 
-  it('ends with every acknowledged span stored, none twice, and none that was not sent', async () => {
-    const organization = await newOrganization(app);
+  /** Has a program send them, and kills the API each time that so many more of them are acknowledged. */
+  async function send(signal: 'traces' | 'logs'): Promise<Sent> {
     const { key } = await organization.serviceAccount('runtime');
     const port = await freePort();
     api = start(port);
     await ready(port);
     const config = {
-      url: `http://127.0.0.1:${port}/telemetry/v1/traces`,
+      url: `http://127.0.0.1:${port}/telemetry/v1/${signal}`,
       headers: { Authorization: `Bearer ${key}`, 'X-Service-Workspace-Id': organization.workspaceId },
     };
     exporter = spawn(
       process.execPath,
-      [path.join(__dirname, 'crash-exporter.child.js'), JSON.stringify(config), String(SPANS)],
+      [path.join(__dirname, 'crash-exporter.child.js'), signal, JSON.stringify(config), String(COUNT)],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
 
-    const acked = new Set<number>();
-    const givenUp = new Set<number>();
+    const sent: Sent = { acked: new Set(), givenUp: new Set() };
     const kills: { at: number; underWay: number }[] = [];
     for await (const line of createInterface({ input: exporter.stdout! })) {
       const [outcome, ...numbers] = line.split(' ');
       const [first, count, sentAt, endedAt] = numbers.map(Number) as [number, number, number, number];
-      const spans = outcome === 'acked' ? acked : givenUp;
-      for (let n = 0; n < count; n++) spans.add(first + n);
+      const records = outcome === 'acked' ? sent.acked : sent.givenUp;
+      for (let n = 0; n < count; n++) records.add(first + n);
       for (const kill of kills) if (sentAt < kill.at && kill.at < endedAt) kill.underWay++;
-      if (kills.length < KILLS && acked.size >= ((kills.length + 1) * SPANS) / (KILLS + 1)) {
+      if (kills.length < KILLS && sent.acked.size >= ((kills.length + 1) * COUNT) / (KILLS + 1)) {
         api.kill('SIGKILL');
         await once(api, 'exit');
         kills.push({ at: Date.now(), underWay: 0 });
         api = start(port);
       }
     }
-    expect(acked.size + givenUp.size).toBe(SPANS);
+    expect(sent.acked.size + sent.givenUp.size).toBe(COUNT);
+    expect(sent.acked.size).toBeGreaterThan(COUNT / 2);
     expect(kills).toHaveLength(KILLS);
     // each had exports that were sent, and not answered
     expect(kills.filter(({ underWay }) => underWay === 0)).toEqual([]);
-    expect(acked.size).toBeGreaterThan(SPANS / 2);
+    return sent;
+  }
 
+  /** Every acknowledged one is there, none twice, and none that was not sent. */
+  function expectStored(numbers: number[], { acked, givenUp }: Sent): void {
+    const stored = new Set(numbers);
+    expect(stored.size).toBe(numbers.length);
+    expect([...acked].filter((number) => !stored.has(number))).toEqual([]);
+    expect([...stored].filter((number) => !acked.has(number) && !givenUp.has(number))).toEqual([]);
+  }
+
+  it('ends with every acknowledged span stored, none twice, and none that was not sent', async () => {
+    const sent = await send('traces');
     const stored = await app.database.query<{ trace: string; span: number }>(
       `SELECT ltrim(trace_id, '0') AS trace, span_id AS span FROM spans JOIN traces USING (workspace_id, day, trace_no)
          WHERE workspace_id = $1`,
       [organization.workspaceId],
     );
-    const ids = new Set(stored.map(({ span }) => span));
-    expect(ids.size).toBe(stored.length);
-    expect([...acked].filter((span) => !ids.has(span))).toEqual([]);
-    expect([...ids].filter((span) => !acked.has(span) && !givenUp.has(span))).toEqual([]);
+    expectStored(
+      stored.map(({ span }) => span),
+      sent,
+    );
     const wrong = stored.filter(({ trace, span }) => parseInt(trace, 16) !== Math.ceil(span / PER_TRACE));
     expect(wrong).toEqual([]);
 
@@ -99,5 +118,17 @@ describe(`an export of ${SPANS} spans, with the API killed ${KILLS} times on the
       [organization.workspaceId],
     );
     expect(miscounted).toEqual([]);
+  }, 3_600_000);
+
+  it('ends with every acknowledged log record stored, none twice, and none that was not sent', async () => {
+    const sent = await send('logs');
+    const stored = await app.database.query<{ number: number }>(
+      `SELECT (body #>> '{}')::int AS number FROM log_records WHERE workspace_id = $1`,
+      [organization.workspaceId],
+    );
+    expectStored(
+      stored.map(({ number }) => number),
+      sent,
+    );
   }, 3_600_000);
 });
