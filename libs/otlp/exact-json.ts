@@ -1,25 +1,36 @@
+import { randomBytes } from 'node:crypto';
+
 /** An integer of so many digits that a double may not hold it, where a value can begin; or in a string, as it may be. */
 const LONG_INTEGERS = /(?<=[:,[\s])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/g;
 
 /** Whether there may be any; four times as quick. */
 const LONG_INTEGER = /[:,[\s]-?\d{16}/;
 
+/** The one member of what stands for such an integer. Nobody knows it beforehand, so that nobody can send one. */
+const DIGITS = randomBytes(8).toString('hex');
+
 /**
- * `JSON.parse`, but for integers of 16 digits and more: they come as their decimal texts, which the JSON mapping of
- * protobuf takes for the same. As numbers they would have lost their last digits: a time in nanoseconds its microsecond.
+ * `JSON.parse`, but for integers of 16 digits and more, without fraction and exponent: as numbers they would lose their
+ * last digits, a time in nanoseconds its microsecond. In place of each is an object that {@link longDigits} knows.
  *
  * @throws SyntaxError for what is not JSON
  */
 export function parseExactly(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
   try {
-    return JSON.parse(quoteLongIntegers(text));
+    return JSON.parse(wrapLongIntegers(text));
   } catch {
     return JSON.parse(text); // throws likewise, with positions in the text as it came
   }
 }
 
-function quoteLongIntegers(text: string): string {
+/** The digits of an integer that was too long for a number, with its sign; undefined for anything else. */
+export function longDigits(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Record<string, string | undefined>)[DIGITS];
+}
+
+function wrapLongIntegers(text: string): string {
   const parts: string[] = [];
   let copied = 0;
   let opening = nextQuote(text, 0);
@@ -30,7 +41,7 @@ function quoteLongIntegers(text: string): string {
       opening = nextQuote(text, closed);
     }
     if (index < closed) continue; // in a string
-    parts.push(text.slice(copied, index), `"${integer}"`);
+    parts.push(text.slice(copied, index), `{"${DIGITS}":"${integer}"}`);
     copied = index + integer.length;
   }
   parts.push(text.slice(copied));

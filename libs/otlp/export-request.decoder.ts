@@ -27,7 +27,7 @@ export function decodeTraceRequest(bytes: Buffer, encoding: OtlpEncoding): Decod
   const spans = new RecordCollector(SPANS);
   const Reader = encoding === 'json' ? JsonTraceReader : ProtobufTraceReader;
   new Reader(bytes, spans).read();
-  return { spans: spans.items, rejected: spans.rejection() };
+  return { spans: spans.items, rejected: spans.rejection(), recordCount: spans.recordCount };
 }
 
 /**
@@ -41,7 +41,7 @@ export function decodeLogsRequest(bytes: Buffer, encoding: OtlpEncoding): Decode
   const records = new RecordCollector(LOG_RECORDS);
   const Reader = encoding === 'json' ? JsonLogReader : ProtobufLogReader;
   new Reader(bytes, records).read();
-  return { logRecords: records.items, rejected: records.rejection() };
+  return { logRecords: records.items, rejected: records.rejection(), recordCount: records.recordCount };
 }
 
 /**
@@ -58,5 +58,5 @@ export function decodeMetricsRequest(bytes: Buffer, encoding: OtlpEncoding): Dec
   const points = new RecordCollector(DATA_POINTS);
   const Reader = encoding === 'json' ? JsonMetricReader : ProtobufMetricReader;
   new Reader(bytes, points).read();
-  return { dataPoints: points.items, rejected: points.rejection() };
+  return { dataPoints: points.items, rejected: points.rejection(), recordCount: points.recordCount };
 }

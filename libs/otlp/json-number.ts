@@ -1,3 +1,4 @@
+import { longDigits } from './exact-json';
 import { storableDouble } from './stored-value';
 
 /** The least and the greatest of a kind of integer. */
@@ -10,25 +11,24 @@ const INTEGER = /^-?\d{1,20}$/;
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
 
+/** Digits of an integer, from a string or of what stands for a number that is too long for one. */
+const digitsOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? (INTEGER.test(value) ? value : undefined) : longDigits(value);
+
 /** An integer that a double holds exactly, from a string or a number; undefined for anything else. */
 export function smallInteger(value: unknown, least: number, greatest: number): number | undefined {
-  const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
-  const isInRange =
-    typeof number === 'number' && Number.isInteger(number) && number >= least && number <= greatest;
-  return isInRange ? number + 0 : undefined;
+  const number = typeof value === 'number' ? value : Number(digitsOf(value) ?? NaN);
+  return Number.isInteger(number) && number >= least && number <= greatest ? number + 0 : undefined;
 }
 
 /**
- * A 64-bit integer from a string or a number; undefined for anything else. Numbers that a double may not hold come as
- * strings, see `parseExactly`.
+ * A 64-bit integer from a string or a number; undefined for anything else. A number that was written with a fraction or an
+ * exponent is what a double holds of it.
  */
 export function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
-  const isInteger =
-    typeof value === 'string' ? INTEGER.test(value) : typeof value === 'number' && Number.isInteger(value);
-  if (!isInteger) {
-    return undefined;
-  }
-  const integer = BigInt(value as string | number);
+  const exact = typeof value === 'number' && Number.isInteger(value) ? value : digitsOf(value);
+  if (exact === undefined) return undefined;
+  const integer = BigInt(exact);
   return integer >= least && integer <= greatest ? integer : undefined;
 }
 
@@ -44,6 +44,7 @@ export function doubleOf(value: unknown): number | string | undefined {
   if (typeof value === 'number') {
     return storableDouble(value);
   }
-  const isDouble = typeof value === 'string' && (DECIMAL.test(value) || DOUBLE_NAMES.has(value));
-  return isDouble ? storableDouble(Number(value)) : undefined;
+  const text = longDigits(value) ?? value;
+  const isDouble = typeof text === 'string' && (DECIMAL.test(text) || DOUBLE_NAMES.has(text));
+  return isDouble ? storableDouble(Number(text)) : undefined;
 }

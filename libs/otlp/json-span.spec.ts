@@ -1,5 +1,8 @@
 import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
 
+/** So many digits that it is not read as a number. */
+const LONG = 1_234_567_890_123_456;
+
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 
 const decode = (body: unknown) =>
@@ -50,6 +53,11 @@ describe('a span in JSON', () => {
     [{ ...IDS, parentSpanId: 'abc' }, 'parentSpanId'],
     [{ ...IDS, traceId: 1 }, 'traceId must be a string'],
     [{ ...IDS, name: 1 }, 'name must be a string'],
+    [{ ...IDS, spanId: LONG }, 'spanId must be a string'],
+    [{ ...IDS, name: LONG }, 'name must be a string'],
+    [{ ...IDS, events: LONG }, 'events must be a list'],
+    [{ ...IDS, status: LONG }, 'status must be an object'],
+    [{ ...IDS, flags: LONG }, 'flags must be an integer from 0'],
     [{ ...IDS, kind: [] }, 'kind must be a number or a name'],
     [{ ...IDS, flags: -1 }, 'flags must be an integer from 0'],
     [{ ...IDS, flags: 2 ** 32 }, 'flags must be an integer from 0'],
@@ -91,6 +99,7 @@ describe('a span in JSON', () => {
     [{ kind: 2, status: { code: 1 } }, 'server', 'ok'],
     [{ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } }, 'client', 'error'],
     [{ kind: 99, status: { code: -1 } }, 'unspecified', 'unset'],
+    [{ kind: LONG, status: { code: LONG } }, 'unspecified', 'unset'],
     [{ kind: 'SPAN_KIND_LATER', status: { code: 'LATER' } }, 'unspecified', 'unset'],
     [{ kind: null, status: null }, 'unspecified', 'unset'],
   ])('knows enumerations by number and by name: %j', (fields, kind, code) => {
@@ -145,6 +154,11 @@ describe('an attribute value in JSON', () => {
     [{ arrayValue: [] }, 'arrayValue must be an object'],
     [{ kvlistValue: { values: {} } }, 'attributes must be a list'],
     ['text', 'value must be an object'],
+    [{ stringValue: LONG }, 'stringValue must be a string'],
+    [{ bytesValue: LONG }, 'bytesValue must be base64'],
+    [{ boolValue: LONG }, 'boolValue must be'],
+    [{ kvlistValue: LONG }, 'kvlistValue must be an object'],
+    [LONG, 'value must be an object'],
   ])('like %j costs the span, and no other', (value, reason) => {
     expect(reasonAgainst({ ...IDS, attributes: [{ key: 'key', value }] })).toContain(reason);
   });

@@ -1,3 +1,4 @@
+import { longDigits } from './exact-json';
 import {
   doubleOf,
   INT64,
@@ -59,7 +60,8 @@ export class JsonValueReader {
 
   /** A member of a list: there, null does not stand for a default. */
   element(value: unknown, field: string): JsonObject {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isObject || longDigits(value) !== undefined) {
       return this.fail(`${field} must be an object`, {});
     }
     return value as JsonObject;
@@ -153,8 +155,8 @@ export class JsonValueReader {
     if (value === null || value === undefined) {
       return names[0];
     }
-    if (typeof value === 'number') {
-      return names[value] ?? names[0];
+    if (typeof value === 'number' || longDigits(value) !== undefined) {
+      return names[value as number] ?? names[0];
     }
     if (typeof value !== 'string') {
       return this.fail(`${field} must be a number or a name`, names[0]);

@@ -40,4 +40,6 @@ export interface DecodedLogsRequest {
   /** The valid log records, in the order of the request. */
   logRecords: OtlpLogRecord[];
   rejected: OtlpRejection;
+  /** All that takes memory of its own, valid or not, see `MAX_RECORDS`. */
+  recordCount: number;
 }

@@ -103,4 +103,6 @@ export interface DecodedMetricsRequest {
   /** The valid data points, in the order of the request. */
   dataPoints: OtlpDataPoint[];
   rejected: OtlpRejection;
+  /** All that takes memory of its own, valid or not, see `MAX_RECORDS`. */
+  recordCount: number;
 }

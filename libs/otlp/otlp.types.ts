@@ -107,4 +107,6 @@ export interface DecodedTraceRequest {
   /** The valid spans, in the order of the request. */
   spans: OtlpSpan[];
   rejected: OtlpRejection;
+  /** All that takes memory of its own, valid or not, see `MAX_RECORDS`. */
+  recordCount: number;
 }

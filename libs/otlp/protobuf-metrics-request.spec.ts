@@ -195,7 +195,7 @@ describe('a protobuf metrics request', () => {
   });
 
   it('may be empty', () => {
-    expect(decode(Buffer.alloc(0))).toEqual({ dataPoints: [], rejected: { count: 0, reasons: [] } });
+    expect(decode(Buffer.alloc(0))).toMatchObject({ dataPoints: [], rejected: { count: 0, reasons: [] } });
     expect(pointsOf(message(5))).toEqual([]);
   });
 

@@ -105,8 +105,8 @@ describe('a protobuf trace request', () => {
   });
 
   it('may be empty', () => {
-    expect(decode(Buffer.alloc(0))).toEqual({ spans: [], rejected: { count: 0, reasons: [] } });
-    expect(decode(request())).toEqual({ spans: [], rejected: { count: 0, reasons: [] } });
+    expect(decode(Buffer.alloc(0))).toMatchObject({ spans: [], rejected: { count: 0, reasons: [] } });
+    expect(decode(request())).toMatchObject({ spans: [], rejected: { count: 0, reasons: [] } });
   });
 
   it('is refused when it is cut off, wherever that is', () => {

@@ -43,6 +43,11 @@ export class RecordCollector<Item> {
 
   constructor(private readonly kind: RecordKind<Item>) {}
 
+  /** What was counted so far. */
+  get recordCount(): number {
+    return this.records;
+  }
+
   /** Counts something against the limit of the request; before it is read. */
   countRecord(): void {
     this.records += 1;

@@ -61,6 +61,7 @@ export class DeadlineInterceptor implements NestInterceptor {
       }),
     );
   }
+
   private lateness(context: ExecutionContext, limit: number): Problem {
     const detail = this.reflector.getAllAndOverride<string | undefined>(LATE_DETAIL, [
       context.getHandler(),

@@ -7,8 +7,8 @@ export type Owners = readonly string[];
  * because its organization has many.
  */
 export class FairQueue<T> {
-  /** What waits for the owner itself, in its order. */
-  private own: T[] = [];
+  /** What waits for the owner itself, in its order; each item is another. */
+  private readonly own = new Set<T>();
   private readonly parts = new Map<string, FairQueue<T>>();
   private count = 0;
 
@@ -21,7 +21,7 @@ export class FairQueue<T> {
   push([first, ...rest]: Owners, item: T): void {
     this.count++;
     if (first === undefined) {
-      this.own.push(item);
+      this.own.add(item);
       return;
     }
     let part = this.parts.get(first);
@@ -33,7 +33,7 @@ export class FairQueue<T> {
   shift(): T | undefined {
     if (this.count === 0) return undefined;
     this.count--;
-    if (this.own.length > 0) return this.own.shift();
+    if (this.own.size > 0) return this.take(this.own.values().next().value!);
     const [name, part] = this.parts.entries().next().value!;
     const item = part.shift();
     // its next turn comes after those of all others
@@ -45,9 +45,7 @@ export class FairQueue<T> {
   /** Takes an item out of its turn; does nothing where it is not waiting. */
   remove([first, ...rest]: Owners, item: T): void {
     if (first === undefined) {
-      const kept = this.own.filter((other) => other !== item);
-      this.count -= this.own.length - kept.length;
-      this.own = kept;
+      if (this.own.delete(item)) this.count--;
       return;
     }
     const part = this.parts.get(first);
@@ -71,17 +69,22 @@ export class FairQueue<T> {
   /** Takes all items. */
   drain(): T[] {
     const items = [...this.own, ...[...this.parts.values()].flatMap((part) => part.drain())];
-    this.own = [];
+    this.own.clear();
     this.parts.clear();
     this.count = 0;
     return items;
+  }
+
+  private take(item: T): T {
+    this.own.delete(item);
+    return item;
   }
 
   /** Takes the newest item of who has the most. */
   private pop(): T | undefined {
     const largest = this.largest();
     this.count--;
-    if (!largest) return this.own.pop();
+    if (!largest) return this.take([...this.own].at(-1)!);
     const [name, part] = largest;
     const item = part.pop();
     if (part.size === 0) this.parts.delete(name);

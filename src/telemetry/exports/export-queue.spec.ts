@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { OtlpDecodeError } from '#otlp';
+import { OtlpDecodeError, type OtlpRejection } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { Metrics } from '#platform/metrics';
@@ -10,17 +10,17 @@ import { GroupSlots } from './group-slots';
 const NEVER = new AbortController().signal;
 const MiB = 1024 * 1024;
 
-/** What a request holds, told by its body: `{"records": 3, "repeated": 100}`; `{}` is an export that holds nothing. */
+/** What a request holds, told by its body. */
 interface Sketch {
   name: string;
-  records?: number;
+  recordCount?: number;
   repeated?: number;
 }
 
 /** Stores what it is told to, and notes in which groups. */
 function queue() {
   const groups: string[][] = [];
-  const exports = new ExportQueue<Sketch & { rejected: { count: number; reasons: string[] } }>(
+  const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }>(
     new ExportMetrics(new Metrics()),
     new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: '4' })),
     {
@@ -28,9 +28,8 @@ function queue() {
       decode: (bytes) => {
         const text = bytes.toString().trim();
         if (!text.startsWith('{')) throw new OtlpDecodeError('The body is cut off.');
-        return { ...(JSON.parse(text) as Sketch), rejected: { count: 0, reasons: [text] } };
+        return { recordCount: 0, ...(JSON.parse(text) as Sketch), rejected: { count: 0, reasons: [text] } };
       },
-      countRecords: ({ records = 0 }) => records,
       addRepeated: (repeated, sketch) => repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0)),
       store: async (group) => {
         groups.push(group.map(({ request }) => request.name));
@@ -46,12 +45,12 @@ function queue() {
 describe('ExportQueue', () => {
   it.each([
     ['bytes', (name: string) => JSON.stringify({ name }) + ' '.repeat(2 * MiB)],
-    ['records, however small', (name: string) => JSON.stringify({ name, records: 2_048 })],
+    ['records, however small', (name: string) => JSON.stringify({ name, recordCount: 2_048 })],
     ['what is stored again and again', (name: string) => JSON.stringify({ name, repeated: 2 * MiB })],
   ])('stores exports together up to 4 MiB of %s', async (_, bodyOf) => {
     const { groups, send } = queue();
-    await Promise.all(['a', 'b', 'c'].map((name) => send(bodyOf(name))));
-    expect(groups).toEqual([['a', 'b'], ['c']]);
+    await Promise.all(['first', 'a', 'b', 'c'].map((name) => send(bodyOf(name))));
+    expect(groups).toEqual([['first'], ['a', 'b'], ['c']]);
   });
 
   it('answers a body that cannot be read by itself, and what was left out of each', async () => {

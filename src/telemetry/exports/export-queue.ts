@@ -16,6 +16,8 @@ const RECORD_BYTES = 1024;
 /** What every kind of request holds besides its records. */
 interface Decoded {
   rejected: OtlpRejection;
+  /** With what records consist of, such as events. */
+  recordCount: number;
 }
 
 /** An export as it came. */
@@ -35,7 +37,6 @@ export interface ExportRules<Request extends Decoded> {
   signal: Signal;
   /** @throws OtlpDecodeError */
   decode(bytes: Buffer, encoding: OtlpEncoding): Request;
-  countRecords(request: Request): number;
   /** Adds what of an export is stored more often than it was sent. */
   addRepeated(repeated: RepeatedBytes, request: Request): void;
   /** Stores all of the exports, or none. When it returns they are committed. Errors: 503 for an outage. */
@@ -85,7 +86,7 @@ export class ExportQueue<Request extends Decoded> {
       const request = this.rules.decode(bytes, encoding);
       const repeated = new RepeatedBytes();
       this.rules.addRepeated(repeated, request);
-      const weight = bytes.length + repeated.total + RECORD_BYTES * this.rules.countRecords(request);
+      const weight = bytes.length + repeated.total + RECORD_BYTES * request.recordCount;
       return { ...sent, request, weight };
     } catch (error) {
       if (!(error instanceof OtlpDecodeError)) throw error;

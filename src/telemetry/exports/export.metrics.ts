@@ -19,9 +19,11 @@ export class ExportMetrics {
       'Exports of telemetry, by what became of them.',
       ['signal', 'outcome'],
     );
-    this.groups = metrics.counter('telemetry_groups_total', 'Transactions that exports were stored in.', [
-      'signal',
-    ]);
+    this.groups = metrics.counter(
+      'telemetry_groups_total',
+      'Transactions that exports were stored in, or could not be.',
+      ['signal'],
+    );
     this.duration = metrics.histogram(
       'telemetry_group_duration_seconds',
       'Time that storing a group of exports took.',

@@ -104,14 +104,30 @@ describe('GroupCommit', () => {
       isOutage: () => false,
       write: (items) => new Promise((resolve) => writing.push(() => resolve(items.map(() => undefined)))),
     });
-    const answers = Promise.all(['a', 'b', 'c', 'd'].map((text) => commits.add(['o'], text, NEVER)));
+    const answers = Promise.all(['1', 'a', 'b', 'c'].map((text) => commits.add(['o'], text, NEVER)));
     await settle();
-    expect(prepared).toEqual(['a', 'b']);
+    expect(prepared).toEqual(['1']);
     writing.shift()!();
     await settle();
-    expect(prepared).toEqual(['a', 'b', 'c', 'd']);
+    expect(prepared).toEqual(['1', 'a', 'b']);
+    writing.shift()!();
+    await settle();
     writing.shift()!();
     await answers;
+  });
+
+  it('writes what can be read though what cannot be keeps coming', async () => {
+    const { groups, add, goOn } = store();
+    let isOver = false;
+    const flood = Array.from({ length: 3 }, async () => {
+      while (!isOver) await add('refused', 'flooding');
+    });
+    const answer = add('good');
+    await settle();
+    expect(groups).toEqual([['GOOD']]);
+    isOver = true;
+    await goOn();
+    await Promise.all([answer, ...flood]);
   });
 
   it('lets others have their turns between two items that are made ready', async () => {

@@ -77,11 +77,12 @@ export class GroupCommit<Item, Ready, Result> {
     this.underWay--;
   }
 
-  /** Other requests are attended to between two items. */
+  /** Of those who wait by now: what comes meanwhile goes with the next. Others are attended to between two items. */
   private async nextGroup(): Promise<Member<Item, Ready, Result>[]> {
     const { maxWeight, weightOf, prepare } = this.rules;
     const group: Member<Item, Ready, Result>[] = [];
-    for (let weight = 0; weight < maxWeight; await nextTurn()) {
+    let weight = 0;
+    for (let left = this.waiting.size; left > 0 && weight < maxWeight; left--) {
       const waiter = this.waiting.shift();
       if (!waiter) break;
       waiter.begin();
@@ -92,6 +93,7 @@ export class GroupCommit<Item, Ready, Result> {
       } catch (error) {
         waiter.reject(error);
       }
+      await nextTurn();
     }
     return group;
   }

@@ -15,7 +15,6 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest> {
     super(metrics, slots, {
       signal: 'logs',
       decode: decodeLogsRequest,
-      countRecords: ({ logRecords }) => logRecords.length,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
       store: async (exports) => {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({

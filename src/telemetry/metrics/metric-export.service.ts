@@ -24,7 +24,6 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
     super(metrics, slots, {
       signal: 'metrics',
       decode: decodeMetricsRequest,
-      countRecords: ({ dataPoints }) => dataPoints.length,
       addRepeated: (repeated, { dataPoints }) => {
         repeated.addSources(dataPoints.map(({ metric }) => metric));
         for (const { metric } of dataPoints) repeated.add(metric, toldOfMetric);

@@ -31,6 +31,13 @@ describe('what a message attribute holds', () => {
     expect(contentOf('[1e999]')).toEqual(['Infinity']);
   });
 
+  it('has integers beyond 2^53 as their digits, as attributes have', () => {
+    expect(contentOf('{"id":1234567890123456789,"ids":[-9007199254740993,1000000000000000,7]}')).toEqual({
+      id: '1234567890123456789',
+      ids: ['-9007199254740993', 1_000_000_000_000_000, 7],
+    });
+  });
+
   it('named __proto__ is a member like any other', () => {
     const content = contentOf('{"__proto__":{"x":1}}');
     expect(JSON.stringify(content)).toBe('{"__proto__":{"x":1}}');

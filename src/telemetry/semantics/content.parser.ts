@@ -1,4 +1,12 @@
-import { MAX_VALUE_DEPTH, type OtlpAttributes, type OtlpValue, setMember, storableText } from '#otlp';
+import {
+  longDigits,
+  MAX_VALUE_DEPTH,
+  type OtlpAttributes,
+  type OtlpValue,
+  parseExactly,
+  setMember,
+  storableText,
+} from '#otlp';
 
 /**
  * The value of a message attribute. Where a text is JSON it is parsed: instrumentations that cannot send structured
@@ -6,7 +14,7 @@ import { MAX_VALUE_DEPTH, type OtlpAttributes, type OtlpValue, setMember, storab
  *
  * @param mimeType what the span says the text is; where it says nothing, only objects and lists are taken for JSON
  * @returns null for what says nothing (absent, or an empty text). A text that is cut off, or nested deeper than 64
- *   levels, stays the text that it is.
+ *   levels, stays the text that it is. An integer beyond 2^53 is its decimal text, as in attributes.
  */
 export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
   if (typeof value !== 'string') {
@@ -22,7 +30,7 @@ export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): O
 function parsed(text: string): OtlpValue {
   let value: OtlpValue;
   try {
-    value = JSON.parse(text) as OtlpValue;
+    value = parseExactly(text) as OtlpValue;
   } catch {
     return text;
   }
@@ -40,6 +48,10 @@ function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
   }
   if (value === null || typeof value !== 'object') {
     return value;
+  }
+  const digits = longDigits(value);
+  if (digits !== undefined) {
+    return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
   }
   if (depth === MAX_VALUE_DEPTH) {
     return undefined;

@@ -71,10 +71,9 @@ export interface TraceAggregate extends UsageLevels {
 export async function aggregateTraces(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate[]> {
   const traces: TraceAggregate[] = [];
   for (let start = 0; start < records.length;) {
-    if (pace.isDue()) await pace.rest();
     let end = start + 1;
     while (end < records.length && isOfSame(records[start]!, records[end]!)) end++;
-    traces.push(aggregateTrace(records.slice(start, end)));
+    traces.push(await aggregateTrace(records.slice(start, end), pace));
     start = end;
   }
   return traces;
@@ -83,17 +82,19 @@ export async function aggregateTraces(records: readonly SpanRecord[], pace: Pace
 const isOfSame = (one: SpanRecord, other: SpanRecord): boolean =>
   one.span.traceId === other.span.traceId && one.workspaceId === other.workspaceId;
 
-function aggregateTrace(records: readonly SpanRecord[]): TraceAggregate {
+async function aggregateTrace(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate> {
   const trace = emptyTrace(records[0]!);
   let root: SpanRecord | null = null;
   let session: SpanRecord | null = null;
   let service: SpanRecord | null = null;
   for (const record of records) {
+    if (pace.isDue()) await pace.rest();
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);
     if (record.sessionId !== null) session = firstOf(session, record);
     if (record.serviceName !== null) service = firstOf(service, record);
   }
+  trace.models = namedModels(trace);
   trace.root = root && { key: orderKey(root), value: rootView(root) };
   trace.session = session && { key: orderKey(session), value: session.sessionId! };
   trace.service = service && { key: orderKey(service), value: service.serviceName! };
@@ -124,7 +125,6 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   addUsage(trace, record);
   if (record.repeatsUsage && isUnpriced(record)) trace.unpricedStepCount += 1;
   addUsage(usageOf(trace, record), record);
-  if (record.model !== null && !trace.models.includes(record.model)) addModel(trace.models, record.model);
 }
 
 /** Of a span that tells neither a model nor what it used, nothing is kept. */
@@ -161,11 +161,12 @@ const combined = (
   combine: (one: number, other: number) => number,
 ): number | null => (one === null ? other : other === null ? one : combine(one, other));
 
-function addModel(models: string[], model: string): void {
-  models.push(model);
-  models.sort();
-  models.length = Math.min(models.length, MODELS_MAX);
-}
+/** The first by name. */
+const namedModels = ({ usage }: TraceAggregate): string[] =>
+  [...usage.keys()]
+    .filter((model) => model !== '')
+    .sort()
+    .slice(0, MODELS_MAX);
 
 const isRoot = ({ span }: SpanRecord): boolean => span.parentSpanId === null;
 

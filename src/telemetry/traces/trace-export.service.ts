@@ -12,7 +12,6 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
     super(metrics, slots, {
       signal: 'traces',
       decode: decodeTraceRequest,
-      countRecords: ({ spans }) => spans.length,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       store: (exports) =>
         store.append(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),

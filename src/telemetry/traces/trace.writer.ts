@@ -51,7 +51,9 @@ export class TraceWriter {
     const pace = new Pace();
     const records = await toSpanRecords(batches, this.prices.table, pace);
     if (records.length === 0) return;
-    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, pace));
+    const traces = await aggregateTraces(records, pace);
+    const attempt = (): Promise<void> =>
+      this.database.transaction((tx) => this.store(tx, records, traces, pace));
     for (let looks = 1; ; looks++) {
       try {
         return await this.partitions.withPartitions('spans', attempt);
@@ -61,8 +63,12 @@ export class TraceWriter {
     }
   }
 
-  private async store(tx: Tx, records: readonly SpanRecord[], pace: Pace): Promise<void> {
-    const traces = await aggregateTraces(records, pace);
+  private async store(
+    tx: Tx,
+    records: readonly SpanRecord[],
+    traces: readonly TraceAggregate[],
+    pace: Pace,
+  ): Promise<void> {
     const { places, stored, before } = await this.place(tx, traces);
     const fresh: PlacedSpan[] = [];
     const known: PlacedSpan[] = [];

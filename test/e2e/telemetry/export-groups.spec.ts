@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestApp, newOrganization, newSpanId, newTraceId, type TestApp } from '#testing';
+import { BodyRooms } from '#platform/http';
+import { EXPORT_ROOM } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
+import { Holder } from './holder.fixture';
+import { JSON_MEDIA, RawExporter } from './otlp.harness';
+
+/** What a small export has in it: with 3,000 of something, one weighs 3 of the 4 MiB that a group may. */
+const PARTS = 3_000;
+const EXPORTS = 6;
+
+const parts = <Part>(part: Part): Part[] => Array<Part>(PARTS).fill(part);
+const span = (more: object) => ({
+  traceId: newTraceId(),
+  spanId: newSpanId(),
+  name: 'step',
+  startTimeUnixNano: '1',
+  ...more,
+});
+const traces = (spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+const logs = (logRecords: object[]) => ({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+const metrics = (more: object) => ({
+  resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'm', ...more }] }] }],
+});
+
+/** Exports of each kind of what takes memory and time of its own, and few bytes. */
+const SMALL: [what: string, path: string, table: string, body: () => object][] = [
+  ['events', 'traces', 'traces', () => traces([span({ events: parts({}) })])],
+  ['links', 'traces', 'traces', () => traces([span({ links: parts({ traceId: '1'.repeat(32), spanId: '2'.repeat(16) }) })])],
+  ['scopes', 'traces', 'traces', () => ({ resourceSpans: [{ scopeSpans: [{ spans: [span({})] }, ...parts({})] }] })],
+  ['log records', 'logs', 'log_records', () => logs(parts({}))],
+  ['points', 'metrics', 'metric_points', () => metrics({ gauge: { dataPoints: parts({ asInt: 1 }) } })],
+  ['exemplars', 'metrics', 'metric_points', () => metrics({ gauge: { dataPoints: [{ asInt: 1, exemplars: parts({ asInt: 2 }) }] } })],
+  ['quantiles', 'metrics', 'metric_points', () => metrics({ summary: { dataPoints: [{ quantileValues: parts({ quantile: 0.5 }) }] } })],
+]; // prettier-ignore
+
+describe('exports that are stored together', () => {
+  let app: TestApp;
+  let holder: Holder;
+
+  beforeAll(async () => {
+    // one transaction at once
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '4' } });
+    holder = await Holder.connect(app.databaseUrl);
+  });
+  afterAll(async () => {
+    await holder.end();
+    await app.close();
+  });
+
+  it.each(SMALL)('are few where they have many %s, however few bytes', async (_, signal, table, bodyOf) => {
+    const organization = await newOrganization(app);
+    const exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
+    const send = (body: object) =>
+      exporter.send(Buffer.from(JSON.stringify(body)), {
+        media: JSON_MEDIA,
+        path: `/telemetry/v1/${signal}`,
+      });
+    await holder.lock(table);
+    const answers = [send(bodyOf())];
+    await holder.until(({ statements }) => statements === 1);
+    const bodies = Array.from({ length: EXPORTS }, bodyOf);
+    answers.push(...bodies.map(send));
+    const bytes = bodies.reduce((sum, body) => sum + JSON.stringify(body).length, 0);
+    while (app.get(BodyRooms).of(EXPORT_ROOM).size < bytes) await delay(10);
+    await holder.release();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const groups = await app.database.query(
+      `SELECT DISTINCT xmin::text FROM ${table} WHERE workspace_id = $1`,
+      [organization.workspaceId],
+    );
+    // the first by itself, and never more than two together
+    expect(groups.length).toBeGreaterThanOrEqual(1 + EXPORTS / 2);
+  });
+});
