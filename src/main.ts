@@ -1,4 +1,5 @@
 import './starting';
+import './traced-api';
 import 'reflect-metadata';
 import { readEnvironment } from '#platform/config';
 import { rootLogger, setLogLevel } from '#platform/logging';

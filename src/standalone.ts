@@ -1,4 +1,5 @@
 import './starting';
+import './traced-standalone';
 import 'reflect-metadata';
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
 import './starting';
+import './traced-worker';
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { readEnvironment } from '#platform/config';

@@ -11,6 +11,8 @@ import { childrenOf, CONTAINER, describeWithContainers } from './embedded-postgr
 
 const ENTRIES = ['main', 'worker', 'migrate', 'bootstrap', 'standalone'];
 
+/** Those that send traces of their own, which has to begin before what is traced is loaded. */
+const TRACED: Record<string, string> = { main: 'api', worker: 'worker', standalone: 'standalone' };
 /** The codes that docs/operations.md promises. */
 const CODES: Record<string, number> = { standalone: 0 };
 
@@ -75,7 +77,10 @@ describe('a process that starts', () => {
       .filter(({ text }) => text.includes('\nstart('));
     expect(entries.map(({ file }) => path.basename(file, '.ts')).sort()).toEqual([...ENTRIES].sort());
     for (const { file, text } of entries) {
-      expect([file, text.split('\n')[0]]).toEqual([file, "import './starting';"]);
+      const [first, second] = text.split('\n');
+      expect([file, first]).toEqual([file, "import './starting';"]);
+      const traced = TRACED[path.basename(file, '.ts')];
+      if (traced) expect([file, second]).toEqual([file, `import './traced-${traced}';`]);
     }
   });
 

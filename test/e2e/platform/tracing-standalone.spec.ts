@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createTestApp, type TestApp } from '#testing';
+import { TraceEndpoint, tracedTo } from './tracing.fixture';
+
+/** What `npm start` ends with, when all is installed and built. */
+const START = `await import('${pathToFileURL(path.resolve('dist/src/standalone.js')).href}')`;
+
+describe('the traces of the service as npm start runs it', () => {
+  let app: TestApp;
+  let endpoint: TraceEndpoint;
+  let directory: string;
+  let service: ChildProcess;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    endpoint = await TraceEndpoint.listen();
+    directory = mkdtempSync(path.join(os.tmpdir(), 'standalone-'));
+    service = spawn(process.execPath, ['--input-type=module', '--eval', START], {
+      env: { PATH: process.env.PATH, ...app.env, DATA_DIR: directory, PORT: '0', ...tracedTo(endpoint) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+  });
+  afterAll(async () => {
+    service.kill('SIGKILL');
+    await endpoint.close();
+    await app.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('are sent where the endpoint is set, and tell that it is all in one', async () => {
+    let output = '';
+    for await (const text of service.stdout!.setEncoding('utf8')) {
+      output += text;
+      if (output.includes('Try it:')) break;
+    }
+    service.stdout!.resume();
+    const told = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
+      base_url: string;
+      api_key: string;
+    };
+    const answer = await fetch(`${told.base_url}/registry/v1/me`, {
+      headers: { Authorization: `Bearer ${told.api_key}` },
+    });
+    expect(answer.status).toBe(200);
+    const [span] = await endpoint.received(({ name }) => name === 'GET /registry/v1/me');
+    expect(span!.resource.attributes).toMatchObject({ 'registry.role': 'standalone' });
+    const exited = once(service, 'exit');
+    service.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  }, 120_000);
+});
