@@ -80,7 +80,10 @@ describe('a log record in JSON', () => {
     ['SEVERITY_NUMBER_ERROR', 17],
     ['SEVERITY_NUMBER_FATAL4', 24],
     ['SEVERITY_NUMBER_UNSPECIFIED', 0],
-    ['ERROR', 0],
+    ['ERROR', 17],
+    ['warn', 13],
+    ['13', 13],
+    ['LATER', 0],
     [25, 0],
     [null, 0],
   ])('knows the severity %j by its number and by its name', (sent, kept) => {

@@ -100,6 +100,9 @@ describe('a span in JSON', () => {
     [{ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } }, 'client', 'error'],
     [{ kind: 99, status: { code: -1 } }, 'unspecified', 'unset'],
     [{ kind: LONG, status: { code: LONG } }, 'unspecified', 'unset'],
+    [{ kind: 'CLIENT', status: { code: 'error' } }, 'client', 'error'],
+    [{ kind: '4', status: { code: '1' } }, 'producer', 'ok'],
+    [{ kind: '', status: { code: '-1' } }, 'unspecified', 'unset'],
     [{ kind: 'SPAN_KIND_LATER', status: { code: 'LATER' } }, 'unspecified', 'unset'],
     [{ kind: null, status: null }, 'unspecified', 'unset'],
   ])('knows enumerations by number and by name: %j', (fields, kind, code) => {

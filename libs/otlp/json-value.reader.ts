@@ -145,7 +145,10 @@ export class JsonValueReader {
     return typeof value === 'boolean' ? value : this.fail(`${field} must be true or false`, false);
   }
 
-  /** The value of an enumeration by its number or by its name, `prefix` and one of `names` in upper case. */
+  /**
+   * The value of an enumeration by its number, or by its name: `prefix` and one of `names` in upper case, and also without
+   * the prefix or in lower case, as people write it. The first of `names` for one that is not known.
+   */
   enumeration<Name extends string>(
     value: unknown,
     names: readonly [Name, ...Name[]],
@@ -161,7 +164,8 @@ export class JsonValueReader {
     if (typeof value !== 'string') {
       return this.fail(`${field} must be a number or a name`, names[0]);
     }
-    return names.find((name) => value === prefix + name.toUpperCase()) ?? names[0];
+    const name = value.toUpperCase().replace(prefix, '');
+    return names[Number(value)] ?? names.find((one) => name === one.toUpperCase()) ?? names[0];
   }
 
   /** How many attributes the SDK had dropped from what `source` describes. */

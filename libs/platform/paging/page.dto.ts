@@ -41,7 +41,7 @@ export const SortedBy =
 /** Query parameters that say which page of a list is asked for. */
 export class PageQueryDto {
   /**
-   * Items on a page; 0 gives none, and the total. A page of large items, of more than 16 MiB together, may have fewer:
+   * Items on a page; 0 gives none, and the total. A page of large items, of some MiB together, may have fewer:
    * `next_cursor` goes on after them.
    */
   @ApiProperty({

@@ -1,6 +1,6 @@
 import { IsString, Length } from 'class-validator';
 import { NotNull } from '#platform/http';
-import { NAME_MAX } from '../traces/span-record';
+import { NAME_MAX } from '../semantics/figure.parser';
 import { AttributePairs, toAttributeFilters } from './attribute-query';
 import { type Condition, ofAttribute } from './record-list.repository';
 import { TimedListQueryDto } from './timed-query.dto';

@@ -9,7 +9,7 @@ import {
   type RecordTable,
 } from '../lists/record-list.repository';
 import type { TimeBounds } from '../trace-list';
-import { containing } from '../lists/pattern';
+import { mentionsInJson } from '../lists/pattern';
 import type { SourceParts } from '../sources/source-read.repository';
 
 /** A log record as it is listed. */
@@ -81,8 +81,7 @@ const isOfSeverity =
   () =>
     `t.severity_number >= ${Math.trunc(number)}`;
 
-/** The body is kept as JSON, which writes quotes and line breaks in its own way. */
 const bodyMentions =
   (q: string): Condition =>
   (where) =>
-    `t.body::text ILIKE ${where.parameter(containing(JSON.stringify(q).slice(1, -1)))}`;
+    mentionsInJson(where, 't.body', q);

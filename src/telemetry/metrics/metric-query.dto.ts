@@ -4,7 +4,7 @@ import { IsOneOf, NotNull } from '#platform/http';
 import { SortedBy } from '#platform/paging';
 import { attributesOf, RecordListQueryDto } from '../lists/record-query.dto';
 import { toTimes } from '../lists/timed-query.dto';
-import { NAME_MAX } from '../traces/span-record';
+import { NAME_MAX } from '../semantics/figure.parser';
 import type { MetricListFilters } from './metric-list.repository';
 
 /** Which data points to list. */

@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { OtlpEncoding } from '#otlp';
-import { RequestBody, type RoomRule, type ServiceRequest } from '#platform/http';
+import { checkCharset, RequestBody, type RoomRule, type ServiceRequest } from '#platform/http';
 import { JSON_MEDIA, OTLP_MEDIA, otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
 
 /** The body of an export, its content coding undone. */
@@ -68,8 +68,10 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
     ),
   );
 
-/** The body of a route that `TakesOtlp`. */
+/** The body of a route that `TakesOtlp`. Error: 415 for JSON that says that it is not UTF-8. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
-  return { bytes: request.rawBody ?? Buffer.alloc(0), encoding: otlpEncodingOf(request) };
+  const encoding = otlpEncodingOf(request);
+  if (encoding === 'json') checkCharset(request.headers['content-type'] ?? '');
+  return { bytes: request.rawBody ?? Buffer.alloc(0), encoding };
 });

@@ -4,12 +4,20 @@ import type { OtlpValue } from '#otlp';
 const MAX_TOKENS = 1e9;
 const MAX_DOLLARS = 1e6;
 
-/** A name or an id: text that is not empty, or a number written out. */
+/** Names that traces are found and shown by, in characters; a longer text is no name. It stays among the attributes. */
+export const NAME_MAX = 255;
+
+/** Whether a text is a name by its length. */
+export const isName = (text: string): boolean =>
+  // characters beyond U+FFFF are two units each
+  text !== '' && (text.length <= NAME_MAX || (text.length <= 2 * NAME_MAX && [...text].length <= NAME_MAX));
+
+/** A name or an id: a text of 1 to 255 characters, or a number written out. */
 export function textOf(value: OtlpValue | undefined): string | null {
   if (typeof value === 'number') {
     return String(value);
   }
-  return typeof value === 'string' && value !== '' ? value : null;
+  return typeof value === 'string' && isName(value) ? value : null;
 }
 
 /** A whole number of tokens, from 0 to 10^9. */
@@ -24,10 +32,12 @@ export function dollarsOf(value: OtlpValue | undefined): number | null {
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
-/** The number, also of its text, as some instrumentations send it; NaN when it is none. */
+const DECIMAL = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+
+/** The number, also of its decimal text, as some instrumentations send it; NaN when it is none. */
 function numberOf(value: OtlpValue | undefined): number {
   if (typeof value === 'number') {
     return value;
   }
-  return typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+  return typeof value === 'string' && DECIMAL.test(value) ? Number(value) : Number.NaN;
 }

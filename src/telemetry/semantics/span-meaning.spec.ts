@@ -191,12 +191,22 @@ describe('the meaning of a span', () => {
     expect(meaning(attributes)).toMatchObject({ inputTokens: 5, model: 'gpt-4o' });
   });
 
+  it('passes over a text that is too long to be a name, which is told by its characters', () => {
+    const named = (model: string) => ({ 'gen_ai.response.model': model, 'gen_ai.request.model': 'gpt-4o' });
+    for (const longest of ['x'.repeat(255), '🚀'.repeat(255)]) {
+      expect(meaning(named(longest))).toMatchObject({ model: longest });
+      expect(meaning(named(`${longest}x`))).toMatchObject({ model: 'gpt-4o' });
+    }
+  });
+
   it.each([
     [0, 0],
     ['0.0021', 0.0021],
     [-0.1, null],
     ['high', null],
     ['Infinity', null],
+    ['0x1f', null],
+    [' 1e-3 ', 0.001],
     [1e7, null],
   ])('has for the cost %j %j', (sent, cost) => {
     expect(meaning({ 'operation.cost': sent })).toMatchObject({ costUsd: cost });

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { NAME_MAX } from '../traces/span-record';
+import { isName, NAME_MAX } from '../semantics/figure.parser';
 
 /**
  * The session that the path names: any text of 1 to 255 characters, which agents make up themselves, so that the form of
@@ -10,7 +10,7 @@ import { NAME_MAX } from '../traces/span-record';
  */
 export const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): string => {
   const id = String(context.switchToHttp().getRequest<ServiceRequest>().params.session_id);
-  if (id.length > NAME_MAX || id.includes('\0')) throw problem.notFound('session');
+  if (!isName(id) || id.includes('\0')) throw problem.notFound('session');
   return id;
 });
 

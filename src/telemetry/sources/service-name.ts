@@ -1,8 +1,8 @@
 import type { OtlpResource } from '#otlp';
-import { NAME_MAX } from '../traces/span-record';
+import { isName } from '../semantics/figure.parser';
 
 /** The service that a record comes from, by which it is found; null where it has no name, or too long a one. */
 export function serviceNameOf({ attributes }: OtlpResource): string | null {
   const name = attributes['service.name'];
-  return typeof name === 'string' && name !== '' && name.length <= NAME_MAX ? name : null;
+  return typeof name === 'string' && isName(name) ? name : null;
 }

@@ -1,7 +1,8 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Pace } from '#platform/turns';
-import { NAME_MAX, type SpanRecord, toSpanRecords } from './span-record';
+import { NAME_MAX } from '../semantics/figure.parser';
+import { type SpanRecord, toSpanRecords } from './span-record';
 
 const span = (attributes: OtlpAttributes): OtlpSpan => {
   const resource = { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };

@@ -6,9 +6,6 @@ import { type Source, SourceReader } from '../sources/source-record';
 import type { SpanBatch } from '../trace-store';
 import { repeatsUsage } from './usage-level';
 
-/** Names that traces are found and shown by; a longer text is no name. It stays among the attributes. */
-export const NAME_MAX = 255;
-
 /** A span as it is stored, with what its trace needs to know of it. */
 export interface SpanRecord {
   workspaceId: string;
@@ -84,11 +81,11 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     startedAt,
     // 0 is an end that was not sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
-    operation: name(figures.operation),
-    provider: name(figures.provider),
-    model: name(figures.model),
-    agentName: name(figures.agentName),
-    toolName: name(figures.toolName),
+    operation: figures.operation,
+    provider: figures.provider,
+    model: figures.model,
+    agentName: figures.agentName,
+    toolName: figures.toolName,
     inputTokens: figures.inputTokens,
     outputTokens: figures.outputTokens,
     cachedInputTokens: figures.cachedInputTokens,
@@ -96,15 +93,13 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     costUsd: costOfSpan(figures, prices),
     toldCostUsd: figures.costUsd,
     repeatsUsage: repeatsUsage(figures.operation),
-    sessionId: name(figures.sessionId),
-    serviceName: name(figures.serviceName),
+    sessionId: figures.sessionId,
+    serviceName: figures.serviceName,
   };
 }
 
 /** What OTLP has beyond them is cut off. */
 export const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
-
-const name = (text: string | null): string | null => (text !== null && text.length <= NAME_MAX ? text : null);
 
 /** JSON text of a span's events; null for none. */
 export const eventsJson = (events: readonly OtlpEvent[]): string | null =>

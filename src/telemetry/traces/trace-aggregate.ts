@@ -1,6 +1,7 @@
 import type { Pace } from '#platform/turns';
 import { readSpanContent } from '../semantics/span-meaning.reader';
-import { NAME_MAX, type SpanRecord } from './span-record';
+import { NAME_MAX } from '../semantics/figure.parser';
+import type { SpanRecord } from './span-record';
 
 /** Different models kept of a trace: the first by name. More are no trace of an agent but somebody's mistake. */
 export const MODELS_MAX = 100;

@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import { followIndexes, type SqlExecutor, timeOfMicroseconds, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
 import { hasAttribute } from '../lists/attribute-condition';
-import { containing } from '../lists/pattern';
+import { containing, mentionsInJson } from '../lists/pattern';
 import type { Condition } from '../lists/record-list.repository';
 import type { TimeBounds, TraceListFilters } from '../trace-list';
 import type { TraceSummary } from '../trace-store';
@@ -145,8 +145,6 @@ const hasSpan = (condition: string): string =>
 
 function mentions(where: Where, q: string): string {
   const text = where.parameter(containing(q));
-  // content is kept as JSON, which writes quotes and line breaks in its own way
-  const json = where.parameter(containing(JSON.stringify(q).slice(1, -1)));
-  return `(t.root_name ILIKE ${text} OR t.input::text ILIKE ${json} OR t.output::text ILIKE ${json}
+  return `(t.root_name ILIKE ${text} OR ${mentionsInJson(where, 't.input', q)} OR ${mentionsInJson(where, 't.output', q)}
     OR ${hasSpan(`s.name ILIKE ${text}`)})`;
 }

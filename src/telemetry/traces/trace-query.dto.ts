@@ -7,7 +7,7 @@ import { AttributePairs, toAttributeFilters } from '../lists/attribute-query';
 import { TimedListQueryDto, toTimes } from '../lists/timed-query.dto';
 import type { TraceListFilters } from '../trace-list';
 import { TRACE_STATUSES } from '../trace-stats';
-import { NAME_MAX } from './span-record';
+import { NAME_MAX } from '../semantics/figure.parser';
 
 const TEXT_MAX = 200;
 

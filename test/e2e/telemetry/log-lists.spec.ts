@@ -122,6 +122,7 @@ describe('GET /telemetry/v1/logs', () => {
     ['q=grüsse', ['GRÜSSE 100%']],
     ['q=0%25', ['GRÜSSE 100%']],
     ['q=%22warm%22%0Aaga', ['cache "warm"\nagain']],
+    ['q={"tool":"w"', ['tool']],
     ['q=_', []],
     ['attribute=retry:true', ['cache "warm"\nagain']],
     ['attribute=tries:3', ['GRÜSSE 100%']],

@@ -247,6 +247,14 @@ describe('a refused export', () => {
     },
   );
 
+  it('of JSON that is not in UTF-8 is 415', async () => {
+    const media = `${JSON_MEDIA}; charset=utf-16`;
+    const answer = await exporter.send(jsonExport([newSpan()]), { media });
+    expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
+    const utf8 = await exporter.send(jsonExport([newSpan()]), { media: `${JSON_MEDIA}; charset=UTF-8` });
+    expect(utf8.status).toBe(200);
+  });
+
   it('as a whole stores none of its spans', async () => {
     const good = newSpan();
     const body = Buffer.concat([protobufExport([good]), Buffer.from([0x0a, 0xff])]);

@@ -68,7 +68,11 @@ describe('the list of traces', () => {
       await space.send([
         { name: 'ask', ...lasting(1, 10n), attributes: { 'session.id': 's/1', 'gen_ai.request.model': 'a' } },
         { name: 'ask', ...lasting(2, 20n), isError: true, attributes: { 'gen_ai.request.model': 'b' } },
-        { name: 'plan', ...lasting(3, 300n), attributes: { 'input.value': 'Say "50%" of\nthis' } },
+        {
+          name: 'plan',
+          ...lasting(3, 300n),
+          attributes: { 'input.value': 'Say "50%" of\nthis', 'output.value': '{"n": 5}' },
+        },
       ]);
       const [other] = await space.send(
         [{ name: 'else', ...lasting(4, 4000n), attributes: { 'user.age': 42, 'llm.is_streaming': true } }],
@@ -107,6 +111,7 @@ describe('the list of traces', () => {
       ['by a single one of those', { q: 'l__k_up' }, []],
       ['by the root', { q: 'PLA' }, ['plan']],
       ['by what it was given', { q: 'say "50%" of\nthis' }, ['plan']],
+      ['by the JSON of what it answered', { q: '{"n":5' }, ['plan']],
       ['by several of them', { root_name: 'ask', service_name: 'shop', status: 'ok', model: 'a' }, ['ask']],
       ['by such that exclude one another', { session_id: 's/1', model: 'b' }, []],
       ['by some that are looked for', { service_name: 'shop', q: 'ask', min_duration_ms: '11' }, ['ask']],
