@@ -7,7 +7,7 @@ import { GroupCommit } from './group-commit';
 import type { GroupSlots } from './group-slots';
 import { RepeatedBytes } from './repeated-bytes';
 
-/** What a group comes to: about four thousand spans. It is written as a whole, and the next waits for that. */
+/** What a group comes to: about two thousand spans of a KiB. It is written as a whole, and the next waits for that. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 
 /** What a record takes at least, however few bytes it was sent by: a span may be all of a trace, with a row of its own. */
