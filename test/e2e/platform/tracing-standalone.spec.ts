@@ -33,12 +33,14 @@ describe('the traces of the service as npm start runs it', () => {
   });
 
   it('are sent where the endpoint is set, and tell that it is all in one', async () => {
-    let output = '';
-    for await (const text of service.stdout!.setEncoding('utf8')) {
-      output += text;
-      if (output.includes('Try it:')) break;
-    }
-    service.stdout!.resume();
+    await new Promise<void>((resolve, reject) => {
+      let output = '';
+      service.stdout!.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        if (output.includes('Try it:')) resolve();
+      });
+      service.once('exit', (code) => reject(new Error(`It ended with ${code}: ${output}`)));
+    });
     const told = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
       base_url: string;
       api_key: string;
