@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 /** An integer of so many digits that a double may not hold it, where a value can begin; or in a string, as it may be. */
-const LONG_INTEGERS = /(?<=[:,[\s])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/g;
+const LONG_INTEGERS = /(?<![^:,[\s])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/g;
 
 /** Whether there may be any; four times as quick. */
-const LONG_INTEGER = /[:,[\s]-?\d{16}/;
+const LONG_INTEGER = /(?:^|[:,[\s])-?\d{16}/;
 
 /** The one member of what stands for such an integer. Nobody knows it beforehand, so that nobody can send one. */
 const DIGITS = randomBytes(8).toString('hex');

@@ -11,9 +11,11 @@ const INTEGER = /^-?\d{1,20}$/;
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
 
-/** Digits of an integer, from a string or of what stands for a number that is too long for one. */
-const digitsOf = (value: unknown): string | undefined =>
-  typeof value === 'string' ? (INTEGER.test(value) ? value : undefined) : longDigits(value);
+/** Digits of an integer of 64 bits, from a string or of what stands for a number that is too long for one. */
+function digitsOf(value: unknown): string | undefined {
+  const text = longDigits(value) ?? value;
+  return typeof text === 'string' && INTEGER.test(text) ? text : undefined;
+}
 
 /** An integer that a double holds exactly, from a string or a number; undefined for anything else. */
 export function smallInteger(value: unknown, least: number, greatest: number): number | undefined {

@@ -103,6 +103,8 @@ describe('a span in JSON', () => {
     [{ kind: 'CLIENT', status: { code: 'error' } }, 'client', 'error'],
     [{ kind: '4', status: { code: '1' } }, 'producer', 'ok'],
     [{ kind: '', status: { code: '-1' } }, 'unspecified', 'unset'],
+    [{ kind: '0x3', status: { code: ' 2' } }, 'unspecified', 'unset'],
+    [{ kind: 'CLISPAN_KIND_ENT', status: { code: '2' } }, 'unspecified', 'error'],
     [{ kind: 'SPAN_KIND_LATER', status: { code: 'LATER' } }, 'unspecified', 'unset'],
     [{ kind: null, status: null }, 'unspecified', 'unset'],
   ])('knows enumerations by number and by name: %j', (fields, kind, code) => {
@@ -182,6 +184,18 @@ describe('an attribute value in JSON', () => {
       startTimeUnixNano: 1_700_000_000_000_000_123n,
     });
   });
+
+  it.each(['intValue', 'doubleValue', 'startTimeUnixNano'])(
+    '%s of millions of digits is read at once',
+    (field) => {
+      const value = field === 'startTimeUnixNano' ? undefined : { [field]: '@' };
+      const span = { ...IDS, attributes: [{ key: 'key', value }], startTimeUnixNano: value ? '1' : '@' };
+      const { spans, rejected } = decode(JSON.stringify(request(span)).replace('"@"', '9'.repeat(8_000_000)));
+      expect(spans[0]?.attributes ?? rejected.count).toEqual(
+        field === 'doubleValue' ? { key: 'Infinity' } : 1,
+      );
+    },
+  );
 
   it('holds no NUL character and no lone surrogate, which could not be stored', () => {
     const name = (json: string) =>

@@ -164,8 +164,12 @@ export class JsonValueReader {
     if (typeof value !== 'string') {
       return this.fail(`${field} must be a number or a name`, names[0]);
     }
-    const name = value.toUpperCase().replace(prefix, '');
-    return names[Number(value)] ?? names.find((one) => name === one.toUpperCase()) ?? names[0];
+    if (/^\d+$/.test(value)) {
+      return names[Number(value)] ?? names[0];
+    }
+    const upper = value.toUpperCase();
+    const name = upper.startsWith(prefix) ? upper.slice(prefix.length) : upper;
+    return names.find((one) => name === one.toUpperCase()) ?? names[0];
   }
 
   /** How many attributes the SDK had dropped from what `source` describes. */

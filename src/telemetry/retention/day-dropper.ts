@@ -8,7 +8,11 @@ const LOCK_MS = 500;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-const nothing = (): Promise<void> => Promise.resolve();
+/** What goes with a partition, in the same transaction. */
+export interface DropRules {
+  before?: (tx: Tx) => Promise<void>;
+  after?: (tx: Tx) => Promise<void>;
+}
 
 /** Drops days of what is kept by day. Any number of workers may do so at once. */
 @Injectable()
@@ -19,19 +23,16 @@ export class DayDropper {
   ) {}
 
   /**
-   * Drops the partition of a day, in one transaction with what `first` does before. A day that cannot be had in time is
-   * for another time.
+   * Drops the partition of a day, in one transaction with what is done before and after. A day that cannot be had in time
+   * is for another time.
    */
-  async drop(
-    table: PartitionedTable,
-    day: string,
-    first: (tx: Tx) => Promise<void> = nothing,
-  ): Promise<void> {
+  async drop(table: PartitionedTable, day: string, { before, after }: DropRules = {}): Promise<void> {
     try {
       await this.database.transaction(async (tx) => {
         await this.partitions.waitAtMost(tx, LOCK_MS);
-        await first(tx);
+        await before?.(tx);
         await this.partitions.drop(tx, table, day);
+        await after?.(tx);
       });
     } catch (error) {
       if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;

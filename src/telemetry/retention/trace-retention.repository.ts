@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type PreparedStatement, type Tx } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { SessionKeepingRepository } from '../sessions/session-keeping.repository';
 import { BATCH, deleteInBatches } from './in-batches';
 
@@ -13,7 +13,7 @@ const forget = (which: string): string => `WITH gone AS (
   SELECT workspace_id, session_id, count(*) AS gone FROM gone GROUP BY workspace_id, session_id`;
 
 /** How many traces of a session are gone; also of none. */
-interface Gone {
+export interface GoneTraces {
   workspace_id: string;
   session_id: string | null;
   gone: number;
@@ -54,26 +54,28 @@ export class TraceRetentionRepository {
 
   /** Deletes the rows of the traces of a day, a batch at a time, but for those that are being written to. */
   async forgetMost(day: string): Promise<void> {
-    const forgetSome = (tx: Tx): Promise<number> => this.forget(tx, FORGET_SOME, day);
+    const forgetSome = async (tx: Tx): Promise<number> => {
+      const some = await tx.query<GoneTraces>(FORGET_SOME, [day]);
+      await this.keepSessions(tx, some);
+      return some.reduce((sum, { gone }) => sum + gone, 0);
+    };
     while ((await this.database.transaction(forgetSome)) === BATCH);
   }
 
-  /** Deletes the others, when what writes to them has ended. */
-  async forgetRest(tx: Tx, day: string): Promise<void> {
+  /** Deletes the others, when what writes to them has ended. @returns what their sessions are to be kept by */
+  async forgetRest(tx: Tx, day: string): Promise<GoneTraces[]> {
     await tx.query(LOCK_REST, [day]);
-    await this.forget(tx, FORGET_REST, day);
+    return tx.query<GoneTraces>(FORGET_REST, [day]);
   }
 
-  /** With what their sessions were by them. @returns how many traces it deleted */
-  private async forget(tx: Tx, statement: PreparedStatement, day: string): Promise<number> {
-    const found = await tx.query<Gone>(statement, [day]);
-    const lessened = found.flatMap(({ workspace_id, session_id }) =>
+  /** Keeps the sessions of traces that are gone. */
+  keepSessions(tx: Tx, gone: readonly GoneTraces[]): Promise<void> {
+    const lessened = gone.flatMap(({ workspace_id, session_id }) =>
       session_id === null
         ? []
         : [{ workspaceId: workspace_id, sessionId: session_id, startedAt: null, isLessened: true }],
     );
-    await this.sessions.keep(tx, lessened);
-    return found.reduce((sum, { gone }) => sum + gone, 0);
+    return this.sessions.keep(tx, lessened);
   }
 
   /** Deletes the sources that no span came from since the day before. */

@@ -3,7 +3,7 @@ import { Environment } from '#platform/config';
 import { DayPartitionRepository, PARTITIONED_TABLES } from '../partitions/day-partition.repository';
 import { DayDropper } from './day-dropper';
 import { daysBefore } from './retention-days';
-import { TraceRetentionRepository } from './trace-retention.repository';
+import { type GoneTraces, TraceRetentionRepository } from './trace-retention.repository';
 
 /** Sources are kept a day longer than what came from them: processes remember for so long that they told them. */
 const SOURCE_DAYS = 2;
@@ -33,12 +33,16 @@ export class TraceRetention {
 
   /**
    * The rows of the traces go first, in batches: their spans cannot be found any more, and one that still arrives begins
-   * the trace anew, today. Then the partition goes together with the rows that were being written to meanwhile, whose
-   * locks are waited for before that of the partition, as writers take them.
+   * the trace anew, today. Then the partition goes together with the rows that were being written to meanwhile: their
+   * locks are waited for before that of the partition, and those of their sessions after it, as writers take them.
    */
   private async dropDay(day: string): Promise<void> {
     await this.traces.forgetMost(day);
-    await this.days.drop('spans', day, (tx) => this.traces.forgetRest(tx, day));
+    let gone: GoneTraces[] = [];
+    await this.days.drop('spans', day, {
+      before: async (tx) => void (gone = await this.traces.forgetRest(tx, day)),
+      after: (tx) => this.traces.keepSessions(tx, gone),
+    });
   }
 
   /** The day, or an earlier one of which something is there that sources are told of: all kinds of telemetry share them. */

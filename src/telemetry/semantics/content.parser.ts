@@ -8,13 +8,17 @@ import {
   storableText,
 } from '#otlp';
 
+/** Characters of a text whose integers are read exactly: of many long ones that takes ten times as long. */
+const EXACT_MAX = 1024 * 1024;
+
 /**
  * The value of a message attribute. Where a text is JSON it is parsed: instrumentations that cannot send structured
  * attributes send their JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
  *
  * @param mimeType what the span says the text is; where it says nothing, only objects and lists are taken for JSON
  * @returns null for what says nothing (absent, or an empty text). A text that is cut off, or nested deeper than 64
- *   levels, stays the text that it is. An integer beyond 2^53 is its decimal text, as in attributes.
+ *   levels, stays the text that it is. An integer beyond 2^53 is its decimal text, as in attributes, but in texts of more than a MiB.
+ *   There it is what a double holds.
  */
 export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
   if (typeof value !== 'string') {
@@ -30,7 +34,7 @@ export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): O
 function parsed(text: string): OtlpValue {
   let value: OtlpValue;
   try {
-    value = parseExactly(text) as OtlpValue;
+    value = (text.length > EXACT_MAX ? JSON.parse(text) : parseExactly(text)) as OtlpValue;
   } catch {
     return text;
   }

@@ -32,7 +32,7 @@ export function dollarsOf(value: OtlpValue | undefined): number | null {
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
-const DECIMAL = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 /** The number, also of its decimal text, as some instrumentations send it; NaN when it is none. */
 function numberOf(value: OtlpValue | undefined): number {

@@ -212,6 +212,18 @@ describe('the meaning of a span', () => {
     expect(meaning({ 'operation.cost': sent })).toMatchObject({ costUsd: cost });
   });
 
+  it('is read at once of a text that is nearly a number, however long', () => {
+    const texts = [
+      '1'.repeat(5_000_000),
+      ' '.repeat(5_000_000),
+      `1e${'1'.repeat(5_000_000)}`,
+      `1.${'1'.repeat(5_000_000)}`,
+    ];
+    for (const text of texts) {
+      expect(meaning({ 'gen_ai.usage.input_tokens': `${text}x` })).toMatchObject({ inputTokens: null });
+    }
+  });
+
   it('takes numbers for ids', () => {
     expect(meaning({ 'session.id': 42 })).toMatchObject({ sessionId: '42' });
   });

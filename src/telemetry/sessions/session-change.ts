@@ -23,6 +23,7 @@ export interface SessionTrace {
 export function changesOf(before: SessionTrace | undefined, after: SessionTrace): SessionChange[] {
   const changes: SessionChange[] = [];
   const { workspaceId, sessionId, startedAt } = after;
+  if (before?.sessionId === sessionId && before.startedAt === startedAt) return changes;
   if (sessionId !== null) changes.push({ workspaceId, sessionId, startedAt, isLessened: false });
   if (before && before.sessionId !== null) {
     const isLessened = before.sessionId !== sessionId || startedAt < before.startedAt;

@@ -18,21 +18,33 @@ const KEEP_LATER = {
       WHERE s.last_started_at < excluded.last_started_at`,
 };
 
-/** After they are locked, as a statement of its own: it sees the traces of those that the lock was waited for. */
+/**
+ * The traces of a session, the last first. By a range, and in the order of the index, so that nothing but that index will
+ * do: where the statistics know of one session alone, PostgreSQL would look for others among all traces.
+ */
+const LAST_OF = `t.workspace_id = given.workspace_id AND t.session_id BETWEEN given.session_id AND given.session_id
+      ORDER BY t.session_id DESC, t.started_at DESC, t.trace_id DESC LIMIT 1`;
+
+/**
+ * After they are locked, as a statement of its own: it sees the traces of those that the lock was waited for. Each is
+ * found by its key, however many sessions there are.
+ */
 const LOOK_UP = {
   name: 'trace-session.look-up',
-  text: `UPDATE trace_sessions s SET last_started_at = last.started_at
-    FROM ${WRITTEN.from(1, 'given')} CROSS JOIN LATERAL (
-      SELECT t.started_at FROM traces t WHERE t.workspace_id = given.workspace_id AND t.session_id = given.session_id
-      ORDER BY t.started_at DESC, t.trace_id DESC LIMIT 1) last
-    WHERE s.workspace_id = given.workspace_id AND s.session_id = given.session_id`,
+  text: `INSERT INTO trace_sessions (${WRITTEN.names})
+    SELECT given.workspace_id, given.session_id, last.started_at FROM ${WRITTEN.from(1, 'given')} CROSS JOIN LATERAL (
+      SELECT t.started_at FROM traces t WHERE ${LAST_OF}) last
+    ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_started_at = excluded.last_started_at`,
 };
 
+/** Those of which no trace is left. */
 const FORGET = {
   name: 'trace-session.forget',
-  text: `DELETE FROM trace_sessions s USING ${WRITTEN.from(1, 'given')}
-    WHERE s.workspace_id = given.workspace_id AND s.session_id = given.session_id AND NOT EXISTS (
-      SELECT 1 FROM traces t WHERE t.workspace_id = given.workspace_id AND t.session_id = given.session_id)`,
+  text: `DELETE FROM trace_sessions WHERE ctid = ANY(ARRAY(
+    SELECT s.ctid FROM ${WRITTEN.from(1, 'given')} CROSS JOIN LATERAL (
+      SELECT ctid FROM trace_sessions s
+      WHERE s.workspace_id = given.workspace_id AND s.session_id = given.session_id OFFSET 0) s
+    WHERE (SELECT t.trace_id FROM traces t WHERE ${LAST_OF}) IS NULL))`,
 };
 
 /** Keeps which sessions there are, and when the last trace of each began. */

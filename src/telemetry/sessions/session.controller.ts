@@ -18,11 +18,7 @@ export class SessionController {
   /** List sessions, newest first by their last trace */
   @Get()
   @RequireRole('viewer')
-  @ApiOkResponse({
-    type: SessionPageDto,
-    description:
-      'A page goes through 20,000 traces at most: it may have fewer sessions than `limit`, or none, and a `next_cursor` that goes on, also with what is left to pass over of an `offset`. Where there are more traces, `total` is null on pages that a `cursor` asks for.',
-  })
+  @ApiOkResponse({ type: SessionPageDto })
   list(
     @CurrentScope() scope: Scope,
     @Query() query: SessionListQueryDto,

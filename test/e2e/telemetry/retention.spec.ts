@@ -186,7 +186,7 @@ describe('traces whose time is over', () => {
   });
 
   it('are dropped as they are when what is being stored in them has ended meanwhile', async () => {
-    const over = await arrived(KEPT_DAYS + 13);
+    const over = await arrived(KEPT_DAYS + 13, { attributes: { 'session.id': 'of the rest' } });
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -207,6 +207,7 @@ describe('traces whose time is over', () => {
     await Promise.all([writing, swept]);
     expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 13));
     expect(await keptOf(over)).toMatchObject({ traces: 0, models: 0 });
+    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
     expect((await exporter.protobuf([another])).status).toBe(200);
     expect(await spansOf(over.traceId)).toEqual([200, [another.spanId]]);
   });

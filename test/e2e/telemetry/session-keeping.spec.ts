@@ -64,37 +64,51 @@ describe('which sessions there are', () => {
     ]);
   });
 
-  it('finds what was stored meanwhile when a trace turns out to have begun earlier', async () => {
-    const traceId = newTraceId();
-    await space.send([span(traceId, 9, 'shared')]);
-    let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    let writing!: Promise<unknown>;
-    await new Promise<void>((resolve, reject) => {
-      writing = app.database
-        .transaction(async (tx) => {
-          // another trace of the session, by a writer that is not done yet
-          await tx.query(
-            `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+  it.each([
+    ['have begun earlier', undefined, 1, [['shared', '00:07', 2]]],
+    [
+      'be of another session',
+      'other',
+      8,
+      [
+        ['other', '00:08', 1],
+        ['shared', '00:07', 1],
+      ],
+    ],
+  ] as const)(
+    'finds what was stored meanwhile when a trace turns out to %s',
+    async (_, session, minute, told) => {
+      const traceId = newTraceId();
+      await space.send([span(traceId, 9, 'shared')]);
+      let release!: () => void;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let writing!: Promise<unknown>;
+      await new Promise<void>((resolve, reject) => {
+        writing = app.database
+          .transaction(async (tx) => {
+            // another trace of the session, by a writer that is not done yet
+            await tx.query(
+              `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
              VALUES ($1, $2, '2026-11-20T00:07:00Z', '2026-11-20T00:07:00Z', 1, 0, '{}', 'shared')`,
-            [space.id, newTraceId()],
-          );
-          await tx.query(
-            `SELECT 1 FROM trace_sessions WHERE workspace_id = $1 AND session_id = 'shared' FOR UPDATE`,
-            [space.id],
-          );
-          resolve();
-          await held;
-        })
-        .catch(reject);
-    });
-    const sent = space.send([span(traceId, 1)]);
-    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    while ((await app.database.query(waits)).length === 0) await delay(10);
-    release();
-    await Promise.all([sent, writing]);
-    expect(await sessions()).toEqual([['shared', '00:07', 2]]);
-  });
+              [space.id, newTraceId()],
+            );
+            await tx.query(
+              `SELECT 1 FROM trace_sessions WHERE workspace_id = $1 AND session_id = 'shared' FOR UPDATE`,
+              [space.id],
+            );
+            resolve();
+            await held;
+          })
+          .catch(reject);
+      });
+      const sent = space.send([span(traceId, minute, session)]);
+      const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      while ((await app.database.query(waits)).length === 0) await delay(10);
+      release();
+      await Promise.all([sent, writing]);
+      expect(await sessions()).toEqual(told);
+    },
+  );
 
   it('comes out the same, and is stored at once, in whatever order spans of the same sessions come', async () => {
     for (let seed = 0; seed < 4; seed++) {

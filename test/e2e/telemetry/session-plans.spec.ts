@@ -1,0 +1,49 @@
+import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
+import { workOf } from '../evaluation/work.harness';
+import { keepSessions, MINUTE, ReadingWorkspace } from './reading.fixture';
+
+const TRACES = 20_000;
+const SESSIONS = 20;
+/** Rows that a statement may go through for them: some for each, where it would be all traces for each. */
+const SOME = 15 * SESSIONS;
+
+/** What a user would lose: exports, and days that are dropped, as soon as statistics are of other sessions than are. */
+describe('keeping sessions where the statistics know of one that has all traces', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    space = await ReadingWorkspace.open(app);
+    for (const table of ['traces', 'trace_sessions']) {
+      await app.database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
+    }
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+       SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-21' + n * interval '1 second',
+              timestamptz '2026-11-21' + n * interval '1 second', 1, 0, '{}', 'default'
+       FROM generate_series(1, ${TRACES}) n`,
+      [space.id],
+    );
+    await keepSessions(app.database);
+    await app.database.query('ANALYZE traces, trace_sessions');
+  });
+  afterAll(() => app.close());
+
+  it('goes along the traces of each session alone', async () => {
+    const sent = Array.from({ length: SESSIONS }, (_, n) => ({
+      traceId: newTraceId(),
+      parentSpanId: '00000000000000ff',
+      start: SPAN_START + 5n * MINUTE,
+      attributes: { 'session.id': `s ${n}` },
+    }));
+    await space.send(sent);
+    const earlier = sent.map((span) => ({ ...span, start: SPAN_START + MINUTE }));
+    const works = await workOf(app.database, () => space.send(earlier));
+    const keeping = works.filter(({ statement }) => statement.includes('trace_sessions'));
+    expect(keeping).toHaveLength(3);
+    for (const { statement, rows } of keeping) {
+      expect([statement, rows < SOME]).toEqual([statement, true]);
+    }
+  });
+});
