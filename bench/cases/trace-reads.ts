@@ -85,7 +85,7 @@ export async function readTraces(bench: Bench): Promise<void> {
     'list of 50': () => get('/traces?limit=50'),
     'list of one service, in error': (call) =>
       get(`/traces?service_name=service%20${(call % 25) * 2}&status=error`),
-    'list by an attribute of the last day': (call) =>
+    'list by an attribute of the last two hours': (call) =>
       get(
         `/traces?attribute=customer:${2 * spread(call, 1000)}&limit=1&since=${new Date(Date.now() - 7_200_000).toISOString()}`,
       ),
