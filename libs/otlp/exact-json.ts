@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
-/** An integer of so many digits that a double may not hold it, where a value can begin; or in a string, as it may be. */
-const LONG_INTEGERS = /(?<![^:,[\s])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/g;
+/**
+ * An integer of so many digits that a double may not hold it, and as many as 64 bits can have, where a value can begin; or
+ * in a string, as it may be.
+ */
+const LONG_INTEGERS = /(?<![^:,[\s])-?[1-9]\d{15,19}(?![\d.eE]|\s*:)/g;
 
 /** Whether there may be any; four times as quick. */
 const LONG_INTEGER = /(?:^|[:,[\s])-?\d{16}/;
@@ -10,7 +13,7 @@ const LONG_INTEGER = /(?:^|[:,[\s])-?\d{16}/;
 const DIGITS = randomBytes(8).toString('hex');
 
 /**
- * `JSON.parse`, but for integers of 16 digits and more, without fraction and exponent: as numbers they would lose their
+ * `JSON.parse`, but for integers of 16 to 20 digits, without fraction and exponent: as numbers they would lose their
  * last digits, a time in nanoseconds its microsecond. In place of each is an object that {@link longDigits} knows.
  *
  * @throws SyntaxError for what is not JSON

@@ -8,6 +8,8 @@ export const UINT64: IntegerRange = [0n, 0xffff_ffff_ffff_ffffn];
 export const INT64: IntegerRange = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn];
 
 const INTEGER = /^-?\d{1,20}$/;
+/** Digits of the longest double, written out, and some more; V8 looks through longer texts with a stack, which ends. */
+const DECIMAL_LENGTH_MAX = 2_000;
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
 
@@ -47,6 +49,6 @@ export function doubleOf(value: unknown): number | string | undefined {
     return storableDouble(value);
   }
   const text = longDigits(value) ?? value;
-  const isDouble = typeof text === 'string' && (DECIMAL.test(text) || DOUBLE_NAMES.has(text));
-  return isDouble ? storableDouble(Number(text)) : undefined;
+  if (typeof text !== 'string' || text.length > DECIMAL_LENGTH_MAX) return undefined;
+  return DECIMAL.test(text) || DOUBLE_NAMES.has(text) ? storableDouble(Number(text)) : undefined;
 }

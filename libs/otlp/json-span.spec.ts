@@ -197,6 +197,14 @@ describe('an attribute value in JSON', () => {
     },
   );
 
+  it('has no double from a text that is longer than one can be', () => {
+    expect(valueOf({ doubleValue: `0.${'0'.repeat(300)}1` })).toBe(1e-301);
+    for (const text of ['1'.repeat(16_000_000), `1.${'1'.repeat(8_000_000)}`, `1e${'1'.repeat(8_000_000)}`]) {
+      const span = { ...IDS, attributes: [{ key: 'key', value: { doubleValue: text } }] };
+      expect(reasonAgainst(span)).toContain('doubleValue must be a number');
+    }
+  });
+
   it('holds no NUL character and no lone surrogate, which could not be stored', () => {
     const name = (json: string) =>
       decode(JSON.stringify(request({ ...IDS, name: '@' })).replace('@', json)).spans[0]?.name;

@@ -32,6 +32,8 @@ export function dollarsOf(value: OtlpValue | undefined): number | null {
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
+/** Longer texts are no count and no amount; V8 would look through them with a stack, which ends. */
+const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 /** The number, also of its decimal text, as some instrumentations send it; NaN when it is none. */
@@ -39,5 +41,6 @@ function numberOf(value: OtlpValue | undefined): number {
   if (typeof value === 'number') {
     return value;
   }
-  return typeof value === 'string' && DECIMAL.test(value) ? Number(value) : Number.NaN;
+  const isDecimal = typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value);
+  return isDecimal ? Number(value) : Number.NaN;
 }
