@@ -17,7 +17,7 @@ import { SPANS } from './span.draft';
  *
  * A span that OTLP calls invalid, or that has a malformed field, is left out and counted in `rejected`; the others
  * are returned. The body is expected already inflated, and limited in size by the caller: memory and time are
- * proportional to it, and it may hold at most 100,000 spans, events and links together.
+ * proportional to it, and it may hold at most 100,000 resources, scopes, spans, events and links together (`MAX_RECORDS`).
  *
  * @throws OtlpDecodeError when the body as a whole cannot be read: it is cut off or not of its encoding, the envelope
  *   (resource, scope and lists around the spans) does not have the form OTLP gives it, an attribute value is nested
