@@ -26,6 +26,8 @@ export interface OrgScope {
   readonly narrowedTo: string | null;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
+  /** The request on whose behalf it is, as its log line names it; null for what the service does of itself. */
+  readonly requestId: string | null;
   /** Roles held in one workspace of the organization; none where it is out of reach. */
   rolesIn(workspaceId: string): ReadonlySet<Role>;
   /**
@@ -51,6 +53,7 @@ export function orgScope(orgId: string, principalId: string, roles: ReadonlySet<
     rolesEverywhere: roles,
     narrowedTo: null,
     orgKey: { column: 'org_id', value: orgId } as const,
+    requestId: null,
     rolesIn: () => roles,
     workspacesWith: (role?: Role) => (holds(roles, role) ? null : new Set<string>()),
   });
@@ -62,6 +65,7 @@ export function workspaceScope(
   workspaceId: string,
   principalId: string,
   roles: ReadonlySet<Role>,
+  requestId: string | null = null,
 ): Scope {
   return Object.freeze({
     orgId,
@@ -71,6 +75,7 @@ export function workspaceScope(
     rolesEverywhere: NO_ROLES,
     narrowedTo: null,
     orgKey: { column: 'org_id', value: orgId } as const,
+    requestId,
     key: { column: 'workspace_id', value: workspaceId } as const,
     rolesIn: (other: string) => (other === workspaceId ? roles : NO_ROLES),
     workspacesWith: (role?: Role) => new Set(holds(roles, role) ? [workspaceId] : []),
@@ -83,7 +88,11 @@ export function workspaceScope(
  * @param only the workspace that the header names although none is needed: resources elsewhere are out of reach
  *   then. It never adds to the roles held in the organization.
  */
-export function scopeOf(principal: Principal & { orgId: string }, only?: string): OrgScope {
+export function scopeOf(
+  principal: Principal & { orgId: string },
+  only?: string,
+  requestId: string | null = null,
+): OrgScope {
   const scope = {
     orgId: principal.orgId,
     principalId: principal.id,
@@ -91,6 +100,7 @@ export function scopeOf(principal: Principal & { orgId: string }, only?: string)
     rolesEverywhere: rolesEverywhere(principal),
     narrowedTo: only ?? null,
     orgKey: { column: 'org_id', value: principal.orgId } as const,
+    requestId,
   };
   if (only === undefined) {
     return Object.freeze({

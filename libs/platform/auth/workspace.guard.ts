@@ -36,7 +36,7 @@ export class WorkspaceGuard implements CanActivate {
       await this.enter(request, principal, workspaceId, rule);
     } else {
       if (workspaceId !== undefined) await this.narrow(request, principal, workspaceId);
-      request.scope = scopeOf(principal, workspaceId);
+      request.scope = scopeOf(principal, workspaceId, request.context.requestId);
     }
     return true;
   }
@@ -59,7 +59,8 @@ export class WorkspaceGuard implements CanActivate {
     if (workspace.archived && !isRead(rule)) {
       throw problem.conflict('The workspace is archived: what it holds can be read, and takes no changes.');
     }
-    request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles);
+    const { requestId } = request.context;
+    request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
     request.context.workspaceId = workspaceId;
   }
 

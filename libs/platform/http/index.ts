@@ -9,6 +9,7 @@ export { configureHttp } from './configure';
 export { LongRunning, UnavailableWhenLate } from './deadline.interceptor';
 export { type ContentCoding, codingsOf } from './content-coding';
 export { HttpModule } from './http.module';
+export { checkImmutable } from './immutable';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
 export { checkCharset, mediaTypeOf } from './media-type';
@@ -30,7 +31,7 @@ export { type MultipartForm, type MultipartRules, readMultipart } from './multip
 export { MULTIPART_MEDIA } from './part-headers';
 export { parseBody } from './parse-body';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
-export { created, etagOf, Reply, type StreamedContent, streamed, versioned } from './reply';
+export { created, etagOf, Reply, type StreamedContent, streamed, type Versioned, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';
 export { RequestSignal } from './request-signal.decorator';
 export { ServiceAdapter } from './service-adapter';

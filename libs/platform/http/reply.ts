@@ -17,6 +17,12 @@ export const etagOf = (version: number): string => `"${version}"`;
 export const created = (location: string, view: unknown, version?: number): Reply =>
   new Reply(201, view, { Location: location, ...(version === undefined ? {} : { ETag: etagOf(version) }) });
 
+/** A resource as it is answered, with the number its ETag is made of. */
+export interface Versioned<View> {
+  view: View;
+  version: number;
+}
+
 /** 200 with a resource that has a version or generation. */
 export const versioned = (view: unknown, version: number): Reply =>
   new Reply(200, view, { ETag: etagOf(version) });

@@ -1,3 +1,4 @@
+export { addCreated, CreatedListQueryDto } from './created.dto';
 export { decodeCursor, encodeCursor } from './cursor';
 export { listPage, type ListSpec, type RowPage } from './list-page';
 export {
@@ -15,5 +16,6 @@ export {
   ToInteger,
   TOTAL_MAX,
 } from './page.dto';
+export { searchAsList } from './search-as-list';
 export { scanPage, type ScanSpec } from './scan-page';
 export { BY_CHANGE, BY_CREATION, BY_NAME, type SortKey } from './sorts';

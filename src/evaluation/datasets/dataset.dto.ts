@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { AnyJsonObject, ClosedBody, IsJsonObject, IsTags, METADATA_MAX_BYTES, NotNull } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
-import { CreatedListQueryDto } from '../shared/search.dto';
+import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
 import type { DatasetEntity } from './dataset.entity';
 
 export class CreateDatasetDto {

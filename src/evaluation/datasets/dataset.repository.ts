@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage, addCreated } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
-import { addCreated } from '../shared/search.dto';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 

@@ -1,19 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, patchMetadata } from '#platform/http';
+import { checkIfMatch, patchMetadata, checkImmutable, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkImmutable } from '../shared/immutable';
-import { searchAsList } from '../shared/search';
+import { searchAsList } from '#platform/paging';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,
   checkWorkspaceOfSearch,
 } from '../shared/workspace-body';
-import type { Versioned } from '../shared/versioned';
 import { DatasetSchemas } from './dataset-schemas';
 import type {
   CreateDatasetDto,

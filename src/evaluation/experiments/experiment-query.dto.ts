@@ -22,7 +22,7 @@ import {
   NotNull,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { CreatedListQueryDto } from '../shared/search.dto';
+import { CreatedListQueryDto } from '#platform/paging';
 import type { ConfigFilter } from './config-pairs';
 import {
   EXPERIMENT_STATUSES,

@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkValues, mergeWithin, patchMetadata } from '#platform/http';
+import {
+  checkIfMatch,
+  checkValues,
+  mergeWithin,
+  patchMetadata,
+  checkImmutable,
+  type Versioned,
+} from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { Versioned } from '../shared/versioned';
-import { checkImmutable } from '../shared/immutable';
-import { searchAsList } from '../shared/search';
+import { searchAsList } from '#platform/paging';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,

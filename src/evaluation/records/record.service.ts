@@ -1,15 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata, validateBody } from '#platform/http';
+import {
+  checkIfMatch,
+  checkValues,
+  patchMetadata,
+  validateBody,
+  checkImmutable,
+  type Versioned,
+} from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { checkLive, DatasetService } from '../datasets/dataset.service';
-import { checkImmutable } from '../shared/immutable';
-import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import {
   type CreateRecordDto,

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, checkImmutable, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkImmutable } from '../shared/immutable';
-import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { ScorerDefinitions } from './definitions/scorer-definitions';
 import type {

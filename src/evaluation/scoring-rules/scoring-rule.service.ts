@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database } from '#platform/db';
-import { checkIfMatch, valueErrors } from '#platform/http';
+import { checkIfMatch, valueErrors, checkImmutable, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
@@ -11,8 +11,6 @@ import type { ScorerEntity } from '../scorers/scorer.entity';
 import { ScorerRepository } from '../scorers/scorer.repository';
 import { ScorerService } from '../scorers/scorer.service';
 import { checkRunnable, runnable, TargetScorer } from '../scoring/target-scorer';
-import { checkImmutable } from '../shared/immutable';
-import type { Versioned } from '../shared/versioned';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { readFilters, statusErrors } from '../traces/trace-filters';
 import {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, type Versioned } from '../shared/change';
+import { changesOf } from '../shared/change';
 import {
   type CreateOrgDto,
   type OrgDto,

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, expandRoles, type OrgScope, orgScope, reduceRoles } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, checkLive, type Versioned } from '../shared/change';
+import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
 import { checkRoles } from './grants';
 import {

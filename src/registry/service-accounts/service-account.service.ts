@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, EVERY_WORKSPACE, type OrgScope, reduceRoles } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkGrant, checkHoldsAll, checkManages, type Holding, NOTHING } from '../accounts/grants';
-import { changesOf, checkLive, type Versioned } from '../shared/change';
+import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
 import { WorkspacesRepository } from '../workspaces/workspace.repository';
 import {

@@ -1,12 +1,6 @@
 import { toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 
-/** A resource as it is answered, with the number its ETag is made of. */
-export interface Versioned<View> {
-  view: View;
-  version: number;
-}
-
 /** What every row has that takes changes. */
 interface ChangingRow {
   generation: number;

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { checkIfMatch, patchMetadata } from '#platform/http';
+import { checkIfMatch, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { UserRepository } from '../accounts/user.repository';
 import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
-import { changesOf, checkLive, type Versioned } from '../shared/change';
+import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
 import { demandRole, workspaceNotFound } from './workspace-access';
 import {

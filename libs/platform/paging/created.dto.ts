@@ -1,7 +1,7 @@
 import type { Where } from '#platform/db';
 import { firstMillisecond, instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
-import { NamedListQueryDto } from '#platform/paging';
+import { NamedListQueryDto } from './page.dto';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
