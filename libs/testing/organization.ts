@@ -71,8 +71,8 @@ export class TestOrganization {
 /** Makes an organization with one workspace. Each test has its own. */
 export async function newOrganization(app: TestApp): Promise<TestOrganization> {
   const orgId = newId('org');
-  await app.get(OrgService).insert(app.database, orgId, 'test', { name: orgId });
   const scope = orgScope(orgId, 'test', expandRoles(['owner']));
+  await app.get(OrgService).insert(app.database, scope, { name: orgId });
   const { workspace_id } = await app.get(WorkspaceService).insert(app.database, scope, { name: 'main' });
   return new TestOrganization(app, orgId, workspace_id);
 }

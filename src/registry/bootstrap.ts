@@ -4,6 +4,7 @@ import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { OrganizationRepository } from './accounts/org.repository';
 import { OrgService } from './accounts/org.service';
+import { AuditLog, changesTold } from './audit/audit-log';
 import { ApiKeyService } from './service-accounts/api-key.service';
 import { ServiceAccountRepository } from './service-accounts/service-account.repository';
 import { ServiceAccountService } from './service-accounts/service-account.service';
@@ -81,7 +82,7 @@ async function find(app: App, on: SqlExecutor): Promise<Ids | null> {
 
 async function make(app: App, tx: Tx, orgId: string): Promise<Ids> {
   const scope = scopeOf(orgId);
-  await app.get(OrgService, { strict: false }).insert(tx, orgId, MAKER, { name: NAME });
+  await app.get(OrgService, { strict: false }).insert(tx, scope, { name: NAME });
   const { workspace_id } = await app
     .get(WorkspaceService, { strict: false })
     .insert(tx, scope, { name: NAME });
@@ -101,6 +102,13 @@ async function makeKey(app: App, tx: Tx, { org_id, service_account_id }: Ids): P
   const changes = changesOf(account, HELD);
   if (changes) {
     await app.get(ServiceAccountRepository, { strict: false }).update(tx, scope, service_account_id, changes);
+    await app.get(AuditLog, { strict: false }).record(tx, scope, {
+      action: 'update',
+      type: 'service_account',
+      id: service_account_id,
+      workspaceId: null,
+      changes: changesTold(account, changes, ['roles', 'workspace_ids']),
+    });
   }
   const { key } = await app
     .get(ApiKeyService, { strict: false })

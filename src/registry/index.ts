@@ -1,4 +1,33 @@
 export { bootstrap, type Bootstrapped, type BootstrapOptions } from './bootstrap';
+export {
+  type AnyOf,
+  checkNotMoved,
+  readable,
+  whereReadable,
+  within,
+  WorkspaceAccess,
+} from './access/workspace-access';
+export { WorkspaceAccessModule } from './access/workspace-access.module';
+export {
+  type Declared,
+  DECLARED_KINDS,
+  type DeclaredKind,
+  ReconcileStep,
+  SweepRefused,
+  type Swept,
+  type SweptApp,
+  SYNC_STATES,
+  type SyncState,
+} from './apps/reconcile-step';
+export { ReconcileSteps } from './apps/reconcile-steps';
+export { ReconcileStepsModule } from './apps/reconcile-steps.module';
+export { AuditLog, changesTold } from './audit/audit-log';
+export { AuditLogModule } from './audit/audit-log.module';
+export type { SearchDocument } from './search/search-document';
+export { SearchIndex } from './search/search-index';
+export { SearchIndexModule } from './search/search-index.module';
+export { changesOf, checkLive } from './shared/change';
+export { IsDescription, IsName } from './shared/fields';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { LiveWorkspaceModule } from './workspaces/live-workspace.module';

@@ -5,6 +5,10 @@ import { MeService } from './accounts/me.service';
 import { OrgController } from './accounts/org.controller';
 import { PlatformOrgController } from './accounts/platform-org.controller';
 import { UserController } from './accounts/user.controller';
+import { AuditLogController } from './audit/audit-log.controller';
+import { AuditLogModule } from './audit/audit-log.module';
+import { AuditLogService } from './audit/audit-log.service';
+import { RepoController } from './repos/repo.controller';
 import { RegistryModule } from './registry.module';
 import { ApiKeyController } from './service-accounts/api-key.controller';
 import { ServiceAccountController } from './service-accounts/service-account.controller';
@@ -18,7 +22,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
 
 /** The routes under /registry/v1, and what only they need: it asks for the authenticator, which is the API's. */
 @Module({
-  imports: [RegistryModule, AccountChangesModule],
+  imports: [RegistryModule, AccountChangesModule, AuditLogModule],
   controllers: [
     MeController,
     OrgController,
@@ -30,7 +34,9 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     ApiKeyController,
     TokenController,
     JwksController,
+    RepoController,
+    AuditLogController,
   ],
-  providers: [MeService, TokenService, RevocationService, RevocationRepository],
+  providers: [MeService, TokenService, RevocationService, RevocationRepository, AuditLogService],
 })
 export class RegistryHttpModule {}

@@ -10,6 +10,12 @@ import { OrgService } from './accounts/org.service';
 import { UserEntity } from './accounts/user.entity';
 import { UserRepository } from './accounts/user.repository';
 import { UserService } from './accounts/user.service';
+import { WorkspaceAccessModule } from './access/workspace-access.module';
+import { AuditLogModule } from './audit/audit-log.module';
+import { RepoEntity } from './repos/repo.entity';
+import { RepoRepository } from './repos/repo.repository';
+import { RepoService } from './repos/repo.service';
+import { SearchIndexModule } from './search/search-index.module';
 import { ApiKeyEntity } from './service-accounts/api-key.entity';
 import { ApiKeyRepository } from './service-accounts/api-key.repository';
 import { ApiKeyService } from './service-accounts/api-key.service';
@@ -35,6 +41,7 @@ const SERVICES = [
   ApiKeyService,
   ApiKeySecrets,
   SigningKeyService,
+  RepoService,
 ];
 
 const REPOSITORIES = [
@@ -46,9 +53,10 @@ const REPOSITORIES = [
   ApiKeyRepository,
   SigningKeyRepository,
   AccountDirectoryRepository,
+  RepoRepository,
 ];
 
-/** The registry: accounts, workspaces, service accounts. Its logic, for the API and the worker alike. */
+/** The registry: accounts, workspaces, service accounts, repositories. Its logic, for the API and the worker alike. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([
@@ -58,9 +66,13 @@ const REPOSITORIES = [
       MemberEntity,
       ServiceAccountEntity,
       ApiKeyEntity,
+      RepoEntity,
     ]),
     AccountChangesModule,
     SecretsModule,
+    AuditLogModule,
+    WorkspaceAccessModule,
+    SearchIndexModule,
   ],
   providers: [...SERVICES, ...REPOSITORIES, { provide: AccountDirectory, useClass: AccountDirectoryService }],
   exports: [...SERVICES, ...REPOSITORIES, AccountDirectory],

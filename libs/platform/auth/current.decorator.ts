@@ -12,3 +12,9 @@ export const CurrentScope = createParamDecorator((_: unknown, context: Execution
 export const CurrentPrincipal = createParamDecorator((_: unknown, context: ExecutionContext): Principal => {
   return context.switchToHttp().getRequest<ServiceRequest>().user as Principal;
 });
+
+/** `X-Request-Id` of the request. */
+export const CurrentRequestId = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string =>
+    context.switchToHttp().getRequest<ServiceRequest>().context.requestId,
+);

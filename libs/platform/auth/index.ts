@@ -25,7 +25,7 @@ export {
 export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export { bearerToken } from './bearer-token';
-export { CurrentPrincipal, CurrentScope } from './current.decorator';
+export { CurrentPrincipal, CurrentRequestId, CurrentScope } from './current.decorator';
 export {
   type Credential,
   type Principal,

@@ -29,6 +29,9 @@ import { TelemetrySpanPartitions1795132801300 } from './1795132801300-telemetry-
 import { TelemetryTraceLists1795132801330 } from './1795132801330-telemetry-trace-lists';
 import { TelemetryLogsAndMetrics1795132801360 } from './1795132801360-telemetry-logs-and-metrics';
 import { TelemetryTraceSessions1795132801390 } from './1795132801390-telemetry-trace-sessions';
+import { RegistryAuditLog1795132801500 } from './1795132801500-registry-audit-log';
+import { RegistrySearch1795132801510 } from './1795132801510-registry-search';
+import { RegistryRepos1795132801520 } from './1795132801520-registry-repos';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -63,4 +66,7 @@ export const MIGRATIONS = [
   TelemetryTraceLists1795132801330,
   TelemetryLogsAndMetrics1795132801360,
   TelemetryTraceSessions1795132801390,
+  RegistryAuditLog1795132801500,
+  RegistrySearch1795132801510,
+  RegistryRepos1795132801520,
 ];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
-import { Database, type PreparedStatement } from '#platform/db';
+import { Database, type PreparedStatement, type Tx } from '#platform/db';
 
 /** An account as authentication reads it: one row, whatever memberships it has. */
 export interface AccountRow {
@@ -109,12 +109,13 @@ export class AccountDirectoryRepository {
     return row ?? null;
   }
 
-  /** Makes a user at first sight; one that is there already stays as it is. */
-  async provisionUser(orgId: string, userId: string, userRef: string): Promise<void> {
-    await this.database.query(
+  /** Makes a user at first sight; one that is there already stays as it is, and false is answered. */
+  async provisionUser(tx: Tx, orgId: string, userId: string, userRef: string): Promise<boolean> {
+    const made = await tx.query(
       `INSERT INTO users (user_ref, org_id, user_id, created_by) VALUES ($1, $2, $3, $3)
-       ON CONFLICT (org_id, user_id) DO NOTHING`,
+       ON CONFLICT (org_id, user_id) DO NOTHING RETURNING user_ref`,
       [userRef, orgId, userId],
     );
+    return made.length > 0;
   }
 }

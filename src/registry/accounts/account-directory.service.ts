@@ -11,7 +11,9 @@ import {
   EVERY_WORKSPACE,
 } from '#platform/auth';
 import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
+import { AuditLog } from '../audit/audit-log';
 import { ApiKeySecrets } from '../service-accounts/api-key-secret';
 import { SigningKeyService } from '../tokens/signing-key.service';
 import { keyIdOf } from '../tokens/token-id';
@@ -25,7 +27,9 @@ export class AccountDirectoryService extends AccountDirectory {
 
   constructor(
     environment: Environment,
+    private readonly database: Database,
     private readonly accounts: AccountDirectoryRepository,
+    private readonly audit: AuditLog,
     private readonly secrets: ApiKeySecrets,
     private readonly signingKeys: SigningKeyService,
   ) {
@@ -42,8 +46,16 @@ export class AccountDirectoryService extends AccountDirectory {
     const row = await this.accounts.findUser(orgId, accountId);
     const account = accountOf(type, accountId, orgId, row);
     if (account || !row || !provision || row.org_status !== 'active') return account;
-    await this.accounts.provisionUser(orgId, accountId, newId('usr'));
+    await this.provision(orgId, accountId);
     return accountOf(type, accountId, orgId, await this.accounts.findUser(orgId, accountId));
+  }
+
+  private provision(orgId: string, userId: string): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      if (!(await this.accounts.provisionUser(tx, orgId, userId, newId('usr')))) return;
+      const actor = { orgId, principalId: userId, requestId: null };
+      await this.audit.record(tx, actor, { action: 'create', type: 'user', id: userId, workspaceId: null });
+    });
   }
 
   async findKeyHolder(apiKey: string): Promise<KeyHolder | null> {

@@ -17,6 +17,7 @@ import {
 } from './org.dto';
 import type { OrgEntity } from './org.entity';
 import { OrganizationRepository } from './org.repository';
+import { type Actor, AuditLog, changesTold, type PlatformActor } from '../audit/audit-log';
 import { UserService } from './user.service';
 
 /** Organizations: one's own, and, for platform principals, all of them. */
@@ -26,6 +27,7 @@ export class OrgService {
     private readonly changes: AccountChanges,
     private readonly organizations: OrganizationRepository,
     private readonly users: UserService,
+    private readonly audit: AuditLog,
   ) {}
 
   /** The caller's organization. */
@@ -35,40 +37,38 @@ export class OrgService {
 
   /** Errors: 412 for a stale `If-Match`. */
   patch(scope: OrgScope, dto: PatchOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
-    return this.patchAny(scope.orgId, dto, ifMatch);
+    return this.patchAny(scope, dto, ifMatch);
   }
 
-  /** @param principalId of the platform principal who makes it. */
-  async create(principalId: string, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
-    const orgId = newId('org');
-    return this.changes.within(orgId, async (tx) => {
-      const row = await this.insert(tx, orgId, principalId, dto);
-      if (dto.owner_user_id !== undefined) {
-        await this.users.insertOwner(tx, orgId, principalId, dto.owner_user_id);
-      }
+  /** @param by the platform principal who makes it */
+  async create(by: PlatformActor, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
+    const actor = { ...by, orgId: newId('org') };
+    return this.changes.within(actor.orgId, async (tx) => {
+      const row = await this.insert(tx, actor, dto);
+      if (dto.owner_user_id !== undefined) await this.users.insertOwner(tx, actor, dto.owner_user_id);
       return versionedView(row);
     });
   }
 
   async insert(
     on: SqlExecutor,
-    orgId: string,
-    createdBy: string,
+    actor: Actor,
     { name, metadata }: Pick<CreateOrgDto, 'name' | 'metadata'>,
   ): Promise<OrgEntity> {
     const now = new Date();
     const row: OrgEntity = {
-      org_id: orgId,
+      org_id: actor.orgId,
       name,
       status: 'active',
       metadata: toRawJson(metadata ?? {}),
       generation: 1,
       created_at: now,
       updated_at: now,
-      created_by: createdBy,
+      created_by: actor.principalId,
       archived_at: null,
     };
     await this.organizations.insert(row, on);
+    await this.audit.record(on, actor, { ...audited(row), action: 'create' });
     return row;
   }
 
@@ -84,10 +84,10 @@ export class OrgService {
   }
 
   /** Errors: 404, 412 for a stale `If-Match`, 422 for an unknown status. */
-  patchAny(orgId: string, dto: PatchOrgDto | PatchAnyOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
-    return this.changes.within(orgId, async (tx: Tx) => {
-      const row = await this.organizations.lock(tx, orgId);
-      if (!row) throw problem.notFound('organization', orgId);
+  patchAny(actor: Actor, dto: PatchOrgDto | PatchAnyOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
+    return this.changes.within(actor.orgId, async (tx: Tx) => {
+      const row = await this.organizations.lock(tx, actor.orgId);
+      if (!row) throw problem.notFound('organization', actor.orgId);
       checkIfMatch(ifMatch, row.generation);
       checkValues(dto);
       const changes = changesOf(row, {
@@ -95,11 +95,19 @@ export class OrgService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
         status: dto instanceof PatchAnyOrgDto ? dto.status : undefined,
       });
-      if (changes) await this.organizations.update(tx, orgId, changes);
+      if (!changes) return versionedView(row);
+      await this.organizations.update(tx, actor.orgId, changes);
+      await this.audit.record(tx, actor, {
+        ...audited(row),
+        action: 'update',
+        changes: changesTold(row, changes, ['name', 'status']),
+      });
       return versionedView(Object.assign(row, changes));
     });
   }
 }
+
+const audited = (row: OrgEntity) => ({ type: 'org' as const, id: row.org_id, workspaceId: null });
 
 const versionedView = (row: OrgEntity): Versioned<OrgDto> => ({
   view: toOrgDto(row),

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal, PlatformOnly, type Principal } from '#platform/auth';
+import { CurrentPrincipal, CurrentRequestId, PlatformOnly, type Principal } from '#platform/auth';
 import { created, IfMatch, type Reply, versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateOrgDto, OrgDto, OrgListQueryDto, OrgPageDto, PatchAnyOrgDto } from './org.dto';
@@ -16,8 +16,12 @@ export class PlatformOrgController {
   /** Create an organization */
   @Post()
   @ApiCreatedResponse({ type: OrgDto })
-  async create(@CurrentPrincipal() { id }: Principal, @Body() dto: CreateOrgDto): Promise<Reply> {
-    const { view, version } = await this.organizations.create(id, dto);
+  async create(
+    @CurrentPrincipal() { id: principalId }: Principal,
+    @CurrentRequestId() requestId: string,
+    @Body() dto: CreateOrgDto,
+  ): Promise<Reply> {
+    const { view, version } = await this.organizations.create({ principalId, requestId }, dto);
     return created(`/registry/v1/orgs/${view.org_id}`, view, version);
   }
 
@@ -40,11 +44,14 @@ export class PlatformOrgController {
   @Patch(':org_id')
   @ApiOkResponse({ type: OrgDto })
   async patch(
+    @CurrentPrincipal() { id: principalId }: Principal,
+    @CurrentRequestId() requestId: string,
     @Param('org_id') orgId: string,
     @Body() dto: PatchAnyOrgDto,
     @IfMatch() ifMatch?: string,
   ): Promise<Reply> {
-    const { view, version } = await this.organizations.patchAny(orgId, dto, ifMatch);
+    const actor = { orgId, principalId, requestId };
+    const { view, version } = await this.organizations.patchAny(actor, dto, ifMatch);
     return versioned(view, version);
   }
 }

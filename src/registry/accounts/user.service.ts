@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, expandRoles, type OrgScope, orgScope, reduceRoles } from '#platform/auth';
+import { AccountChanges, type OrgScope, reduceRoles } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
@@ -8,6 +8,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
+import { type Actor, AuditLog, changesTold, given } from '../audit/audit-log';
 import { checkRoles } from './grants';
 import {
   type CreateUserDto,
@@ -28,6 +29,7 @@ export class UserService {
     private readonly changes: AccountChanges,
     private readonly users: UserRepository,
     private readonly members: MemberRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   /** Errors: 403 for a role the caller lacks, 409 for a `user_id` that is there already. */
@@ -37,9 +39,8 @@ export class UserService {
   }
 
   /** The first owner of an organization that a platform principal makes. */
-  async insertOwner(tx: Tx, orgId: string, createdBy: string, userId: string): Promise<void> {
-    const scope = orgScope(orgId, createdBy, expandRoles(['owner']));
-    await this.insert(tx, scope, { user_id: userId, roles: ['owner'] });
+  async insertOwner(tx: Tx, actor: Actor, userId: string): Promise<void> {
+    await this.insert(tx, actor, { user_id: userId, roles: ['owner'] });
   }
 
   async get(scope: OrgScope, userId: string): Promise<Versioned<UserDto>> {
@@ -74,7 +75,13 @@ export class UserService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes?.status !== undefined) await this.checkHoldsAll(tx, scope, row);
-      if (changes) await this.users.update(tx, scope, userId, changes);
+      if (!changes) return versionedView(row);
+      await this.users.update(tx, scope, userId, changes);
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'update',
+        changes: changesTold(row, changes, ['display_name', 'email', 'status', 'roles']),
+      });
       return versionedView(Object.assign(row, changes));
     });
   }
@@ -89,11 +96,11 @@ export class UserService {
     }
   }
 
-  private async insert(tx: Tx, scope: OrgScope, dto: CreateUserDto): Promise<UserEntity> {
+  private async insert(tx: Tx, actor: Actor, dto: CreateUserDto): Promise<UserEntity> {
     const now = new Date();
     const row: UserEntity = {
       user_ref: newId('usr'),
-      org_id: scope.orgId,
+      org_id: actor.orgId,
       user_id: dto.user_id,
       display_name: dto.display_name ?? null,
       email: dto.email ?? null,
@@ -103,13 +110,20 @@ export class UserService {
       generation: 1,
       created_at: now,
       updated_at: now,
-      created_by: scope.principalId,
+      created_by: actor.principalId,
       archived_at: null,
     };
     await this.users.insert(row, tx);
+    await this.audit.record(tx, actor, {
+      ...audited(row),
+      action: 'create',
+      changes: given({ roles: row.roles }),
+    });
     return row;
   }
 }
+
+const audited = (row: UserEntity) => ({ type: 'user' as const, id: row.user_id, workspaceId: null });
 
 const versionedView = (row: UserEntity): Versioned<UserDto> => ({
   view: toUserDto(row),

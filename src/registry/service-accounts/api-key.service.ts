@@ -5,6 +5,7 @@ import { parseTime } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { AuditLog, given } from '../audit/audit-log';
 import { checkLive } from '../shared/change';
 import {
   type ApiKeyDto,
@@ -26,6 +27,7 @@ export class ApiKeyService {
     private readonly serviceAccounts: ServiceAccountService,
     private readonly keys: ApiKeyRepository,
     private readonly secrets: ApiKeySecrets,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -66,6 +68,7 @@ export class ApiKeyService {
       created_by: scope.principalId,
     };
     await this.keys.insert(row, tx);
+    await this.audit.record(tx, scope, { ...audited(row), action: 'create', changes: told(row) });
     return Object.assign(toApiKeyDto(row), { key });
   }
 
@@ -91,10 +94,17 @@ export class ApiKeyService {
       const now = new Date();
       const changes = { revoked_at: now, updated_at: now };
       await this.keys.update(tx, scope, keyId, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'revoke', changes: told(row) });
       return toApiKeyDto(Object.assign(row, changes));
     });
   }
 }
+
+const audited = (row: ApiKeyEntity) => ({ type: 'api_key' as const, id: row.key_id, workspaceId: null });
+
+/** Whose key it is, and what people know it by; the key itself is kept nowhere. */
+const told = ({ service_account_id, name, prefix }: ApiKeyEntity) =>
+  given({ service_account_id, name, prefix });
 
 /** A key under another service account than its own is not there. */
 function found(row: ApiKeyEntity | null, serviceAccountId: string, keyId: string): ApiKeyEntity {

@@ -8,6 +8,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkGrant, checkHoldsAll, checkManages, type Holding, NOTHING } from '../accounts/grants';
 import { changesOf, checkLive } from '../shared/change';
+import { AuditLog, changesTold, given } from '../audit/audit-log';
 import { MemberRepository } from '../workspaces/member.repository';
 import { WorkspacesRepository } from '../workspaces/workspace.repository';
 import {
@@ -28,6 +29,7 @@ export class ServiceAccountService {
     private readonly serviceAccounts: ServiceAccountRepository,
     private readonly workspaces: WorkspacesRepository,
     private readonly members: MemberRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -64,6 +66,12 @@ export class ServiceAccountService {
       archived_at: null,
     };
     await this.serviceAccounts.insert(row, on);
+    const { roles, workspace_ids } = row;
+    await this.audit.record(on, scope, {
+      ...audited(row),
+      action: 'create',
+      changes: given({ roles, workspace_ids }),
+    });
     return row;
   }
 
@@ -107,7 +115,10 @@ export class ServiceAccountService {
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes?.status !== undefined) await this.checkHoldsAll(tx, scope, row);
-      if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
+      if (!changes) return versionedView(row);
+      await this.serviceAccounts.update(tx, scope, id, changes);
+      const told = changesTold(row, changes, ['name', 'status', 'roles', 'workspace_ids']);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView(Object.assign(row, changes));
     });
   }
@@ -122,7 +133,9 @@ export class ServiceAccountService {
       if (row.archived_at) return versionedView(row);
       await this.checkHoldsAll(tx, scope, row);
       const changes = changesOf(row, { archived_at: new Date() });
-      if (changes) await this.serviceAccounts.update(tx, scope, id, changes);
+      if (!changes) return versionedView(row);
+      await this.serviceAccounts.update(tx, scope, id, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       return versionedView(Object.assign(row, changes));
     });
   }
@@ -176,6 +189,12 @@ export class ServiceAccountService {
 const holdingOf = (row: ServiceAccountEntity): Holding => ({
   roles: row.roles,
   workspaceIds: row.workspace_ids,
+});
+
+const audited = (row: ServiceAccountEntity) => ({
+  type: 'service_account' as const,
+  id: row.service_account_id,
+  workspaceId: null,
 });
 
 const versionedView = (row: ServiceAccountEntity): Versioned<ServiceAccountDto> => ({

@@ -10,6 +10,7 @@ import {
 import { Environment } from '#platform/config';
 import { parseTime } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
+import { AuditLog, given } from '../audit/audit-log';
 import { type Revocation, RevocationRepository } from './revocation.repository';
 import { TOKEN_SECONDS } from './signing-key.service';
 import type { RevokedTokenDto, RevokeTokenDto } from './token.dto';
@@ -27,6 +28,7 @@ export class RevocationService {
     private readonly authenticator: Authenticator,
     private readonly changes: AccountChanges,
     private readonly revocations: RevocationRepository,
+    private readonly audit: AuditLog,
   ) {
     this.ownIssuer = ownIssuer(environment);
   }
@@ -35,7 +37,7 @@ export class RevocationService {
    * Errors: 400 for a body that names no token or one that is not valid, 403 for the token of another principal
    * without the role admin. What is revoked already, or has expired, is answered all the same.
    */
-  async revoke(principal: Principal, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
+  async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
     if ((dto.token === undefined) === (dto.jti === undefined)) {
       throw problem.invalidFields([{ pointer: '', detail: 'must have either token or jti' }]);
     }
@@ -43,7 +45,21 @@ export class RevocationService {
       dto.token === undefined
         ? this.byId(principal, dto.jti ?? '', dto)
         : await this.byToken(principal, dto.token);
-    await this.changes.within(revocation.orgId ?? '', (tx) => this.revocations.add(tx, revocation));
+    const orgId = revocation.orgId ?? '';
+    await this.changes.within(orgId, async (tx) => {
+      await this.revocations.add(tx, revocation);
+      await this.audit.record(
+        tx,
+        { orgId, principalId: principal.id, requestId },
+        {
+          action: 'revoke',
+          type: 'token',
+          id: revocation.jti,
+          workspaceId: null,
+          changes: given({ issuer: revocation.issuer }),
+        },
+      );
+    });
     return { issuer: revocation.issuer, jti: revocation.jti, expires_at: revocation.expiresAt };
   }
 

@@ -47,6 +47,7 @@ export class TokenController {
   @ApiBody({ type: RevokeTokenDto })
   @ApiOkResponse({ type: RevokedTokenDto })
   revoke(@CurrentPrincipal() principal: Principal, @Req() request: ServiceRequest): Promise<RevokedTokenDto> {
-    return this.revocations.revoke(principal, validateBody(RevokeTokenDto, formOrJson(request)));
+    const { requestId } = request.context;
+    return this.revocations.revoke(principal, requestId, validateBody(RevokeTokenDto, formOrJson(request)));
   }
 }

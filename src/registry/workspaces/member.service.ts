@@ -5,6 +5,7 @@ import { checkValues } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkRoles } from '../accounts/grants';
+import { AuditLog } from '../audit/audit-log';
 import { UserRepository } from '../accounts/user.repository';
 import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
 import { checkLive } from '../shared/change';
@@ -22,6 +23,7 @@ export class MemberService {
     private readonly workspaces: WorkspaceService,
     private readonly users: UserRepository,
     private readonly serviceAccounts: ServiceAccountRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   async list(scope: OrgScope, workspaceId: string, query: MemberListQueryDto): Promise<Page<MemberDto>> {
@@ -61,6 +63,11 @@ export class MemberService {
         principalType: principalTypeOf(principalId),
         roles: reduceRoles(dto.roles),
       });
+      await this.audit.record(tx, scope, {
+        ...audited(workspaceId, principalId),
+        action: present ? 'update' : 'create',
+        changes: [{ member: 'roles', ...(present && { before: present.roles }), after: row.roles }],
+      });
       return { member: toMemberDto(row), isNew: present === null };
     });
   }
@@ -74,6 +81,11 @@ export class MemberService {
       checkLive(workspace, 'workspace');
       this.checkGrant(scope, workspaceId, present, []);
       await this.members.remove(tx, scope, workspaceId, principalId);
+      await this.audit.record(tx, scope, {
+        ...audited(workspaceId, principalId),
+        action: 'delete',
+        changes: [{ member: 'roles', before: present.roles }],
+      });
     });
   }
 
@@ -95,3 +107,9 @@ export class MemberService {
     checkLive(found, principalTypeOf(principalId).replace('_', ' '));
   }
 }
+
+const audited = (workspaceId: string, principalId: string) => ({
+  type: 'member' as const,
+  id: principalId,
+  workspaceId,
+});

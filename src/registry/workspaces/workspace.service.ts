@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform/auth';
+import { AccountChanges, type OrgScope, reduceRoles, type Role, WORKSPACE_HEADER } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { checkIfMatch, patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
+import { type Problem, problem } from '#platform/problem';
+import { demandRole } from '../access/workspace-access';
+import { AuditLog, changesTold, given } from '../audit/audit-log';
 import { UserRepository } from '../accounts/user.repository';
 import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
 import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository, principalTypeOf } from './member.repository';
-import { demandRole, workspaceNotFound } from './workspace-access';
 import {
   type CreateWorkspaceDto,
   type PatchWorkspaceDto,
@@ -28,6 +30,7 @@ export class WorkspaceService {
     private readonly members: MemberRepository,
     private readonly users: UserRepository,
     private readonly serviceAccounts: ServiceAccountRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -45,6 +48,13 @@ export class WorkspaceService {
           principalId: scope.principalId,
           principalType: principalTypeOf(scope.principalId),
           roles: reduceRoles(roles),
+        });
+        await this.audit.record(tx, scope, {
+          action: 'create',
+          type: 'member',
+          id: scope.principalId,
+          workspaceId: row.workspace_id,
+          changes: given({ roles: reduceRoles(roles) }),
         });
       }
       return versionedView(row);
@@ -73,6 +83,7 @@ export class WorkspaceService {
       archived_at: null,
     };
     await this.workspaces.insert(row, on);
+    await this.audit.record(on, scope, { ...audited(row), action: 'create' });
     return row;
   }
 
@@ -104,7 +115,10 @@ export class WorkspaceService {
         description: dto.description,
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
-      if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
+      if (!changes) return versionedView(row);
+      await this.workspaces.update(tx, scope, workspaceId, changes);
+      const told = changesTold(row, changes, ['name']);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView(Object.assign(row, changes));
     });
   }
@@ -113,9 +127,10 @@ export class WorkspaceService {
   archive(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, workspaceId);
-      if (row.archived_at) return versionedView(row);
-      const changes = changesOf(row, { archived_at: new Date() });
-      if (changes) await this.workspaces.update(tx, scope, workspaceId, changes);
+      const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
+      if (!changes) return versionedView(row);
+      await this.workspaces.update(tx, scope, workspaceId, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       return versionedView(Object.assign(row, changes));
     });
   }
@@ -128,6 +143,22 @@ export class WorkspaceService {
     return row;
   }
 }
+
+/**
+ * 404 for a workspace that a request names. Where the header narrows the request to another one, it says so, which
+ * holds for every other id and so tells nothing of this one.
+ */
+function workspaceNotFound({ narrowedTo }: OrgScope, workspaceId: string): Problem {
+  const isNarrowed = narrowedTo !== null && narrowedTo !== workspaceId;
+  const hint = isNarrowed ? `${WORKSPACE_HEADER} narrows this request to ${narrowedTo}.` : '';
+  return problem.notFound('workspace', workspaceId, hint);
+}
+
+const audited = (row: WorkspaceEntity) => ({
+  type: 'workspace' as const,
+  id: row.workspace_id,
+  workspaceId: row.workspace_id,
+});
 
 const versionedView = (row: WorkspaceEntity): Versioned<WorkspaceDto> => ({
   view: toWorkspaceDto(row),

@@ -1,0 +1,100 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { IsString, MaxLength } from 'class-validator';
+import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  AUDITED_TYPES,
+  type AuditedType,
+  type AuditEntryEntity,
+} from './audit-entry.entity';
+
+/** Entries are never archived. */
+export class AuditLogQueryDto extends OmitType(ListQueryDto, ['include_archived'] as const) {
+  /** What was done within this workspace. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  workspace_id?: string;
+
+  /** What this principal did. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  principal_id?: string;
+
+  @NotNull()
+  @IsOneOf(AUDIT_ACTIONS, { required: false })
+  action?: AuditAction;
+
+  @NotNull()
+  @IsOneOf(AUDITED_TYPES, { required: false })
+  resource_type?: AuditedType;
+
+  /** What was done to this resource. */
+  @NotNull()
+  @IsString()
+  @MaxLength(1000)
+  resource_id?: string;
+
+  /** At this time or later (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  since?: string;
+
+  /** Before this time (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  @NotBelow('since', instantOf)
+  until?: string;
+}
+
+/** A member that was changed. */
+export class AuditChangeDto {
+  member!: string;
+  /** What it was. Absent, as `after`, where values are not told: of free-form and large members, and of secrets. */
+  @AnyJson({ required: false })
+  before?: unknown;
+  /** What it became. */
+  @AnyJson({ required: false })
+  after?: unknown;
+}
+
+/** That a principal did something to a resource. */
+export class AuditEntryDto {
+  audit_entry_id!: string;
+  org_id!: string;
+  /** Null for what concerns all of the organization. */
+  workspace_id!: string | null;
+  /** A person, a service account or a platform principal; of what the schedule swept, the id of the app. */
+  principal_id!: string;
+  @ApiProperty({ enum: AUDIT_ACTIONS })
+  action!: AuditAction;
+  @ApiProperty({ enum: AUDITED_TYPES })
+  resource_type!: AuditedType;
+  /** Of a member of a workspace the id of the principal, of a token its `jti`. */
+  resource_id!: string;
+  changes!: AuditChangeDto[];
+  /** `X-Request-Id` of the request; null for what the service did of itself. */
+  request_id!: string | null;
+  created_at!: Date;
+}
+
+export class AuditLogPageDto {
+  items!: AuditEntryDto[];
+  page!: PageMetaDto;
+}
+
+export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto => ({
+  audit_entry_id: row.audit_entry_id,
+  org_id: row.org_id,
+  workspace_id: row.workspace_id,
+  principal_id: row.principal_id,
+  action: row.action,
+  resource_type: row.resource_type,
+  resource_id: row.resource_id,
+  changes: row.changes,
+  request_id: row.request_id,
+  created_at: row.created_at,
+});

@@ -1,0 +1,64 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { created, IfMatch, type Reply, versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { CreateRepoDto, PatchRepoDto, RepoDto, RepoListQueryDto, RepoPageDto } from './repo.dto';
+import { RepoService } from './repo.service';
+
+@ApiTags('Repositories')
+@Controller('registry/v1/repos')
+export class RepoController {
+  constructor(private readonly repos: RepoService) {}
+
+  /** Register a repository: 201 for a new one, 200 with the stored one for one that is known */
+  @Post()
+  @RequireRoleSomewhere('editor')
+  @ApiCreatedResponse({ type: RepoDto })
+  @ApiOkResponse({ type: RepoDto, description: 'The workspace has this repository already.' })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateRepoDto): Promise<Reply> {
+    const { view, version, isNew } = await this.repos.create(scope, dto);
+    return isNew ? created(`/registry/v1/repos/${view.repo_id}`, view, version) : versioned(view, version);
+  }
+
+  /** List repositories */
+  @Get()
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: RepoPageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: RepoListQueryDto): Promise<Page<RepoDto>> {
+    return this.repos.list(scope, query);
+  }
+
+  /** Get a repository */
+  @Get(':repo_id')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: RepoDto })
+  async get(@CurrentScope() scope: OrgScope, @Param('repo_id') id: string): Promise<Reply> {
+    const { view, version } = await this.repos.get(scope, id);
+    return versioned(view, version);
+  }
+
+  /** Change a repository */
+  @Patch(':repo_id')
+  @RequireRoleSomewhere('editor')
+  @ApiOkResponse({ type: RepoDto })
+  async patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('repo_id') id: string,
+    @Body() dto: PatchRepoDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.repos.patch(scope, id, dto, ifMatch);
+    return versioned(view, version);
+  }
+
+  /** Archive a repository */
+  @Post(':repo_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: RepoDto })
+  async archive(@CurrentScope() scope: OrgScope, @Param('repo_id') id: string): Promise<Reply> {
+    const { view, version } = await this.repos.archive(scope, id);
+    return versioned(view, version);
+  }
+}

@@ -1,0 +1,259 @@
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+const REPOS = '/registry/v1/repos';
+
+interface Repo {
+  repo_id: string;
+  url: string;
+  name: string;
+  generation: number;
+  archived_at: string | null;
+}
+
+describe('repositories', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+  let admin: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await org.member('editor');
+    admin = await org.member('admin');
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const register = (
+    body: Record<string, unknown> = {},
+    by: ApiClient = editor,
+    headers?: Record<string, string>,
+  ): Promise<Answer<Repo>> =>
+    by.post<Repo>(
+      REPOS,
+      { workspace_id: org.workspaceId, url: `https://git.example.com/acme/repo-${(made += 1)}`, ...body },
+      headers,
+    );
+
+  it('are new with 201 and an address, and known with 200 and none, in whichever form they are named', async () => {
+    const first = await register({ url: 'git@GitHub.com:acme/agents.git', default_branch: 'main' });
+    expect(first.status).toBe(201);
+    expect(first.headers.get('location')).toBe(`${REPOS}/${first.body.repo_id}`);
+    expect(first.body).toMatchObject({
+      repo_id: expect.stringMatching(/^repo_[0-9a-z]{26}$/) as string,
+      url: 'https://github.com/acme/agents',
+      name: 'agents',
+      default_branch: 'main',
+      visibility: null,
+      archived_at: null,
+    });
+    const again = await register({ url: 'https://github.com:443/acme/agents/', default_branch: 'other' });
+    expect(again.status).toBe(200);
+    expect(again.headers.get('location')).toBeNull();
+    expect(again.body).toEqual(first.body);
+    expect((await admin.get(first.headers.get('location')!)).body).toEqual(first.body);
+  });
+
+  it('are registered once by many who come at the same moment', async () => {
+    const url = 'https://github.com/acme/at-once';
+    const answers = await Promise.all(Array.from({ length: 12 }, () => register({ url })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(11).fill(200), 201]);
+    expect(new Set(answers.map(({ body }) => body.repo_id)).size).toBe(1);
+  });
+
+  it('are each workspace’s own', async () => {
+    const url = 'https://github.com/acme/of-both';
+    const elsewhere = await org.newWorkspace();
+    const answers = [await register({ url }), await register({ url, workspace_id: elsewhere })];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    const listed = await editor.get(`${REPOS}?url=git@github.com:acme/of-both.git&workspace_id=${elsewhere}`);
+    expect(listed.body.items).toEqual([answers[1]!.body]);
+  });
+
+  it('keep no password that came with the address', async () => {
+    const { body } = await register({ url: 'https://ada:s3cr3t-of-ada@git.example.com/acme/secret' });
+    expect(body.url).toBe('https://git.example.com/acme/secret');
+    const [{ kept }] = (await app.database.query<{ kept: number }>(
+      `SELECT (SELECT count(*) FROM repos r WHERE r::text LIKE '%s3cr3t%')
+         + (SELECT count(*) FROM audit_log a WHERE a::text LIKE '%s3cr3t%')
+         + (SELECT count(*) FROM search_documents d WHERE d::text LIKE '%s3cr3t%') AS kept`,
+    )) as [{ kept: number }];
+    expect(kept).toBe(0);
+  });
+
+  it.each([
+    '/srv/git/agents',
+    'https://github.com',
+    'file:///etc',
+    'https://github.com/a/../b',
+    'x'.repeat(2049),
+  ])('are not at %s', async (url) => {
+    const answer = await register({ url });
+    expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
+  });
+
+  it('answer 422 for a visibility that is none', async () => {
+    const answer = await register({ visibility: 'secret' });
+    expect([answer.status, (answer.body as any).code]).toEqual([422, 'validation_failed']);
+  });
+
+  it('are changed, with an ETag that holds off whoever has not seen it', async () => {
+    const { body: repo, headers } = await register();
+    const path = `${REPOS}/${repo.repo_id}`;
+    expect(headers.get('etag')).toBe('"1"');
+    const patched = await editor.patch(
+      path,
+      {
+        name: 'Agents',
+        visibility: 'private',
+        url: 'git@git.example.com:acme/moved.git',
+        metadata: { a: 1 },
+      },
+      { 'if-match': '"1"' },
+    );
+    expect(patched.body).toMatchObject({
+      name: 'Agents',
+      visibility: 'private',
+      url: 'https://git.example.com/acme/moved',
+      generation: 2,
+    });
+    expect((await editor.patch(path, { name: 'x' }, { 'if-match': '"1"' })).body.code).toBe(
+      'precondition_failed',
+    );
+    expect((await editor.get(path, { 'if-none-match': '"2"' })).status).toBe(304);
+    const same = await editor.patch(path, { name: 'Agents' });
+    expect(same.headers.get('etag')).toBe('"2"');
+  });
+
+  it('refuse the address of another, another workspace and another id', async () => {
+    const { body: repo } = await register();
+    const { body: other } = await register();
+    const path = `${REPOS}/${repo.repo_id}`;
+    const answers = [
+      await editor.patch(path, { url: other.url }),
+      await editor.patch(path, { workspace_id: await org.newWorkspace() }),
+      await editor.patch(path, { repo_id: other.repo_id }),
+      await editor.patch(path, { repo_id: repo.repo_id, workspace_id: org.workspaceId }),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+      [409, 'conflict'],
+      [422, 'validation_failed'],
+      [422, 'immutable_field'],
+      [200, undefined],
+    ]);
+  });
+
+  it('are archived once and for all, and their address can be registered again', async () => {
+    const { body: repo } = await register();
+    const path = `${REPOS}/${repo.repo_id}`;
+    expect((await editor.post(`${path}/archive`)).status).toBe(403);
+    const archived = await admin.post(`${path}/archive`);
+    expect([archived.status, archived.body.archived_at === null]).toEqual([200, false]);
+    expect((await admin.post(`${path}/archive`)).body).toEqual(archived.body);
+    expect((await editor.patch(path, { name: 'x' })).status).toBe(409);
+    expect((await editor.get(path)).status).toBe(200);
+    expect((await register({ url: repo.url })).status).toBe(201);
+    const ids = (answer: Answer) => (answer.body.items as Repo[]).map(({ repo_id }) => repo_id);
+    expect(ids(await editor.get(`${REPOS}?url=${repo.url}`))).not.toContain(repo.repo_id);
+    expect(ids(await editor.get(`${REPOS}?url=${repo.url}&include_archived=true`))).toContain(repo.repo_id);
+  });
+
+  it('are found by words, sorted by name, page by page', async () => {
+    const workspace_id = await org.newWorkspace();
+    for (const name of ['zeta', 'alpha', 'mid'])
+      await register({ name, workspace_id, description: 'planner' });
+    const first = await editor.get(`${REPOS}?workspace_id=${workspace_id}&q=plan&sort=name&limit=2`);
+    expect(first.body.page.total).toBe(3);
+    const rest = await editor.get(
+      `${REPOS}?workspace_id=${workspace_id}&q=plan&sort=name&limit=2&cursor=${first.body.page.next_cursor}`,
+    );
+    const names = [...first.body.items, ...rest.body.items].map((one: Repo) => one.name);
+    expect(names).toEqual(['alpha', 'mid', 'zeta']);
+  });
+
+  describe('of workspaces', () => {
+    it('that are not there, not reached or not the header’s are refused (400), archived ones too (409)', async () => {
+      const stranger = await newOrganization(app);
+      const bound = app.api((await org.serviceAccount('editor')).key);
+      const elsewhere = await org.newWorkspace();
+      const archived = await org.newWorkspace();
+      await admin.post(`/registry/v1/workspaces/${archived}/archive`);
+      const answers = [
+        await register({ workspace_id: 'wsp_nope' }),
+        await register({ workspace_id: stranger.workspaceId }),
+        await register({ workspace_id: elsewhere }, bound),
+        await register({ workspace_id: elsewhere }, editor.in(org.workspaceId)),
+        await register({ workspace_id: archived }),
+        await register({ workspace_id: undefined }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 409, 400]);
+      const told = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
+      expect(new Set(told).size).toBe(1);
+    });
+
+    it('that are archived keep theirs readable, and unchanged', async () => {
+      const workspace_id = await org.newWorkspace();
+      const { body: repo } = await register({ workspace_id });
+      await admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+      const path = `${REPOS}/${repo.repo_id}`;
+      expect((await editor.get(path)).status).toBe(200);
+      expect((await editor.patch(path, { name: 'x' })).status).toBe(409);
+      expect((await admin.post(`${path}/archive`)).status).toBe(409);
+    });
+
+    it('show theirs to those who reach them alone', async () => {
+      const elsewhere = await org.newWorkspace();
+      const { body: repo } = await register({ workspace_id: elsewhere });
+      const path = `${REPOS}/${repo.repo_id}`;
+      const bound = app.api((await org.serviceAccount('admin')).key);
+      const stranger = await (await newOrganization(app)).member('owner');
+      for (const outsider of [bound, stranger, editor.in(org.workspaceId)]) {
+        const answers = [
+          await outsider.get(path),
+          await outsider.patch(path, { name: 'x' }),
+          await outsider.post(`${path}/archive`),
+        ];
+        expect(answers.map(({ status }) => status).filter((status) => status !== 403)).toEqual(
+          outsider === bound || outsider === stranger ? [404, 404, 404] : [404, 404],
+        );
+        for (const query of ['', `?workspace_id=${elsewhere}`, `?url=${repo.url}`]) {
+          const listed = await outsider.get(REPOS + query);
+          expect((listed.body.items as Repo[]).map(({ repo_id }) => repo_id)).not.toContain(repo.repo_id);
+        }
+      }
+    });
+
+    it('are narrowed to one by the header', async () => {
+      const elsewhere = await org.newWorkspace();
+      await register({ workspace_id: elsewhere });
+      const listed = await editor.in(elsewhere).get(REPOS);
+      expect((listed.body.items as any[]).map((one) => one.workspace_id)).toEqual([elsewhere]);
+    });
+  });
+
+  it('need the role editor', async () => {
+    const viewer = await org.member('viewer');
+    const { body: repo } = await register();
+    expect((await register({}, viewer)).status).toBe(403);
+    expect((await viewer.patch(`${REPOS}/${repo.repo_id}`, { name: 'x' })).status).toBe(403);
+    expect((await viewer.get(`${REPOS}/${repo.repo_id}`)).status).toBe(200);
+    expect((await (await org.member('runtime')).get(REPOS)).status).toBe(403);
+  });
+
+  it('answer a repeat with the first answer, also where the repository is known by now', async () => {
+    const key = { 'idempotency-key': 'one' };
+    const body = { url: 'https://git.example.com/acme/repeated' };
+    const first = await register(body, editor, key);
+    const again = await register(body, editor, key);
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(again.body).toEqual(first.body);
+  });
+});
