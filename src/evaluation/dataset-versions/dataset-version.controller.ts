@@ -11,9 +11,9 @@ import {
   SpooledBody,
   type SpooledRequest,
   versioned,
+  pathNumber,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { pathNumber } from '../shared/path-number';
 import { DatasetReadingService } from './dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
 import {
