@@ -6,6 +6,7 @@ import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
+import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
@@ -13,7 +14,7 @@ import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, AgentsHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobsModule } from '#platform/jobs';
 import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
+import { AgentsModule } from '../agents';
 import { TelemetryModule } from '../telemetry';
 import { AgreementRepository } from './agreement/agreement.repository';
 import { AgreementService } from './agreement/agreement.service';
@@ -52,7 +53,6 @@ import { ScorerEntity } from './scorers/scorer.entity';
 import { ScorerRepository } from './scorers/scorer.repository';
 import { ScorerService } from './scorers/scorer.service';
 import { ScorerStarterService } from './scorers/starters/scorer-starter.service';
-import { AgentSessions, NoAgentSessions } from './scoring/agent-sessions';
 import { CandidateSource } from './scoring/candidate-source';
 import { EarlierScoresRepository } from './scoring/earlier-scores.repository';
 import { KnownTargets } from './scoring/known-targets';
@@ -108,7 +108,6 @@ const SERVICES = [
 ];
 
 const SCORING = [
-  { provide: AgentSessions, useClass: NoAgentSessions },
   CandidateSource,
   KnownTargets,
   RunOrders,
@@ -166,6 +165,7 @@ const REPOSITORIES = [
   imports: [
     MetricsModule,
     TelemetryModule,
+    AgentsModule,
     SecretsModule,
     JobsModule.register(SCORE_RUN),
     TypeOrmModule.forFeature([

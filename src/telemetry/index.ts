@@ -21,9 +21,11 @@ export {
   type TraceStats,
   type TraceStatsQuery,
 } from './trace-stats';
+export { SessionService } from './sessions/session.service';
 export { SpanDto, SpanListQueryDto, SpanPageDto } from './traces/span.dto';
 export { toSpanDto } from './traces/span.mapper';
-export { TraceFiguresDto } from './traces/trace.dto';
+export { TraceDto, TraceFiguresDto, TracePageDto } from './traces/trace.dto';
+export { StartedListQueryDto } from './traces/trace-query.dto';
 export { toTraceFigures } from './traces/trace.mapper';
 export { ModelPrices } from './model-prices';
 export {

@@ -121,7 +121,8 @@ async function readRows<Row>(
     order.cursor === undefined && order.offset > 0 ? ` OFFSET ${where.parameter(order.offset)}` : '';
   const rows = `SELECT ${columns.join(', ')} FROM ${spec.from} WHERE ${where.toString()}
     ${key.type ? orderBy(key.expression, spec.id) : orderBy(spec.id)} LIMIT ${limit}${skip}`;
-  const sort = key.type ? orderBy('page_sort', 'page_id') : orderBy('page_id');
+  const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
+  const sort = key.type ? orderBy('page_sort', id) : orderBy(id);
   const statement = spec.bytes === undefined ? rows : withinBytes(rows, sort);
   return on.query<Keyed<Row>>(statement, where.values);
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
+import { SessionDirectory } from '../../agents';
 import { type TraceRef, type TraceSelection, TraceStore } from '../../telemetry';
-import { AgentSessions } from './agent-sessions';
 import { type Candidate, type Candidates, ListedCandidates } from './candidates';
 import type { PinnedScorer } from './earlier-scores.repository';
 import type { Selection } from './selection';
@@ -27,7 +27,7 @@ interface Dated extends Candidate {
 export class CandidateSource {
   constructor(
     private readonly traces: TraceStore,
-    private readonly agents: AgentSessions,
+    private readonly agents: SessionDirectory,
     private readonly results: SelectionRepository,
     private readonly unscored: UnscoredTargets,
   ) {}
@@ -103,8 +103,16 @@ export class CandidateSource {
     scope: Scope,
     { sessionIds, agentIds }: Selection,
   ): Promise<string[] | undefined> {
-    const ofAgents = agentIds && (await this.agents.sessionsOf(scope, agentIds, AGENT_SESSIONS_MAX));
+    const ofAgents = agentIds && (await this.sessionsOfAgents(scope, agentIds));
     return intersection(sessionIds, ofAgents);
+  }
+
+  /** 422 where there are too many to select from. */
+  private async sessionsOfAgents(scope: Scope, agentIds: string[]): Promise<string[]> {
+    const found = await this.agents.sessionsOf(scope, agentIds, AGENT_SESSIONS_MAX + 1);
+    if (found.length <= AGENT_SESSIONS_MAX) return found.map(({ session_id }) => session_id);
+    const detail = `have over ${AGENT_SESSIONS_MAX} sessions; name those that are meant by session_ids`;
+    throw problem.validationFailed([{ pointer: '/agent_ids', detail }]);
   }
 
   /** A trace fits by what the store knows of it, else by any of the results that name it. */
@@ -136,7 +144,10 @@ export class CandidateSource {
     return listed(found);
   }
 
-  /** A session fits by any of its traces in the store, and by any of the results that name it. */
+  /**
+   * A session fits by any of its traces in the store, and by any of the results that name it; an agent's also by what was
+   * said in it last.
+   */
   private async listedSessions(
     scope: Scope,
     ids: string[],
@@ -156,6 +167,8 @@ export class CandidateSource {
         ? await this.traces.sessionRefs(scope, { session_ids, trace_ids: traceIds, ...times }, limit)
         : known;
       for (const { session_id, last_started_at } of fitting) fits(session_id, last_started_at);
+      const ofAgents = traceIds ? [] : await this.agents.lastMessages(scope, session_ids);
+      for (const [session_id, at] of ofAgents) if (isWithin(at, times)) fits(session_id, at);
     }
     if (traceIds) {
       // when a trace happened, the store knows better than the result, which may have been written much later

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { SessionDirectory } from '../../agents';
 import { TraceStore } from '../../telemetry';
-import { AgentSessions } from './agent-sessions';
 import { SelectionRepository } from './selection.repository';
 
 /**
@@ -12,7 +12,7 @@ import { SelectionRepository } from './selection.repository';
 export class KnownTargets {
   constructor(
     private readonly traceStore: TraceStore,
-    private readonly agents: AgentSessions,
+    private readonly agents: SessionDirectory,
     private readonly results: SelectionRepository,
   ) {}
 
@@ -30,8 +30,8 @@ export class KnownTargets {
   async sessions(scope: Scope, ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const stored = await this.traceStore.sessionRefs(scope, { session_ids: ids }, ids.length);
-    const ofAgents = await this.agents.knownSessions(scope, ids);
-    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents]);
+    const ofAgents = await this.agents.lastMessages(scope, ids);
+    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
     const rest = ids.filter((id) => !known.has(id));
     for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
     return known;

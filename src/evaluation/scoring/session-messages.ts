@@ -1,6 +1,6 @@
 import { isJsonObject, RawJson } from '#platform/json';
 import type { TraceRow } from '../../telemetry';
-import type { SessionMessage } from './agent-sessions';
+import type { SessionMessage } from './session-message';
 
 /**
  * The messages of a session of which only traces are known, one turn from each: what the root span was given last by

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
+import { SessionDirectory, type ToldMessage } from '../../agents';
 import { type TraceRow, TraceStore } from '../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../scorers/engine/limits';
 import type { ScoringSubject } from '../scorers/engine/score-outcome';
-import { AgentSessions, type SessionMessage } from './agent-sessions';
 import { impatient, type Patience } from './patience';
 import type { ScoringTarget } from './score-run.entity';
+import type { SessionMessage } from './session-message';
 import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
 import { jsonSize, Room, SUBJECT_MAX } from './subject-room';
 import { isUnread, type ShownSpans, spanViews, totalsOf, traceView } from './subject-views';
@@ -37,11 +38,13 @@ interface Shared {
 interface Session {
   sessionId: string;
   messages: SessionMessage[];
+  /** They are kept with an agent's session; else they are what its traces tell. */
+  isKept: boolean;
   traces: TraceRow[];
   traceCount: number;
   /** How many of its first traces were read for messages. */
   toldCount: number;
-  /** There are messages beyond these, in traces that were not read. */
+  /** There are messages beyond these: more, or larger ones, than are shown, or in traces that were not read. */
   goesOn: boolean;
 }
 
@@ -57,7 +60,7 @@ interface Session {
 export class SubjectBuilder {
   constructor(
     private readonly traces: TraceStore,
-    private readonly sessions: AgentSessions,
+    private readonly sessions: SessionDirectory,
     private readonly results: SubjectRepository,
   ) {}
 
@@ -139,7 +142,7 @@ export class SubjectBuilder {
     room.take(jsonSize(expected) + jsonSize(metadata));
     const session = await this.readSession(scope, target.session_id!, room);
     const { messages } = session;
-    const isBeginningUnread = messages.length === 0 && session.traces.some(isUnread);
+    const isBeginningUnread = messages.length === 0 && (session.isKept || session.traces.some(isUnread));
     if (isBeginningUnread && !result) return tooLarge('What was said first in it');
     const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
     const last = session.goesOn
@@ -165,27 +168,32 @@ export class SubjectBuilder {
   private async readSession(scope: Scope, sessionId: string, room: Room): Promise<Session> {
     const [found, kept] = await Promise.all([
       this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, room.bytes),
-      this.sessions.messages(scope, sessionId, MESSAGES_MAX + 1),
+      this.sessions.beginning(scope, sessionId, MESSAGES_MAX, room.bytes),
     ]);
     const traces = found.slice(0, SESSION_TRACES_MAX);
     const hasMore = traces.length < found.length;
     const unread = traces.findIndex(isUnread);
     const told = unread < 0 ? traces : traces.slice(0, unread);
-    const messages = kept.length > 0 ? kept : messagesOfTraces(told);
+    const messages = kept ? kept.messages.map(asTold) : messagesOfTraces(told);
     return {
       sessionId,
       messages: messages.map(asWritten),
+      isKept: kept !== null,
       traces,
       traceCount: hasMore
         ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
         : traces.length,
       toldCount: told.length,
-      goesOn: kept.length === 0 && told.length < found.length,
+      goesOn: kept ? !kept.isWhole : told.length < found.length,
     };
   }
 
   /** What was answered last in a session that goes on beyond what was read of it: its last traces may have no answer. */
   private async lastAnswer(scope: Scope, session: Session, room: Room): Promise<unknown> {
+    if (session.isKept) {
+      const answer = await this.sessions.lastAnswer(scope, session.sessionId, room.bytes);
+      return answer?.content === null ? UNREAD : answer?.content;
+    }
     const selection = { session_ids: [session.sessionId] };
     const refs = await this.traces.traceRefs(scope, selection, SESSION_TRACES_MAX);
     for (const { trace_id } of refs) {
@@ -230,6 +238,12 @@ export class SubjectBuilder {
     return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
   }
 }
+
+/** What an agent's session has of a message; what it has not is left out. */
+const asTold = ({ tool_calls, ...message }: ToldMessage): SessionMessage => ({
+  ...message,
+  ...(tool_calls !== null && { tool_calls }),
+});
 
 /** What is kept of a message is its text, which takes less memory than its value, and is what goes out. */
 const asWritten = (message: SessionMessage): SessionMessage => ({

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, Problem, problem } from '#platform/problem';
+import { SessionDirectory } from '../../agents';
 import { ExperimentRepository } from '../experiments/experiment.repository';
-import { AgentSessions } from './agent-sessions';
 import { CandidateSource } from './candidate-source';
 import { type Candidate, type Candidates, targetIdOf } from './candidates';
 import type { PinnedScorer } from './earlier-scores.repository';
@@ -19,7 +19,7 @@ type IdsMember = 'trace_ids' | 'session_ids' | 'agent_ids';
 export class TargetSelector {
   constructor(
     private readonly known: KnownTargets,
-    private readonly agents: AgentSessions,
+    private readonly agents: SessionDirectory,
     private readonly experiments: ExperimentRepository,
     private readonly results: SelectionRepository,
     private readonly source: CandidateSource,

@@ -32,9 +32,20 @@ export class SessionService {
     query: StartedListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
+    const found = await this.tracesOf(scope, sessionId, query, signal);
+    if (found.page.total === 0) await this.get(scope, sessionId, signal); // it may have traces at other times
+    return found;
+  }
+
+  /** The same of a session that is there whether or not a trace names it. */
+  async tracesOf(
+    scope: Scope,
+    sessionId: string,
+    query: StartedListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<TraceDto>> {
     const filters = { session_id: sessionId, ...toTimes(query) };
     const { rows, page } = await this.store.heeding(signal).listTraces(scope, filters, query);
-    if (page.total === 0) await this.get(scope, sessionId, signal); // it may have traces at other times
     return { items: rows.map(toTraceDto), page };
   }
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, RawJson, toJsonText } from '#platform/json';
 import { toolCallOf } from '../../scorers/engine/checks/tool-call.reader';
 import { cutText } from '../../scorers/engine/limits';
-import type { SessionMessage } from '../../scoring/agent-sessions';
+import type { SessionMessage } from '../../scoring/session-message';
 import { messagesIn } from '../../scoring/session-messages';
 
 /** Characters of a role or of a tool's name that are shown. */

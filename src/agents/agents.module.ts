@@ -1,0 +1,51 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { McpServersModule } from '../mcp-servers';
+import { AuditLogModule, ReconcileStepsModule, SearchIndexModule, WorkspaceAccessModule } from '../registry';
+import { SkillsModule } from '../skills';
+import { TelemetryModule } from '../telemetry';
+import { AgentEntity } from './agents/agent.entity';
+import { AgentReferences } from './agents/agent-references';
+import { AgentRepository } from './agents/agent.repository';
+import { AgentService } from './agents/agent.service';
+import { AgentReconcileStep } from './reconcile/agent-reconcile.step';
+import { AgentResolver } from './reconcile/agent-resolver';
+import { AgentSweepRepository } from './reconcile/agent-sweep.repository';
+import { SessionMessageEntity } from './sessions/message.entity';
+import { MessageRepository } from './sessions/message.repository';
+import { MessageService } from './sessions/message.service';
+import { SessionDirectory } from './sessions/session-directory';
+import { SessionDirectoryRepository } from './sessions/session-directory.repository';
+import { AgentSessionEntity } from './sessions/session.entity';
+import { AgentSessionRepository } from './sessions/session.repository';
+import { AgentSessionService } from './sessions/session.service';
+
+/** Agents and the sessions held with them: their logic, for the API and the worker alike. */
+@Module({
+  imports: [
+    TypeOrmModule.forFeature([AgentEntity, AgentSessionEntity, SessionMessageEntity]),
+    WorkspaceAccessModule,
+    AuditLogModule,
+    SearchIndexModule,
+    ReconcileStepsModule,
+    TelemetryModule,
+    SkillsModule,
+    McpServersModule,
+  ],
+  providers: [
+    AgentRepository,
+    AgentReferences,
+    AgentService,
+    AgentSweepRepository,
+    AgentResolver,
+    AgentReconcileStep,
+    AgentSessionRepository,
+    AgentSessionService,
+    MessageRepository,
+    MessageService,
+    SessionDirectoryRepository,
+    SessionDirectory,
+  ],
+  exports: [AgentService, AgentSessionService, MessageService, SessionDirectory],
+})
+export class AgentsModule {}

@@ -1,0 +1,3 @@
+export { AgentsHttpModule } from './agents.http.module';
+export { AgentsModule } from './agents.module';
+export { SessionDirectory, type SessionRef, type ToldMessage } from './sessions/session-directory';

@@ -1,0 +1,45 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
+export type MessageRole = (typeof MESSAGE_ROLES)[number];
+
+/** Something that was said in a session. Never changes. */
+@Entity('session_messages')
+export class SessionMessageEntity {
+  @PrimaryColumn('text')
+  session_id!: string;
+
+  /** Its place in the session: from 1, without gaps, in the order in which they were taken. */
+  @PrimaryColumn('integer')
+  ordinal!: number;
+
+  @Column('text')
+  message_id!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  @Column('text')
+  role!: MessageRole;
+
+  /** Any JSON value. */
+  @JsonColumn()
+  content!: RawJson;
+
+  @JsonColumn({ nullable: true })
+  tool_calls!: RawJson | null;
+
+  @Column('text', { nullable: true })
+  trace_id!: string | null;
+
+  @Column('timestamptz')
+  created_at!: Date;
+
+  @Column('text')
+  created_by!: string;
+}

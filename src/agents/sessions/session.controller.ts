@@ -1,0 +1,90 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { created, IfMatch, type Reply, RequestSignal, versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { StartedListQueryDto, type TraceDto, TracePageDto } from '../../telemetry';
+import {
+  AgentSessionDto,
+  AgentSessionListQueryDto,
+  AgentSessionPageDto,
+  CreateSessionDto,
+  PatchSessionDto,
+} from './session.dto';
+import { AgentSessionService } from './session.service';
+
+@ApiTags('Sessions of agents')
+@Controller('agent/v1')
+export class AgentSessionController {
+  constructor(private readonly sessions: AgentSessionService) {}
+
+  /** Begin a session with an agent */
+  @Post('agents/:agent_id/sessions')
+  @RequireRoleSomewhere('editor', 'runtime')
+  @ApiCreatedResponse({ type: AgentSessionDto })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Param('agent_id') agentId: string,
+    @Body() dto: CreateSessionDto,
+  ): Promise<Reply> {
+    const { view, version } = await this.sessions.create(scope, agentId, dto);
+    return created(`/agent/v1/sessions/${view.session_id}`, view, version);
+  }
+
+  /** List sessions with agents */
+  @Get('sessions')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: AgentSessionPageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: AgentSessionListQueryDto,
+  ): Promise<Page<AgentSessionDto>> {
+    return this.sessions.list(scope, query);
+  }
+
+  /** Get a session with an agent */
+  @Get('sessions/:session_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: AgentSessionDto })
+  async get(@CurrentScope() scope: OrgScope, @Param('session_id') id: string): Promise<Reply> {
+    const { view, version } = await this.sessions.get(scope, id);
+    return versioned(view, version);
+  }
+
+  /** Change a session: its title, its status, its metadata */
+  @Patch('sessions/:session_id')
+  @RequireRoleSomewhere('editor', 'runtime')
+  @ApiOkResponse({ type: AgentSessionDto })
+  async patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('session_id') id: string,
+    @Body() dto: PatchSessionDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.sessions.patch(scope, id, dto, ifMatch);
+    return versioned(view, version);
+  }
+
+  /** Archive a session */
+  @Post('sessions/:session_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AgentSessionDto })
+  async archive(@CurrentScope() scope: OrgScope, @Param('session_id') id: string): Promise<Reply> {
+    const { view, version } = await this.sessions.archive(scope, id);
+    return versioned(view, version);
+  }
+
+  /** List the traces that name a session, newest first */
+  @Get('sessions/:session_id/traces')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: TracePageDto })
+  listTraces(
+    @CurrentScope() scope: OrgScope,
+    @Param('session_id') id: string,
+    @Query() query: StartedListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<TraceDto>> {
+    return this.sessions.listTraces(scope, id, query, signal);
+  }
+}
