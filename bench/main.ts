@@ -5,6 +5,7 @@ import { csvIngest, pinnedResults } from './cases/csv';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
+import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
@@ -39,6 +40,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'csv-ingest': csvIngest,
   'pinned-results': pinnedResults,
   'list-results': listResults,
+  'list-agents': listAgents,
+  reconcile,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

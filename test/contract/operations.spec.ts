@@ -99,6 +99,43 @@ describe('every operation', () => {
     await expectAll([admin.post(`${path}/archive`)], 200);
   });
 
+  it('of repositories and the audit log answers as documented', async () => {
+    const body = { workspace_id, url: 'git@github.com:acme/agents.git' };
+    const made = await admin.post('/registry/v1/repos', body);
+    expect(made.status).toBe(201);
+    await expectAll([admin.post('/registry/v1/repos', body)], 200);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.get('/registry/v1/repos'), admin.get(path)], 200);
+    await expectAll([admin.patch(path, { visibility: 'private' })], 200);
+    await expectAll([admin.post(`${path}/archive`), admin.get('/registry/v1/audit-log')], 200);
+  });
+
+  it('of agents and their sessions answers as documented', async () => {
+    const made = await admin.post('/agent/v1/agents', { workspace_id, name: 'planner', model: 'gpt-5' });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.patch(path, { instructions: 'Plan.' })], 200);
+    await expectAll(
+      ['/agent/v1/agents', path, `${path}/versions`, `${path}/versions/1`].map((one) => admin.get(one)),
+      200,
+    );
+    const session = await admin.post(`${path}/sessions`, { prompt: 'Hello', title: 'First' });
+    expect(session.status).toBe(201);
+    const sessionPath = session.headers.get('location')!;
+    await expectAll([admin.patch(sessionPath, { title: 'Second' })], 200);
+    const said = { role: 'assistant', content: null, tool_calls: [{ name: 'search' }] };
+    const message = await admin.post(`${sessionPath}/messages`, said);
+    expect(message.status).toBe(201);
+    await expectAll(
+      ['/agent/v1/sessions', sessionPath, `${sessionPath}/traces`, `${sessionPath}/messages`].map((one) =>
+        admin.get(one),
+      ),
+      200,
+    );
+    await expectAll([admin.get(message.headers.get('location')!)], 200);
+    await expectAll([admin.post(`${sessionPath}/archive`), admin.post(`${path}/archive`)], 200);
+  });
+
   it('of datasets and records answers as documented', async () => {
     const made = await evaluator.post('/eval/v1/datasets', { workspace_id, name: 'cases' });
     expect(made.status).toBe(201);

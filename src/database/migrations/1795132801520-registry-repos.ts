@@ -24,12 +24,12 @@ export class RegistryRepos1795132801520 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX repos_url ON repos (workspace_id, url) WHERE archived_at IS NULL;
       CREATE INDEX repos_search ON repos USING gin (search);
-      CREATE INDEX repos_by_creation ON repos (org_id, repo_id);
-      CREATE INDEX repos_by_update ON repos (org_id, updated_at, repo_id);
-      CREATE INDEX repos_by_name ON repos (org_id, (name COLLATE "C"), repo_id);
-      CREATE INDEX repos_of_workspace_by_creation ON repos (workspace_id, repo_id);
-      CREATE INDEX repos_of_workspace_by_update ON repos (workspace_id, updated_at, repo_id);
-      CREATE INDEX repos_of_workspace_by_name ON repos (workspace_id, (name COLLATE "C"), repo_id);
+      CREATE INDEX repos_by_creation ON repos (org_id, repo_id) INCLUDE (archived_at);
+      CREATE INDEX repos_by_update ON repos (org_id, updated_at, repo_id) INCLUDE (archived_at);
+      CREATE INDEX repos_by_name ON repos (org_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
+      CREATE INDEX repos_of_workspace_by_creation ON repos (org_id, workspace_id, repo_id) INCLUDE (archived_at);
+      CREATE INDEX repos_of_workspace_by_update ON repos (org_id, workspace_id, updated_at, repo_id) INCLUDE (archived_at);
+      CREATE INDEX repos_of_workspace_by_name ON repos (org_id, workspace_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
       CREATE INDEX repos_by_url ON repos (org_id, url, repo_id);
     `);
   }

@@ -40,16 +40,16 @@ export class Agents1795132801550 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX agents_name ON agents (workspace_id, name) WHERE archived_at IS NULL;
       CREATE INDEX agents_search ON agents USING gin (search);
-      CREATE INDEX agents_by_creation ON agents (org_id, agent_id);
-      CREATE INDEX agents_by_update ON agents (org_id, updated_at, agent_id);
-      CREATE INDEX agents_by_name ON agents (org_id, (name COLLATE "C"), agent_id);
-      CREATE INDEX agents_by_state ON agents (org_id, sync_state, agent_id);
+      CREATE INDEX agents_by_creation ON agents (org_id, agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_by_update ON agents (org_id, updated_at, agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_by_name ON agents (org_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_by_state ON agents (org_id, sync_state, agent_id) INCLUDE (archived_at);
       CREATE INDEX agents_by_app ON agents (org_id, app, agent_id) WHERE app IS NOT NULL;
       CREATE INDEX agents_of_app ON agents (app_id) WHERE app_id IS NOT NULL AND archived_at IS NULL;
-      CREATE INDEX agents_of_workspace_by_creation ON agents (workspace_id, agent_id);
-      CREATE INDEX agents_of_workspace_by_update ON agents (workspace_id, updated_at, agent_id);
-      CREATE INDEX agents_of_workspace_by_name ON agents (workspace_id, (name COLLATE "C"), agent_id);
-      CREATE INDEX agents_of_workspace_by_state ON agents (workspace_id, sync_state, agent_id);
+      CREATE INDEX agents_of_workspace_by_creation ON agents (org_id, workspace_id, agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_of_workspace_by_update ON agents (org_id, workspace_id, updated_at, agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_of_workspace_by_name ON agents (org_id, workspace_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
+      CREATE INDEX agents_of_workspace_by_state ON agents (org_id, workspace_id, sync_state, agent_id) INCLUDE (archived_at);
 
       CREATE TABLE agent_versions (
         agent_id text COLLATE "C" NOT NULL REFERENCES agents,
@@ -96,12 +96,12 @@ export class Agents1795132801550 implements MigrationInterface {
         archived_at timestamptz,
         bytes integer GENERATED ALWAYS AS (octet_length(prompt) + octet_length(metadata::text)) STORED
       );
-      CREATE INDEX agent_sessions_by_creation ON agent_sessions (org_id, session_id);
-      CREATE INDEX agent_sessions_by_update ON agent_sessions (org_id, updated_at, session_id);
-      CREATE INDEX agent_sessions_by_status ON agent_sessions (org_id, session_status, session_id);
-      CREATE INDEX agent_sessions_of_workspace_by_creation ON agent_sessions (workspace_id, session_id);
-      CREATE INDEX agent_sessions_of_workspace_by_update ON agent_sessions (workspace_id, updated_at, session_id);
-      CREATE INDEX agent_sessions_of_workspace_by_status ON agent_sessions (workspace_id, session_status, session_id);
+      CREATE INDEX agent_sessions_by_creation ON agent_sessions (org_id, session_id) INCLUDE (archived_at);
+      CREATE INDEX agent_sessions_by_update ON agent_sessions (org_id, updated_at, session_id) INCLUDE (archived_at);
+      CREATE INDEX agent_sessions_by_status ON agent_sessions (org_id, session_status, session_id) INCLUDE (archived_at);
+      CREATE INDEX agent_sessions_of_workspace_by_creation ON agent_sessions (org_id, workspace_id, session_id) INCLUDE (archived_at);
+      CREATE INDEX agent_sessions_of_workspace_by_update ON agent_sessions (org_id, workspace_id, updated_at, session_id) INCLUDE (archived_at);
+      CREATE INDEX agent_sessions_of_workspace_by_status ON agent_sessions (org_id, workspace_id, session_status, session_id) INCLUDE (archived_at);
       CREATE INDEX agent_sessions_of_agent_by_creation ON agent_sessions (agent_id, session_id);
       CREATE INDEX agent_sessions_of_agent_by_message ON agent_sessions (agent_id, last_message_at);
 

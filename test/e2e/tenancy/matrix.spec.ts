@@ -1,0 +1,220 @@
+import {
+  type Answer,
+  type ApiClient,
+  committedDocument,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { type Row, ROWS } from './matrix.rows';
+import { type Ids, populate, strangeTo } from './population';
+import { digestOf } from './tenant-digest';
+
+/** Somebody who is none of their business, and within which workspace they ask. */
+interface Outsider {
+  name: string;
+  client: ApiClient;
+  /** What they have of their own. */
+  own: Ids;
+  /** Of the same organization: what concerns all of it is theirs to see. */
+  isColleague: boolean;
+  isPlatform?: boolean;
+}
+
+interface Request {
+  method: string;
+  path: string;
+  body?: unknown;
+  type: string | undefined;
+  /** Its path does. */
+  namesTheirs: boolean;
+}
+
+const MARKER = 'zqxjkvbw';
+
+/**
+ * Every operation, by everyone who is no member of a workspace, on everything that there is in it. What they are answered
+ * must be what they would be if it did not exist, and nothing of it may change.
+ */
+describe('what is another tenant’s', () => {
+  let app: TestApp;
+  let theirs: TestOrganization;
+  let ids: Ids;
+  let strange: Ids;
+  let outsiders: Outsider[];
+  const before = new Map<string, Told>();
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    theirs = await newOrganization(app);
+    const ours = await newOrganization(app);
+    const beside = await theirs.newWorkspace();
+    const own = await populate(await ours.member('owner'), ours.workspaceId, 'ours');
+    const ofColleague = await populate(await theirs.member('owner'), beside, 'beside');
+    const account = await (
+      await theirs.member('owner')
+    ).post('/registry/v1/service-accounts', {
+      name: 'bound',
+      roles: ['admin'],
+      workspace_ids: [beside],
+    });
+    const path = `/registry/v1/service-accounts/${account.body.service_account_id}/keys`;
+    const { body } = await (await theirs.member('owner')).post(path, { name: 'key' });
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const clients: [string, ApiClient, Ids, boolean][] = [
+      ['an owner of another organization', app.api(await ours.token('owner')), own, false],
+      ['a viewer of another organization', app.api(await ours.token('viewer')), own, false],
+      ['an admin of another workspace', app.api(body.key as string), ofColleague, true],
+      ['a platform principal', app.api(await app.issuer.issueToken(claims)), own, false],
+      ['nobody', app.api(), own, false],
+    ];
+    outsiders = clients.flatMap(([name, client, theirOwn, isColleague]) =>
+      [
+        { name: `${name}, within their own workspace`, client: client.in(theirOwn.workspace_id!) },
+        { name: `${name}, within this workspace`, client: client.in(theirs.workspaceId) },
+        { name: `${name}, within none`, client },
+      ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
+    );
+  });
+  afterAll(() => app.close());
+
+  const operations = Object.entries(committedDocument().paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [`${method.toUpperCase()} ${path}`, path] as const),
+  );
+
+  it('has a row for every operation, and none for others', () => {
+    expect(Object.keys(ROWS).sort()).toEqual(operations.map(([label]) => label).sort());
+  });
+
+  it('is asked for before it is there', async () => {
+    // the workspace is there, as is the organization
+    strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
+    await asked(strange, (key, told) => before.set(key, told));
+    expect(before.size).toBeGreaterThan(1000);
+  }, 300_000);
+
+  it('is neither shown, nor told, nor counted, nor changed', async () => {
+    ids = {
+      ...(await populate(await theirs.member('owner'), theirs.workspaceId, MARKER)),
+      org_id: theirs.orgId,
+    };
+    const tenant = await digestOf(app.database, theirs.orgId, theirs.workspaceId);
+    const faults: unknown[] = [];
+    await asked(ids, (key, told, outsider, row) => {
+      const known = before.get(key);
+      if (told.text !== known?.text) faults.push([key, { before: known?.text, now: told.text }]);
+      if (told.isShown && !(outsider.isColleague && row.level === 'organization'))
+        faults.push([key, told.text]);
+      if (told.isDone) faults.push([key, told.text]);
+    });
+    expect(faults.slice(0, 10)).toEqual([]);
+    expect(await digestOf(app.database, theirs.orgId, theirs.workspaceId)).toEqual(tenant);
+  }, 300_000);
+
+  it('is not answered again to others who use the same idempotency key', async () => {
+    const key = { 'idempotency-key': 'shared' };
+    const body = { name: 'once' };
+    const first = await (await theirs.member('owner')).post('/registry/v1/workspaces', body, key);
+    expect(first.status).toBe(201);
+    for (const { client, name } of outsiders) {
+      const answer = await client.post('/registry/v1/workspaces', body, key);
+      expect([name, answer.headers.get('idempotency-replayed')]).toEqual([name, null]);
+      expect(JSON.stringify(answer.body)).not.toContain(first.body.workspace_id as string);
+    }
+  });
+
+  /** Ids of everything, which nothing has; those of the workspace and its organization are as they are. */
+  async function fakeIds(): Promise<Ids> {
+    const org = await newOrganization(app);
+    return { ...(await populate(await org.member('owner'), org.workspaceId, 'zqxjkvbw')) };
+  }
+
+  interface Told {
+    /** The answer, but for what differs from request to request, and with ids by their names. */
+    text: string;
+    /** It shows something of theirs. */
+    isShown: boolean;
+    /** It did what it was asked to do to what a path names. */
+    isDone: boolean;
+  }
+
+  async function asked(
+    of: Ids,
+    look: (key: string, told: Told, outsider: Outsider, row: Row) => void,
+  ): Promise<void> {
+    for (const outsider of outsiders) {
+      for (const [label, path] of operations) {
+        const row = ROWS[label];
+        if (!row || isTheirs(row, outsider)) continue;
+        for (const [index, request] of requestsOf(label, path, row, of, outsider.own).entries()) {
+          const headers: Record<string, string> =
+            request.type === undefined ? {} : { 'content-type': request.type };
+          const answer = await outsider.client.request(request.method, request.path, {
+            body: request.body,
+            headers,
+          });
+          look(`${outsider.name}: ${label} #${index}`, toldBy(answer, request, of), outsider, row);
+        }
+      }
+    }
+  }
+
+  const isTheirs = (row: Row, { isColleague, isPlatform = false }: Outsider): boolean =>
+    (row.level === 'organization' && isColleague) || (row.level === 'platform' && isPlatform);
+
+  function toldBy(answer: Answer, request: Request, of: Ids): Told {
+    const { trace_id: _, ...body } = isObject(answer.body) ? answer.body : { text: answer.body as unknown };
+    const known = ['etag', 'location', 'link', 'retry-after', 'content-disposition', 'www-authenticate'];
+    const told = JSON.stringify([answer.status, body, known.map((name) => answer.headers.get(name))]);
+    const sent = JSON.stringify([request.path, request.body ?? null]);
+    const shown = Object.entries(of).filter(([name, id]) => !name.startsWith('version') && told.includes(id));
+    return {
+      text: masked(told, of),
+      // what was sent may be repeated
+      isShown: answer.status < 300 && shown.some(([, id]) => !sent.includes(id)),
+      isDone: answer.status < 300 && request.namesTheirs,
+    };
+  }
+});
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+const masked = (text: string, ids: Ids): string =>
+  Object.entries(ids)
+    .filter(([name]) => !name.startsWith('version'))
+    .sort(([, a], [, b]) => b.length - a.length)
+    .reduce((masking, [name, id]) => masking.replaceAll(id, `<${name}>`), text);
+
+/** What is asked, in each way: all that the path names theirs, or the parents one's own and the last theirs. */
+function requestsOf(label: string, path: string, row: Row, of: Ids, own: Ids): Request[] {
+  const method = label.split(' ', 1)[0]!;
+  const queries = row.queries?.(of) ?? [''];
+  const bodies = row.bodies?.(of, own) ?? [undefined];
+  return pathsOf(path, of, own).flatMap((one) =>
+    queries.flatMap((query) =>
+      bodies.map((body) => ({
+        method,
+        path: query === '' ? one : `${one}?${query}`,
+        body,
+        type: row.type,
+        namesTheirs: path.includes('{'),
+      })),
+    ),
+  );
+}
+
+function pathsOf(template: string, of: Ids, own: Ids): string[] {
+  const names = [...template.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!);
+  const named = names.filter((name) => !name.startsWith('version'));
+  const ways = Math.max(1, named.length);
+  return Array.from({ length: ways }, (_, ownCount) => {
+    const ours = new Set(named.slice(0, ownCount));
+    return template.replace(/\{([a-z_]+)\}/g, (_text, name: string) => {
+      const id = (ours.has(name) ? own : of)[name];
+      if (id === undefined) throw new Error(`The population has no ${name}.`);
+      return encodeURIComponent(id);
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import { type ApiClient, jsonExport, newSpan, newTraceId } from '#testing';
+
+/** An id of each kind, by the name that it has in paths. */
+export type Ids = Readonly<Record<string, string>>;
+
+const JSON_LOG = (text: string) => ({
+  resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: text } }] }] }],
+});
+const JSON_METRIC = (name: string) => ({
+  resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name, gauge: { dataPoints: [{ asInt: 1 }] } }] }] }],
+});
+
+/**
+ * Fills a workspace with one of everything there is, by its owner, over HTTP. Every text in it has the marker, by which
+ * it is known wherever it shows.
+ */
+export async function populate(owner: ApiClient, workspace_id: string, marker: string): Promise<Ids> {
+  const ids: Record<string, string> = { workspace_id, version: '1', version_ordinal: '1', marker };
+  const of = { workspace_id };
+  const by = owner.in(workspace_id);
+  const text = (what: string): string => `${marker} ${what}`;
+
+  const make = async (path: string, body: unknown, ...members: string[]): Promise<any> => {
+    const answer = await by.post(path, body);
+    if (![200, 201, 202].includes(answer.status)) {
+      throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+    for (const member of members) ids[member] = answer.body[member] as string;
+    return answer.body;
+  };
+
+  await make('/registry/v1/users', { user_id: marker, display_name: text('person') });
+  const account = { name: text('account'), roles: ['viewer'], workspace_ids: [workspace_id] };
+  await make('/registry/v1/service-accounts', account, 'service_account_id');
+  await make(`/registry/v1/service-accounts/${ids.service_account_id}/keys`, { name: text('key') }, 'key_id');
+  await by.put(`/registry/v1/workspaces/${workspace_id}/members/${marker}`, { roles: ['viewer'] });
+  Object.assign(ids, { user_id: marker, principal_id: marker });
+
+  await make('/registry/v1/repos', { ...of, url: `https://git.example.com/${marker}/repo` }, 'repo_id');
+  const skill = { ...of, name: `${marker}-skill`, description: text('skill'), instructions: text('how') };
+  await make('/skill/v1/skills', skill, 'skill_id');
+  const tools = [{ name: `${marker}_tool`, description: text('tool'), input_schema: { type: 'object' } }];
+  const server = { ...of, name: text('server'), url: `https://${marker}.example.com/mcp`, tools };
+  await make('/mcp/v1/servers', server, 'server_id');
+  const listed = await by.get(`/mcp/v1/servers/${ids.server_id}/tools`);
+  ids.tool_id = listed.body.items[0].tool_id as string;
+  const agent = {
+    ...of,
+    name: text('agent'),
+    instructions: text('be good'),
+    tools: [{ server_id: ids.server_id, tool_name: `${marker}_tool` }],
+    skills: [{ skill_id: ids.skill_id }],
+  };
+  await make('/agent/v1/agents', agent, 'agent_id');
+  await make(`/agent/v1/agents/${ids.agent_id}/sessions`, { prompt: text('prompt') }, 'session_id');
+  const said = { role: 'assistant', content: text('answer') };
+  await make(`/agent/v1/sessions/${ids.session_id}/messages`, said, 'message_id');
+  const app = { ...of, app: `${marker}-app`, display_name: text('app'), resources: [] };
+  await make('/registry/v1/apps', app, 'app');
+
+  ids.trace_id = newTraceId();
+  const attributes = { 'session.id': ids.session_id!, 'gen_ai.request.model': `${marker}-model` };
+  const span = newSpan({ traceId: ids.trace_id, name: text('span'), attributes });
+  await make('/telemetry/v1/traces', jsonExport([span], { 'service.name': text('service') }));
+  await make('/telemetry/v1/logs', JSON_LOG(text('log')));
+  await make('/telemetry/v1/metrics', JSON_METRIC(`${marker}.metric`));
+
+  await make('/eval/v1/datasets', { ...of, name: text('dataset') }, 'dataset_id');
+  const dataset = `/eval/v1/datasets/${ids.dataset_id}`;
+  await make(`${dataset}/records`, { ...of, input: text('input') }, 'dataset_record_id');
+  await make(`${dataset}/versions`, { ...of, content: `question\n${text('row')}\n` });
+  const experiment = { ...of, name: text('experiment'), config: { marker } };
+  await make('/eval/v1/experiments', experiment, 'experiment_id');
+  const result = { ...of, case_id: text('case'), trace_id: ids.trace_id, scores: { [marker]: 1 } };
+  await make(`/eval/v1/experiments/${ids.experiment_id}/results`, result, 'result_id');
+  const human = {
+    ...of,
+    name: text('scorer'),
+    scorer_kind: 'human',
+    definition: { rubric: text('rubric'), output: { type: 'boolean' } },
+  };
+  const { scorer_id } = await make('/eval/v1/scorers', human);
+  ids.human_scorer_id = scorer_id as string;
+  await make('/eval/v1/scores', { ...of, scorer_id, result_id: ids.result_id, value: true }, 'score_id');
+  const code = {
+    ...of,
+    name: text('code'),
+    scorer_kind: 'code',
+    definition: { checks: [{ type: 'equals' }] },
+  };
+  await make('/eval/v1/scorers', code, 'scorer_id');
+  const scorer = `/eval/v1/scorers/${ids.scorer_id}`;
+  await make(`${scorer}/rules`, { ...of, sample_rate: 0.5, enabled: false }, 'rule_id');
+  await make(`${scorer}/score`, { trace_ids: [ids.trace_id] }, 'score_run_id');
+  return ids;
+}
+
+/** Ids like these that nothing has: what is told of them is what is told of anything that does not exist. */
+export const strangeTo = (ids: Ids): Ids =>
+  Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [
+      name,
+      /^version/.test(name) ? id : `${id.slice(0, -3)}${other(id)}`,
+    ]),
+  );
+
+/** Of the same alphabet, and no other's. */
+const other = (id: string): string => (id.endsWith('000') ? '111' : '000');
