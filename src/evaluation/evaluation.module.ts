@@ -4,6 +4,7 @@ import { JobsModule } from '#platform/jobs';
 import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
 import { AgentsModule } from '../agents';
+import { AuditLogModule } from '../registry';
 import { TelemetryModule } from '../telemetry';
 import { AgreementRepository } from './agreement/agreement.repository';
 import { AgreementService } from './agreement/agreement.service';
@@ -165,6 +166,7 @@ const REPOSITORIES = [
   imports: [
     MetricsModule,
     TelemetryModule,
+    AuditLogModule,
     AgentsModule,
     SecretsModule,
     JobsModule.register(SCORE_RUN),

@@ -22,7 +22,7 @@ export {
 export { ReconcileSteps } from './apps/reconcile-steps';
 export { ReconcileStepsModule } from './apps/reconcile-steps.module';
 export { planSweep, type SweepPlan, type SweptRow } from './apps/sweep-plan';
-export { AuditLog, changesTold } from './audit/audit-log';
+export { AuditLog, changesTold, given } from './audit/audit-log';
 export { AuditLogModule } from './audit/audit-log.module';
 export type { SearchDocument } from './search/search-document';
 export { SearchIndex } from './search/search-index';

@@ -12,6 +12,7 @@ import {
   checkWorkspaceOfPatch,
   checkWorkspaceOfSearch,
 } from '../shared/workspace-body';
+import { AuditLog, changesTold } from '../../registry';
 import { DatasetSchemas } from './dataset-schemas';
 import type {
   CreateDatasetDto,
@@ -30,6 +31,7 @@ export class DatasetService {
     private readonly database: Database,
     private readonly datasets: DatasetRepository,
     private readonly schemas: DatasetSchemas,
+    private readonly audit: AuditLog,
   ) {}
 
   async create(scope: Scope, dto: CreateDatasetDto): Promise<Versioned<DatasetDto>> {
@@ -52,7 +54,10 @@ export class DatasetService {
       created_by: scope.principalId,
       archived_at: null,
     };
-    await this.datasets.insert(row);
+    await this.database.transaction(async (tx) => {
+      await this.datasets.insert(row, tx);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+    });
     return versionedView(row);
   }
 
@@ -109,6 +114,9 @@ export class DatasetService {
         ...schemas,
       };
       await this.datasets.update(tx, scope, id, changes);
+      const told = changesTold(row, changes, ['name', 'tags']);
+      if (told.length > 0)
+        await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView({ ...row, ...changes });
     });
   }
@@ -121,6 +129,7 @@ export class DatasetService {
       const now = new Date();
       const changes = { archived_at: now, updated_at: now, revision: row.revision + 1 };
       await this.datasets.update(tx, scope, id, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       return versionedView({ ...row, ...changes });
     });
   }
@@ -154,6 +163,12 @@ export class DatasetService {
 export function checkLive({ archived_at }: Pick<DatasetEntity, 'archived_at'>): void {
   if (archived_at) throw problem.conflict('The dataset is archived and takes no changes.');
 }
+
+const audited = (row: DatasetEntity) => ({
+  type: 'dataset' as const,
+  id: row.dataset_id,
+  workspaceId: row.workspace_id,
+});
 
 const versionedView = (row: DatasetEntity): Versioned<DatasetDto> => ({
   view: toDatasetDto(row),

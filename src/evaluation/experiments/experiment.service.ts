@@ -14,6 +14,7 @@ import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { searchAsList } from '#platform/paging';
+import { AuditLog, changesTold } from '../../registry';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,
@@ -35,6 +36,7 @@ export class ExperimentService {
     private readonly experiments: ExperimentRepository,
     private readonly rules: ExperimentRules,
     private readonly finalizer: ExperimentFinalizer,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -64,6 +66,7 @@ export class ExperimentService {
       }
       if (dataset) checkSize(dataset, datasetVersion);
       await this.experiments.insert(row, tx);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
       return { ...versionedView(row), resumed: false };
     });
   }
@@ -114,6 +117,9 @@ export class ExperimentService {
         generation: row.generation + 1,
       });
       if (status !== 'running') await this.finalizer.finalize(tx, scope, row, status, at);
+      const told = changesTold(row, { ...changes, experiment_status: status }, TOLD);
+      if (told.length > 0)
+        await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView((await this.experiments.find(scope, id, tx))!);
     });
   }
@@ -130,6 +136,7 @@ export class ExperimentService {
           updated_at: now,
           generation: row.generation + 1,
         });
+        await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       }
       return versionedView((await this.experiments.find(scope, id, tx))!);
     });
@@ -146,6 +153,23 @@ export class ExperimentService {
     return this.experiments.findRunning(tx, scope, key);
   }
 }
+
+/** Members whose values the audit log tells. */
+const TOLD = [
+  'name',
+  'experiment_name',
+  'experiment_status',
+  'baseline_experiment_id',
+  'subject_kind',
+  'subject_id',
+  'tags',
+] as const;
+
+const audited = (row: ExperimentEntity) => ({
+  type: 'experiment' as const,
+  id: row.experiment_id,
+  workspaceId: row.workspace_id,
+});
 
 function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number | null): ExperimentEntity {
   const now = new Date();

@@ -7,6 +7,7 @@ import { toJsonText, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
+import { AuditLog, changesTold } from '../../registry';
 import { ScorerDefinitions } from './definitions/scorer-definitions';
 import type {
   CreateScorerDto,
@@ -25,6 +26,7 @@ export class ScorerService {
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
     private readonly definitions: ScorerDefinitions,
+    private readonly audit: AuditLog,
   ) {}
 
   /** Errors: 400 for a definition that its kind does not have, 409 when the name is taken. */
@@ -52,6 +54,7 @@ export class ScorerService {
     await this.database.transaction(async (tx) => {
       await this.scorers.insert(row, tx);
       await this.scorers.keepVersion(tx, scope, row.scorer_id);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
     });
     return versionedView(row);
   }
@@ -96,6 +99,8 @@ export class ScorerService {
       };
       await this.scorers.update(tx, scope, id, changes);
       await this.scorers.keepVersion(tx, scope, id);
+      const told = changesTold(row, changes, ['name', 'grain', 'tags']);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView({ ...row, ...changes });
     });
   }
@@ -109,6 +114,7 @@ export class ScorerService {
       const now = new Date();
       const changes = { archived_at: now, updated_at: now };
       await this.scorers.update(tx, scope, id, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       return versionedView({ ...row, ...changes });
     });
   }
@@ -148,6 +154,12 @@ const patchedContent = (row: ScorerEntity, dto: PatchScorerDto): ScorerContent =
 
 const sameContent = (row: ScorerContent, patched: ScorerContent): boolean =>
   CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(patched[member]));
+
+const audited = (row: ScorerEntity) => ({
+  type: 'scorer' as const,
+  id: row.scorer_id,
+  workspaceId: row.workspace_id,
+});
 
 /** An archived scorer gets no further version, so the number after its last one names this state of it. */
 const versionedView = (row: ScorerEntity): Versioned<ScorerDto> => ({

@@ -11,6 +11,7 @@ import type { ScorerEntity } from '../scorers/scorer.entity';
 import { ScorerRepository } from '../scorers/scorer.repository';
 import { ScorerService } from '../scorers/scorer.service';
 import { checkRunnable, runnable, TargetScorer } from '../scoring/target-scorer';
+import { AuditLog, changesTold } from '../../registry';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { readFilters, statusErrors } from '../traces/trace-filters';
 import {
@@ -36,6 +37,7 @@ export class ScoringRuleService {
     private readonly scorerService: ScorerService,
     private readonly scorer: TargetScorer,
     private readonly arrivals: TraceArrivals,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
@@ -65,6 +67,7 @@ export class ScoringRuleService {
         );
       }
       await this.rules.insert(row, tx);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
     });
     return versionedView(row);
   }
@@ -117,6 +120,8 @@ export class ScoringRuleService {
         updated_at: new Date(),
       };
       await this.rules.update(tx, scope, id, changes);
+      const told = changesTold<ScoringRuleEntity>(row, patched, CONTENT_MEMBERS);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told });
       return versionedView({ ...row, ...changes });
     });
   }
@@ -129,10 +134,17 @@ export class ScoringRuleService {
       const now = new Date();
       const changes = { archived_at: now, updated_at: now, generation: row.generation + 1 };
       await this.rules.update(tx, scope, id, changes);
+      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       return versionedView({ ...row, ...changes });
     });
   }
 }
+
+const audited = (row: ScoringRuleEntity) => ({
+  type: 'scoring_rule' as const,
+  id: row.rule_id,
+  workspaceId: row.workspace_id,
+});
 
 function newRule(
   scope: Scope,

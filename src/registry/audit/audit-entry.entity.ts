@@ -18,6 +18,10 @@ export const AUDITED_TYPES = [
   'skill',
   'mcp_server',
   'agent',
+  'dataset',
+  'experiment',
+  'scorer',
+  'scoring_rule',
 ] as const;
 export type AuditedType = (typeof AUDITED_TYPES)[number];
 

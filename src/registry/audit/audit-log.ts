@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { newId } from '#platform/ids';
+import { toJsonText } from '#platform/json';
 import { AuditLogRepository } from './audit-log.repository';
 import type { AuditAction, AuditChange, AuditedType } from './audit-entry.entity';
 
@@ -58,13 +59,22 @@ export const given = (members: Record<string, unknown>): AuditChange[] =>
   Object.entries(members).map(([member, after]) => ({ member, after }));
 
 /** What every change of a row brings with it, and says nothing. */
-const IMPLIED = new Set(['generation', 'updated_at', 'archived_at', 'version_ordinal', 'version_id']);
+const IMPLIED = new Set([
+  'generation',
+  'revision',
+  'updated_at',
+  'archived_at',
+  'version_ordinal',
+  'scorer_version',
+  'version_id',
+  'config_pairs',
+]);
 
 /**
- * The members that a change writes. Their values are told of those that are named as `told` alone, so that what is
+ * The members that a change writes, and that differ. Their values are told of those that are named as `told` alone, so that what is
  * added to a resource later, and is secret, is not told by oversight.
  *
- * @param row before the change, with the members that are told
+ * @param row before the change
  */
 export function changesTold<Row extends object>(
   row: Row,
@@ -73,7 +83,7 @@ export function changesTold<Row extends object>(
 ): AuditChange[] {
   const members = Object.keys(changes) as (keyof Row & string)[];
   return members
-    .filter((member) => !IMPLIED.has(member))
+    .filter((member) => !IMPLIED.has(member) && toJsonText(row[member]) !== toJsonText(changes[member]))
     .map((member) =>
       told.includes(member) ? { member, before: row[member], after: changes[member] } : { member },
     );

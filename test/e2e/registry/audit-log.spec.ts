@@ -178,6 +178,59 @@ describe('the audit log', () => {
     expect(everything).not.toContain(exchanged.body.access_token);
   });
 
+  it('tells of what evaluation goes by', async () => {
+    const by = owner.in(org.workspaceId);
+    const of = { workspace_id: org.workspaceId };
+    const { body: dataset } = await by.post('/eval/v1/datasets', { ...of, name: 'cases' });
+    await by.patch(`/eval/v1/datasets/${dataset.dataset_id}`, { name: 'questions', metadata: { a: 1 } });
+    await by.patch(`/eval/v1/datasets/${dataset.dataset_id}`, { name: 'questions' });
+    await by.post(`/eval/v1/datasets/${dataset.dataset_id}/records`, { ...of, input: 1 });
+    await by.post(`/eval/v1/datasets/${dataset.dataset_id}/archive`);
+    const { body: experiment } = await by.post('/eval/v1/experiments', { ...of, name: 'sums' });
+    const path = `/eval/v1/experiments/${experiment.experiment_id}`;
+    await by.post(`${path}/results`, { ...of, case_id: '1' });
+    await by.patch(path, { config: { m: 1 }, experiment_status: 'completed', metrics: { cases: 1 } });
+    await by.post(`${path}/archive`);
+    const definition = { checks: [{ type: 'equals' }] };
+    const code = { ...of, name: 'exact', scorer_kind: 'code', definition };
+    const { body: scorer } = await by.post('/eval/v1/scorers', code);
+    const rules = `/eval/v1/scorers/${scorer.scorer_id}/rules`;
+    const { body: rule } = await by.post(rules, { ...of, sample_rate: 0.5 });
+    await by.patch(`${rules}/${rule.rule_id}`, { sample_rate: 0.25 });
+    await by.post(`${rules}/${rule.rule_id}/archive`);
+    await by.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { name: 'equal', description: 'of both' });
+    await by.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
+    const entries = await entriesOf(
+      `?workspace_id=${org.workspaceId}&sort=created_at&since=${dataset.created_at}`,
+    );
+    expect(entries.map(({ action, resource_type, changes }) => [action, resource_type, changes])).toEqual([
+      ['create', 'dataset', []],
+      [
+        'update',
+        'dataset',
+        [{ member: 'name', before: 'cases', after: 'questions' }, { member: 'metadata' }],
+      ],
+      ['archive', 'dataset', []],
+      ['create', 'experiment', []],
+      [
+        'update',
+        'experiment',
+        [
+          { member: 'config' },
+          { member: 'metrics' },
+          { member: 'experiment_status', before: 'running', after: 'completed' },
+        ],
+      ],
+      ['archive', 'experiment', []],
+      ['create', 'scorer', []],
+      ['create', 'scoring_rule', []],
+      ['update', 'scoring_rule', [{ member: 'sample_rate', before: 0.5, after: 0.25 }]],
+      ['archive', 'scoring_rule', []],
+      ['update', 'scorer', [{ member: 'name', before: 'exact', after: 'equal' }, { member: 'description' }]],
+      ['archive', 'scorer', []],
+    ]);
+  });
+
   it('tells of what platform principals do', async () => {
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));
