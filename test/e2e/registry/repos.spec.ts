@@ -197,6 +197,7 @@ describe('repositories', () => {
       expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 409, 400]);
       const told = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
       expect(new Set(told).size).toBe(1);
+      expect((answers[3]!.body as any).errors[0].detail).toContain('X-Service-Workspace-Id');
     });
 
     it('that are archived keep theirs readable, and unchanged', async () => {
