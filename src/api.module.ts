@@ -9,11 +9,12 @@ import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { SkillsHttpModule } from './skills';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [RegistryHttpModule, SkillsHttpModule, TelemetryHttpModule, EvaluationHttpModule];
 
 /** The API process. */
 @Module({})
