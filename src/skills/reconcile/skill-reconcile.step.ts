@@ -40,10 +40,10 @@ export class SkillReconcileStep extends ReconcileStep {
     const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
     if (!isName) faults.push({ pointer: nameBeside(pointer), detail: NAME_RULE });
     try {
-      contentOf(isName ? name : PLACEHOLDER, spec, pointer);
+      contentOf(isName ? name : PLACEHOLDER, spec);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      faults.push(...(error.errors ?? [{ pointer, detail: error.detail }]));
+      faults.push(...faultsOf(error, pointer));
     }
     return faults;
   }
@@ -97,18 +97,24 @@ const PLACEHOLDER = 'x';
 /** @param pointer of the spec */
 const nameBeside = (pointer: string): string => `${pointer.slice(0, pointer.lastIndexOf('/'))}/name`;
 
-/** Throws `Problem` with pointers. */
-const contentOf = (name: string, spec: Record<string, unknown>, pointer: string): SkillContent =>
-  contentOfSpec(name, validateBody(SkillSpecDto, spec, pointer), pointer);
+/** Throws `Problem` with pointers into the spec. */
+const contentOf = (name: string, spec: Record<string, unknown>): SkillContent =>
+  contentOfSpec(name, validateBody(SkillSpecDto, spec));
+
+/** @param pointer of the spec */
+function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {
+  const faults = (problem.errors ?? []).flatMap((one) =>
+    'pointer' in one ? [{ pointer: pointer + one.pointer, detail: one.detail }] : [],
+  );
+  return faults.length > 0 ? faults : [{ pointer, detail: problem.detail }];
+}
 
 function contentDeclared({ name, spec, pointer }: Declared): SkillContent {
-  const place = `${pointer}/spec`;
   try {
-    return contentOf(name, spec, place);
+    return contentOf(name, spec);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const faults = (error.errors ?? []).filter((one) => 'pointer' in one);
-    throw new SweepRefused(faults.length > 0 ? faults : [{ pointer: place, detail: error.detail }]);
+    throw new SweepRefused(faultsOf(error, `${pointer}/spec`));
   }
 }
 

@@ -5,13 +5,9 @@ import { SkillFault } from '../format/skill.fault';
 import { contentOfMembers, type SkillContent } from '../skill-content';
 import type { SkillFileInputDto, SkillSpecDto } from '../skill-members.dto';
 
-/**
- * What a skill holds that is given as JSON. Errors: 400.
- *
- * @param pointer of the spec in the body
- */
-export function contentOfSpec(name: string, spec: SkillSpecDto, pointer: string): SkillContent {
-  const files = (spec.files ?? []).map((file, index) => decoded(file, `${pointer}/files/${index}`));
+/** What a skill holds that is given as JSON. Errors: 400, with pointers into it. */
+export function contentOfSpec(name: string, spec: SkillSpecDto): SkillContent {
+  const files = (spec.files ?? []).map((file, index) => decoded(file, `/files/${index}`));
   const { description, instructions, license, compatibility, allowed_tools, metadata } = spec;
   const members = {
     name,
@@ -25,7 +21,7 @@ export function contentOfSpec(name: string, spec: SkillSpecDto, pointer: string)
   try {
     return contentOfMembers(members, files);
   } catch (error) {
-    throw error instanceof SkillFault ? ofSpec(error, pointer) : error;
+    throw error instanceof SkillFault ? ofSpec(error) : error;
   }
 }
 
@@ -46,9 +42,9 @@ function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string
 }
 
 /** 400 for a fault of what was given as JSON. */
-function ofSpec({ file, member, detail }: SkillFault, pointer: string): Problem {
-  const place = file === null ? (member === null ? '' : `/${member}`) : `/files/${file}/path`;
-  return problem.invalidFields([{ pointer: pointer + place, detail }]);
+function ofSpec({ file, member, detail }: SkillFault): Problem {
+  const pointer = file === null ? (member === null ? '' : `/${member}`) : `/files/${file}/path`;
+  return problem.invalidFields([{ pointer, detail }]);
 }
 
 /** 400 for a fault of a directory: the body as a whole has it. */

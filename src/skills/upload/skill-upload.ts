@@ -120,7 +120,7 @@ async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<Skill
   return {
     workspaceId: dto.workspace_id,
     name: dto.name ?? undefined,
-    contentFor: (name) => contentOfSpec(name, dto, ''),
+    contentFor: (name) => contentOfSpec(name, dto),
     ofWorkspace: (fault) => fault,
   };
 }
