@@ -23,7 +23,7 @@ export class SkillDirectory {
   ): Promise<(ReferredSkill | null)[]> {
     if (references.length === 0) return [];
     const found = await this.versions.findReferred(on, scope, references);
-    const byPlace = new Map(found.map(({ place, ...referred }) => [Number(place), referred]));
+    const byPlace = new Map(found.map(({ place, ...referred }) => [place, referred]));
     return references.map((_, place) => byPlace.get(place) ?? null);
   }
 

@@ -42,7 +42,7 @@ function checkShape(text: string): void {
   let tokens = 0;
   for (const lexeme of new Lexer().lex(text)) {
     tokens++;
-    for (const _ of parser.next(lexeme));
+    Array.from(parser.next(lexeme));
     if (parser.stack.length > OPEN_MAX) throw unfit('is nested too deeply');
     if (tokens > TOKENS_MAX) throw unfit('has too many values');
   }

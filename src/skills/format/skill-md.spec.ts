@@ -59,7 +59,7 @@ describe('SKILL.md', () => {
       fc.property(members, (given) => {
         expect(canonicalJson(SkillMd.read(SkillMd.written(given)).members)).toBe(canonicalJson(given));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -71,7 +71,7 @@ describe('SKILL.md', () => {
           canonicalJson({ ...after, name: before.name }),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
