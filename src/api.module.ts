@@ -10,11 +10,18 @@ import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
+import { SkillsHttpModule } from './skills';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, AgentsHttpModule, EvaluationHttpModule];
+export const API_AREAS = [
+  RegistryHttpModule,
+  TelemetryHttpModule,
+  SkillsHttpModule,
+  AgentsHttpModule,
+  EvaluationHttpModule,
+];
 
 /** The API process. */
 @Module({})

@@ -5,10 +5,11 @@ import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
+import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The areas, as the worker loads them: their processors, and no controller. */
-export const WORKER_AREAS = [TelemetryWorkerModule, EvaluationWorkerModule, HousekeepingModule];
+export const WORKER_AREAS = [SkillsModule, TelemetryWorkerModule, EvaluationWorkerModule, HousekeepingModule];
 
 /** The worker process. */
 @Module({})

@@ -256,6 +256,7 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Scoring: 'Scoring of traces and sessions by the service, and its runs.',
   'Service accounts': 'Programs that act in an organization, and their API keys.',
   Sessions: 'What belongs together by the session that traces name, with its totals.',
+  Skills: 'Directories with a SKILL.md, of the Agent Skills format; every version is kept.',
   Telemetry: 'OTLP/HTTP: 200 means stored.',
   Tokens: 'Exchange of API keys for access tokens, revocation, and the keys that tokens are signed with.',
   Traces: 'What agents did: traces, their trees and their spans.',

@@ -187,6 +187,25 @@ describe('every operation', () => {
     await expectAll([evaluator.post(`${path}/archive`)], 200);
   });
 
+  it('of skills answers as documented', async () => {
+    const members = { description: 'Adds.', instructions: '# How' };
+    const made = await admin.post('/skill/v1/skills', { workspace_id, name: 'sums', ...members });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.get('/skill/v1/skills'), admin.get(path)], 200);
+    await expectAll([admin.patch(path, { allowed_tools: ['Read'], metadata: { a: 1 } })], 200);
+    const version = await admin.post(`${path}/versions`, members);
+    expect(version.status).toBe(201);
+    await expectAll([admin.post(`${path}/versions`, members)], 200);
+    const versionPath = version.headers.get('location')!;
+    const reads = [`${path}/versions`, versionPath, `${versionPath}/content`];
+    await expectAll(
+      reads.map((one) => admin.get(one)),
+      200,
+    );
+    await expectAll([admin.post(`${path}/archive`)], 200);
+  });
+
   it('of experiments, results, traces, scorers and scoring answers as documented', async () => {
     const experiment = await evaluator.post('/eval/v1/experiments', {
       workspace_id,

@@ -38,6 +38,12 @@ describe('an array sent in binary', () => {
     expect(await roundTrip(type, [...values])).toEqual(values);
   });
 
+  it('keeps bytes', async () => {
+    const values = [Buffer.alloc(0), Buffer.from([0, 255, 92, 10]), Buffer.alloc(100_000, 1)];
+    const found = await roundTrip('bytea', [...values, null]);
+    expect(found).toEqual([...values.map((value) => `\\x${value.toString('hex')}`), null]);
+  });
+
   it('keeps integers up to what a double holds', async () => {
     const values = [0, -1, 1e9, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
     expect(await roundTrip('int8', [...values, null])).toEqual([...values.map(String), null]);

@@ -1,5 +1,6 @@
 /** Types whose arrays can be sent, by their numbers in PostgreSQL's catalogue (pg_type.oid). */
 const OIDS = {
+  bytea: 17,
   text: 25,
   json: 114,
   int8: 20,
@@ -11,6 +12,7 @@ const OIDS = {
 
 /** How the values of each type are given; null is NULL. */
 export interface ArrayElements {
+  bytea: Buffer;
   text: string;
   /** JSON text. */
   json: string;
@@ -91,6 +93,12 @@ const TEXT: ElementWriter<string> = {
   put: (buffer, at, value) => buffer.write(value, at),
 };
 
+const BYTES: ElementWriter<Buffer> = {
+  size: (value) => value.length,
+  bound: (value) => value.length,
+  put: (buffer, at, value) => value.copy(buffer, at),
+};
+
 const fixed = <Value>(
   bytes: number,
   write: (buffer: Buffer, at: number, value: Value) => void,
@@ -105,6 +113,7 @@ const fixed = <Value>(
 
 /** How PostgreSQL takes values in binary, without their length: the elements of an array as the fields of a COPY. */
 const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
+  bytea: BYTES,
   text: TEXT,
   json: TEXT,
   int8: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at)),

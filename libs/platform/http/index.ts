@@ -1,4 +1,5 @@
 export { ApiBodies, BODIES_EXTENSION } from './api-bodies.decorator';
+export { Base64Decoder } from './base64.decoder';
 export { attachment } from './attachment';
 export { BODY_RULE, type BodyKind, type BodyRule, RequestBody } from './body.decorator';
 export { readBody } from './body-reader';
@@ -27,7 +28,14 @@ export {
   ValuesCheckedLater,
 } from './members';
 export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
-export { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
+export {
+  type FormFile,
+  type FormWithFiles,
+  type MultipartForm,
+  type MultipartRules,
+  readFormFiles,
+  readMultipart,
+} from './multipart.reader';
 export { MULTIPART_MEDIA } from './part-headers';
 export { parseBody } from './parse-body';
 export { pathNumber } from './path-number';

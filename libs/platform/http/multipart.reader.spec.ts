@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
+import { type MultipartForm, type MultipartRules, readFormFiles, readMultipart } from './multipart.reader';
 import { PartHeaders } from './part-headers';
 import { SpooledFile } from './spooled-file';
 
@@ -258,4 +258,43 @@ describe('a form with one file', () => {
       expect(await refusal(body, contentType)).toEqual([400, expect.stringMatching(detail)]);
     });
   }
+});
+
+describe('a form with files', () => {
+  const read = async (parts: Part[], filesMax = 3) => {
+    const spooled = await SpooledFile.create();
+    try {
+      await spooled.append(bodyOf(parts));
+      spooled.finish();
+      const request = { file: spooled, contentType: 'multipart/form-data; boundary=b' };
+      return await readFormFiles(request, { fields: ['name'], fieldBytes: 20, filesMax });
+    } finally {
+      await spooled.close();
+    }
+  };
+  const at = (filename: string, content: string | Buffer): Part => ({ name: 'any', filename, content });
+
+  it('tells them in order, with the whole of their names and contents', async () => {
+    const large = randomBytes(300_000);
+    const { fields, files } = await read([
+      at('a/b.txt', large),
+      field('name', 'x'),
+      at('世界/../c', ''),
+      at('a/b.txt', 'b'),
+    ]);
+    expect(fields).toEqual({ name: 'x' });
+    expect(files.map(({ filename, content }) => [filename, content])).toEqual([
+      ['a/b.txt', large],
+      ['世界/../c', Buffer.alloc(0)],
+      ['a/b.txt', Buffer.from('b')],
+    ]);
+  });
+
+  it('is refused where it has too many of them', async () => {
+    const many = Array.from({ length: 4 }, (_, index) => at(`${index}`, 'x'));
+    await expect(read(many)).rejects.toMatchObject({
+      status: 400,
+      detail: expect.stringContaining('at most 3 files'),
+    });
+  });
 });

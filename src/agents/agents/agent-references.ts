@@ -53,7 +53,7 @@ export class AgentReferences {
     return [
       ...tools.filter((_, i) => !areTools[i]!.exists).map(({ at }) => ({ pointer: at, detail: NO_TOOL })),
       ...skills
-        .filter((_, i) => !areSkills[i]!.exists)
+        .filter((_, i) => areSkills[i] === null)
         .map(({ skill, at }) => ({ pointer: at, detail: detailOf(skill) })),
     ];
   }

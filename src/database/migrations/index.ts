@@ -32,6 +32,7 @@ import { TelemetryTraceSessions1795132801390 } from './1795132801390-telemetry-t
 import { RegistryAuditLog1795132801500 } from './1795132801500-registry-audit-log';
 import { RegistrySearch1795132801510 } from './1795132801510-registry-search';
 import { RegistryRepos1795132801520 } from './1795132801520-registry-repos';
+import { Skills1795132801530 } from './1795132801530-skills';
 import { Agents1795132801550 } from './1795132801550-agents';
 
 /** Every migration, in the one order in which they are run. */
@@ -70,5 +71,6 @@ export const MIGRATIONS = [
   RegistryAuditLog1795132801500,
   RegistrySearch1795132801510,
   RegistryRepos1795132801520,
+  Skills1795132801530,
   Agents1795132801550,
 ];

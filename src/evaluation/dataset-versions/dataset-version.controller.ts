@@ -5,13 +5,13 @@ import {
   ApiBodies,
   created,
   MULTIPART_MEDIA,
+  pathNumber,
   Reply,
   RequestBody,
   RequestSignal,
   SpooledBody,
   type SpooledRequest,
   versioned,
-  pathNumber,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { DatasetReadingService } from './dataset-reading.service';

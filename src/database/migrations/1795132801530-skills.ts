@@ -1,0 +1,113 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Skills: what they are, each of their versions, and the files of these. */
+export class Skills1795132801530 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE skills (
+        skill_id text COLLATE "C" PRIMARY KEY,
+        org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+        workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+        -- what its SKILL.md says, from here on
+        name text COLLATE "C" NOT NULL,
+        description text NOT NULL,
+        license text,
+        compatibility text,
+        allowed_tools json,
+        metadata json NOT NULL,
+        instructions text NOT NULL,
+        -- the newest version
+        version_ordinal integer NOT NULL,
+        version_id text COLLATE "C" NOT NULL,
+        source_digest text COLLATE "C" NOT NULL,
+        file_count integer NOT NULL,
+        size_bytes integer NOT NULL,
+        -- of the app that declares it, and its slug, which never changes
+        app_id text COLLATE "C",
+        app text COLLATE "C",
+        sync_state text COLLATE "C" NOT NULL
+          CONSTRAINT skills_sync_state CHECK (sync_state IN ('unmanaged', 'pending', 'synced', 'drifted', 'failed')),
+        generation integer NOT NULL,
+        created_at timestamptz NOT NULL,
+        updated_at timestamptz NOT NULL,
+        created_by text COLLATE "C" NOT NULL,
+        archived_at timestamptz,
+        -- about how long it is as JSON
+        bytes integer NOT NULL GENERATED ALWAYS AS (
+          octet_length(instructions) + octet_length(description) + octet_length(metadata::text)
+          + octet_length(coalesce(allowed_tools::text, ''))
+        ) STORED,
+        search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || description)) STORED
+      );
+      CREATE UNIQUE INDEX skills_name ON skills (workspace_id, name) WHERE archived_at IS NULL;
+      CREATE INDEX skills_search ON skills USING gin (search);
+      CREATE INDEX skills_by_creation ON skills (org_id, skill_id);
+      CREATE INDEX skills_by_update ON skills (org_id, updated_at, skill_id);
+      CREATE INDEX skills_by_name ON skills (org_id, name, skill_id);
+      CREATE INDEX skills_by_state ON skills (org_id, sync_state, skill_id);
+      CREATE INDEX skills_by_app ON skills (org_id, app, skill_id);
+      CREATE INDEX skills_of_workspace_by_creation ON skills (workspace_id, skill_id);
+      CREATE INDEX skills_of_workspace_by_update ON skills (workspace_id, updated_at, skill_id);
+      CREATE INDEX skills_of_workspace_by_name ON skills (workspace_id, name, skill_id);
+      CREATE INDEX skills_of_app ON skills (app_id) WHERE archived_at IS NULL;
+
+      CREATE TABLE skill_versions (
+        skill_id text COLLATE "C" NOT NULL REFERENCES skills,
+        version_ordinal integer NOT NULL,
+        version_id text COLLATE "C" NOT NULL,
+        org_id text COLLATE "C" NOT NULL,
+        workspace_id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        description text NOT NULL,
+        license text,
+        compatibility text,
+        allowed_tools json,
+        metadata json NOT NULL,
+        instructions text NOT NULL,
+        source_digest text COLLATE "C" NOT NULL,
+        file_count integer NOT NULL,
+        size_bytes integer NOT NULL,
+        -- of the zip archive of its files, which is made anew, and the same, each time
+        archive_sha256 text COLLATE "C" NOT NULL,
+        archive_bytes integer NOT NULL,
+        created_at timestamptz NOT NULL,
+        created_by text COLLATE "C" NOT NULL,
+        bytes integer NOT NULL GENERATED ALWAYS AS (
+          octet_length(instructions) + octet_length(description) + octet_length(metadata::text)
+          + octet_length(coalesce(allowed_tools::text, ''))
+        ) STORED,
+        PRIMARY KEY (skill_id, version_ordinal)
+      );
+      CREATE UNIQUE INDEX skill_versions_by_creation ON skill_versions (skill_id, version_id);
+
+      -- Contents of files, each once in an organization.
+      CREATE TABLE skill_blobs (
+        org_id text COLLATE "C" NOT NULL,
+        sha256 text COLLATE "C" NOT NULL,
+        data bytea NOT NULL,
+        PRIMARY KEY (org_id, sha256)
+      );
+      -- large ones are read in pieces, for each of which all that comes before it would have to be decompressed
+      ALTER TABLE skill_blobs ALTER COLUMN data SET STORAGE EXTERNAL;
+
+      CREATE TABLE skill_files (
+        skill_id text COLLATE "C" NOT NULL,
+        version_ordinal integer NOT NULL,
+        path text COLLATE "C" NOT NULL,
+        org_id text COLLATE "C" NOT NULL,
+        workspace_id text COLLATE "C" NOT NULL,
+        sha256 text COLLATE "C" NOT NULL,
+        -- as zip archives have it, unsigned
+        crc32 bigint NOT NULL,
+        size_bytes integer NOT NULL,
+        PRIMARY KEY (skill_id, version_ordinal, path),
+        FOREIGN KEY (skill_id, version_ordinal) REFERENCES skill_versions,
+        FOREIGN KEY (org_id, sha256) REFERENCES skill_blobs
+      );
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE skill_files, skill_blobs, skill_versions, skills');
+  }
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import type { SkillFile } from '../format/skill-files';
+import { type FileWithContent, SkillBlobRepository } from './skill-blob.repository';
+import { storedZip, storedZipBytes } from './stored-zip';
+
+/** Read at once, and held: of a large file, or of small ones together. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** The archive of a version, without its bytes. */
+export interface ArchiveDigest {
+  /** In hexadecimal. */
+  sha256: string;
+  bytes: number;
+}
+
+/** The contents of the files of skills. */
+@Injectable()
+export class SkillContents {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: SkillBlobRepository,
+  ) {}
+
+  /** Keeps the contents that came with files, each once in the organization. */
+  async keep(tx: Tx, scope: OrgScope, files: readonly SkillFile[]): Promise<void> {
+    const sent = files.filter((file): file is FileWithContent => file.content !== undefined);
+    const distinct = [...new Map(sent.map((file) => [file.sha256, file])).values()];
+    if (distinct.length === 0) return;
+    const known = await this.blobs.known(
+      tx,
+      scope,
+      distinct.map(({ sha256 }) => sha256),
+    );
+    const missing = distinct.filter(({ sha256 }) => !known.has(sha256));
+    missing.sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
+    if (missing.length > 0) await this.blobs.insertMany(tx, scope, missing);
+  }
+
+  /**
+   * The zip archive of a version: its files in the order of their paths, in a directory of the skill's name. It is read
+   * as it is taken, some MiB at once whatever its size.
+   */
+  archive(
+    scope: OrgScope,
+    name: string,
+    files: readonly SkillFile[],
+    on: SqlExecutor = this.database,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    return storedZip(entriesOf(name, files), this.pieces(on, scope, files));
+  }
+
+  async archiveDigest(
+    tx: Tx,
+    scope: OrgScope,
+    name: string,
+    files: readonly SkillFile[],
+  ): Promise<ArchiveDigest> {
+    const hash = createHash('sha256');
+    for await (const bytes of this.archive(scope, name, files, tx)) hash.update(bytes);
+    return { sha256: hash.digest('hex'), bytes: storedZipBytes(entriesOf(name, files)) };
+  }
+
+  /** One file, whole: for what is known to be small. */
+  async content(on: SqlExecutor, scope: OrgScope, { sha256 }: SkillFile): Promise<Buffer> {
+    const found = await this.blobs.contents(on, scope, [sha256]);
+    return found.get(sha256) ?? missing(sha256);
+  }
+
+  /** The contents of files, one after the other. */
+  private async *pieces(
+    on: SqlExecutor,
+    scope: OrgScope,
+    files: readonly SkillFile[],
+  ): AsyncGenerator<Buffer, void, undefined> {
+    for (const group of groupsOf(files)) {
+      const [first] = group;
+      if (first && first.size_bytes > PIECE_BYTES && !first.content) {
+        yield* this.large(on, scope, first);
+        continue;
+      }
+      const kept = group.filter(({ content }) => !content).map(({ sha256 }) => sha256);
+      const found = kept.length > 0 ? await this.blobs.contents(on, scope, kept) : new Map<string, Buffer>();
+      for (const { content, sha256 } of group) yield content ?? found.get(sha256) ?? missing(sha256);
+    }
+  }
+
+  private async *large(
+    on: SqlExecutor,
+    scope: OrgScope,
+    { sha256, size_bytes }: SkillFile,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    for (let from = 0; from < size_bytes; from += PIECE_BYTES) {
+      const piece = await this.blobs.piece(on, scope, sha256, from, PIECE_BYTES);
+      yield piece.length > 0 ? piece : missing(sha256);
+    }
+  }
+}
+
+const entriesOf = (name: string, files: readonly SkillFile[]) =>
+  files.map(({ path, size_bytes, crc32 }) => ({ path: `${name}/${path}`, size_bytes, crc32 }));
+
+/** Files that are read together: of no more than `PIECE_BYTES`, or one. Those that are empty have no piece. */
+function groupsOf(files: readonly SkillFile[]): SkillFile[][] {
+  const groups: SkillFile[][] = [];
+  let bytes = Infinity;
+  for (const file of files.filter(({ size_bytes }) => size_bytes > 0)) {
+    bytes += file.size_bytes;
+    if (bytes > PIECE_BYTES) {
+      groups.push([file]);
+      bytes = file.size_bytes;
+    } else groups.at(-1)!.push(file);
+  }
+  return groups;
+}
+
+function missing(sha256: string): never {
+  throw new Error(`The content ${sha256} is missing.`);
+}

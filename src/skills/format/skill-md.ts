@@ -1,0 +1,211 @@
+import { Document, isMap, YAMLMap } from 'yaml';
+import { canonicalJson, isJsonObject } from '#platform/json';
+import { FRONTMATTER_MAX, FrontmatterReader, parseFrontmatter, unfit } from './frontmatter.reader';
+import { SkillFault } from './skill.fault';
+import { SKILL_MD } from './skill-files';
+import {
+  FRONTMATTER_NAMES,
+  type FrontmatterMember,
+  type FrontmatterMembers,
+  readMembers,
+  type SkillMembers,
+} from './skill-members';
+
+/** In bytes. */
+export const SKILL_MD_MAX = 1024 * 1024;
+
+const BYTE_ORDER_MARK = '\uFEFF';
+const FENCE = '---';
+
+/** One line for each member: nothing is folded that was not before. */
+const WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
+
+/** A SKILL.md of the Agent Skills format: YAML between two lines of `---`, and Markdown. */
+export class SkillMd {
+  readonly members: SkillMembers;
+
+  private constructor(
+    private readonly parts: Parts,
+    frontmatter: FrontmatterMembers,
+  ) {
+    this.members = { ...frontmatter, instructions: instructionsIn(parts) };
+  }
+
+  /** Throws `SkillFault` for what is not of the format. */
+  static read(bytes: Buffer): SkillMd {
+    if (bytes.length > SKILL_MD_MAX) throw new SkillFault(TOO_LARGE, null, 'instructions');
+    const text = textOf(bytes);
+    if (text.includes('\0')) throw new SkillFault(`${SKILL_MD} may not hold a NUL character.`);
+    const parts = partsOf(text);
+    const reader = new FrontmatterReader(parseFrontmatter(parts.frontmatter));
+    return new SkillMd(
+      parts,
+      readMembers((name) => reader.read(name)),
+    );
+  }
+
+  /** A new one. */
+  static written({ instructions, ...members }: SkillMembers): Buffer {
+    const document = new Document({});
+    for (const member of Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[])
+      put(document, member, members[member]);
+    return checked({ ...members, instructions }, document, (frontmatter) => ({
+      mark: '',
+      opening: `${FENCE}\n`,
+      frontmatter,
+      closing: `${FENCE}\n`,
+      body: `\n${instructions}`,
+    }));
+  }
+
+  /**
+   * The bytes with other members. What is not changed stays as it is written: members that nobody knows, comments,
+   * the order, and, where the frontmatter changes nothing, all of it.
+   */
+  edited(changed: SkillMembers): Buffer {
+    const document = parseFrontmatter(this.parts.frontmatter);
+    const others = (Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[]).filter(
+      (member) => canonicalJson(changed[member]) !== canonicalJson(this.members[member]),
+    );
+    for (const member of others) {
+      if (member === 'metadata') putMetadata(document, this.members.metadata, changed.metadata);
+      else put(document, member, changed[member]);
+    }
+    const { parts } = this;
+    const isWindows = parts.opening.endsWith('\r\n');
+    const body =
+      changed.instructions === this.members.instructions
+        ? parts.body
+        : `${isWindows ? '\r\n' : '\n'}${changed.instructions}`;
+    // a file may end with its fence
+    const closing = body === '' || parts.closing.endsWith('\n') ? parts.closing : `${FENCE}\n`;
+    return checked(changed, document, (written) => ({
+      ...parts,
+      frontmatter:
+        others.length === 0 ? parts.frontmatter : isWindows ? written.replace(/\r?\n/g, '\r\n') : written,
+      closing,
+      body,
+    }));
+  }
+}
+
+const TOO_LARGE = `${SKILL_MD} may have at most ${SKILL_MD_MAX / 1024 / 1024} MiB.`;
+
+/** A text, and nothing of it lost: its parts follow each other. */
+interface Parts {
+  /** A byte order mark, or nothing. */
+  mark: string;
+  /** The lines of the fences, each with its end. */
+  opening: string;
+  frontmatter: string;
+  closing: string;
+  body: string;
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new SkillFault(`${SKILL_MD} must be text in UTF-8.`);
+  }
+}
+
+function partsOf(text: string): Parts {
+  const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const opening = fenceAt(text, mark.length);
+  if (opening === null || !opening.endsWith('\n')) {
+    throw new SkillFault(`${SKILL_MD} must begin with a line of --- and end its frontmatter with another.`);
+  }
+  const from = mark.length + opening.length;
+  // what is longer than a frontmatter may be is not looked through
+  const searched = text.slice(from - 1, from + FRONTMATTER_MAX + FENCE.length + 1);
+  for (let at = searched.indexOf(`\n${FENCE}`); at >= 0; at = searched.indexOf(`\n${FENCE}`, at + 1)) {
+    const end = from + at;
+    const closing = fenceAt(text, end);
+    if (closing === null) continue;
+    return {
+      mark,
+      opening,
+      frontmatter: text.slice(from, end),
+      closing,
+      body: text.slice(end + closing.length),
+    };
+  }
+  throw unfit(`has no end within ${FRONTMATTER_MAX / 1024} KiB: a line of ---`);
+}
+
+/** The line of a fence, with its end; null where there is none. */
+function fenceAt(text: string, at: number): string | null {
+  if (!text.startsWith(FENCE, at)) return null;
+  let end = at + FENCE.length;
+  while (text[end] === ' ' || text[end] === '\t') end++;
+  if (text[end] === '\r' && text[end + 1] === '\n') end++;
+  return end >= text.length || text[end] === '\n' ? text.slice(at, end + 1) : null;
+}
+
+/** Without the blank line that divides them from the frontmatter. */
+const instructionsIn = ({ body }: Parts): string => body.replace(/^\r?\n/, '');
+
+/** @param value null takes the member away */
+function put(document: Document, member: FrontmatterMember, value: unknown): void {
+  const name = FRONTMATTER_NAMES[member];
+  if (value === null || (member === 'metadata' && isJsonObject(value) && Object.keys(value).length === 0)) {
+    document.delete(name);
+    return;
+  }
+  const tools = member === 'allowed_tools' ? (value as string[]) : null;
+  if (tools === null)
+    document.set(name, member === 'metadata' ? metadataNode(document, value as object) : value);
+  // as the format has it; an empty list would be no value then
+  else document.set(name, tools.length > 0 ? tools.join(' ') : document.createNode([], { flow: true }));
+}
+
+/** Writes the members of the metadata that differ, and leaves the others as they are written. */
+function putMetadata(document: Document, before: object, after: object): void {
+  const present = document.get('metadata');
+  if (!isMap<string>(present) || Object.keys(after).length === 0) {
+    put(document, 'metadata', after);
+    return;
+  }
+  const [old, members] = [new Map(Object.entries(before)), new Map<string, unknown>(Object.entries(after))];
+  for (const name of old.keys()) if (!members.has(name)) present.delete(name);
+  for (const [name, value] of members) {
+    if (old.has(name) && canonicalJson(old.get(name)) === canonicalJson(value)) continue;
+    present.set(name, isNested(value) ? document.createNode(value, { flow: true }) : value);
+  }
+}
+
+/** A member on each line, and what is nested within one on it. */
+function metadataNode(document: Document, metadata: object): YAMLMap {
+  const node = new YAMLMap<string, unknown>(document.schema);
+  for (const [name, value] of Object.entries(metadata)) {
+    node.set(name, isNested(value) ? document.createNode(value, { flow: true }) : value);
+  }
+  return node;
+}
+
+const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** Reads what was written again: what does not say what was asked for is not kept. */
+function checked(
+  wanted: SkillMembers,
+  document: Document,
+  partsWith: (frontmatter: string) => Parts,
+): Buffer {
+  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document));
+  const bytes = Buffer.from(mark + opening + frontmatter + closing + body);
+  const { members } = SkillMd.read(bytes);
+  if (canonicalJson(members) !== canonicalJson(wanted)) throw unfit(NOT_EDITABLE);
+  return bytes;
+}
+
+function writtenBy(document: Document): string {
+  try {
+    return document.toString(WRITTEN);
+  } catch {
+    throw unfit(NOT_EDITABLE);
+  }
+}
+
+const NOT_EDITABLE =
+  'cannot be changed a member at a time, because of its anchors or its form: upload the directory with another';

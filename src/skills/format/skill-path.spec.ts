@@ -1,0 +1,60 @@
+import { commonDirectory, comparePaths, faultOfPath, foldedPath } from './skill-path';
+
+describe('the path of a file in a skill', () => {
+  it.each(['SKILL.md', 'scripts/a b.sh', '.hidden', '...', 'a..b/c', 'ä/世界.md', 'con', 'x:y'.slice(1)])(
+    'may be %j',
+    (path) => expect(faultOfPath(path)).toBeNull(),
+  );
+
+  it.each([
+    '',
+    '/',
+    '/a',
+    'a/',
+    'a//b',
+    '.',
+    '..',
+    'a/..',
+    'a/./b',
+    'a\\b',
+    'c:a',
+    'C:/a',
+    'a\0',
+    'a\u007f',
+    '\uFFFD',
+    '\uD800',
+    'x'.repeat(256),
+    'x/'.repeat(600) + 'x',
+  ])('may not be %j', (path) => expect(faultOfPath(path)).not.toBeNull());
+
+  it.each([
+    ['README', 'readme'],
+    ['Straße', 'STRASSE'],
+    ['\u00e9', 'e\u0301'],
+    ['\u00c9', 'e\u0301'],
+    ['ſ', 'S'],
+  ])('is the same for %j and %j where file systems do not tell them apart', (one, other) => {
+    expect(foldedPath(one)).toBe(foldedPath(other));
+  });
+
+  it('is in the order of its bytes, not of UTF-16', () => {
+    expect(['\u{1F600}', '\uFF5E', 'b', 'a/b', 'a.b', 'B'].sort(comparePaths)).toEqual([
+      'B',
+      'a.b',
+      'a/b',
+      'b',
+      '\uFF5E',
+      '\u{1F600}',
+    ]);
+  });
+
+  it.each([
+    [['a/b/SKILL.md', 'a/b/c/d'], 'a/b/'],
+    [['a/SKILL.md'], 'a/'],
+    [['SKILL.md', 'a/b'], ''],
+    [['ab/x', 'a/x'], ''],
+    [[], ''],
+  ])('of %j is in the directory %j', (paths, directory) => {
+    expect(commonDirectory(paths)).toBe(directory);
+  });
+});

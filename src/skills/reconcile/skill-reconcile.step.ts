@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { validateBody } from '#platform/http';
+import { type FieldError, Problem } from '#platform/problem';
+import {
+  type Declared,
+  ReconcileStep,
+  ReconcileSteps,
+  SweepRefused,
+  type Swept,
+  type SweptApp,
+} from '../../registry';
+import { NAME_MAX, SKILL_NAME } from '../format/skill-members';
+import type { SkillContent } from '../skill-content';
+import { SkillSpecDto } from '../skill-members.dto';
+import type { SkillEntity } from '../skill.entity';
+import { SkillRepository } from '../skill.repository';
+import { newSkill, type SkillDraft, SkillWriter, withVersion } from '../skill-writer';
+import { contentOfSpec } from '../upload/skill-spec';
+import { SkillOwnerRepository } from './skill-owner.repository';
+
+/** Makes an app's skills what it declares: `spec` has the members of `POST /skill/v1/skills` but workspace and name. */
+@Injectable()
+export class SkillReconcileStep extends ReconcileStep {
+  readonly kind = 'skill';
+
+  constructor(
+    private readonly skills: SkillRepository,
+    private readonly writer: SkillWriter,
+    private readonly owners: SkillOwnerRepository,
+    steps: ReconcileSteps,
+  ) {
+    super();
+    steps.add(this);
+  }
+
+  faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
+    const faults: FieldError[] = [];
+    const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
+    if (!isName) faults.push({ pointer: nameBeside(pointer), detail: NAME_RULE });
+    try {
+      contentOf(isName ? name : PLACEHOLDER, spec);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      faults.push(...faultsOf(error, pointer));
+    }
+    return faults;
+  }
+
+  async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
+    const names = declared.map(({ name }) => name);
+    const live = await this.skills.lockOfApp(tx, scope, app.appId, names);
+    const present = new Map(live.map((row) => [row.name, row]));
+    checkNames(declared, present, app);
+    const drafts: SkillDraft[] = [];
+    const settled: SkillEntity[] = [];
+    for (const one of declared) {
+      const content = contentDeclared(one);
+      const before = present.get(one.name) ?? null;
+      if (before?.source_digest !== content.source_digest) drafts.push(draftOf(scope, app, before, content));
+      else if (before.sync_state !== 'synced') settled.push(synced(before));
+    }
+    const isDeclared = new Set(names);
+    const gone = live.filter(({ app_id, name }) => app_id === app.appId && !isDeclared.has(name));
+    await this.writer.archive(tx, scope, gone);
+    await this.writer.write(tx, scope, drafts);
+    if (settled.length > 0) await this.skills.updateMany(tx, scope, settled);
+    return {
+      created: drafts.filter(({ before }) => !before).map(idOf),
+      updated: drafts.filter(({ before }) => before).map(idOf),
+      archived: gone.map(({ skill_id }) => skill_id),
+      liveCount: declared.length,
+    };
+  }
+
+  async mark(
+    tx: Tx,
+    scope: Scope,
+    { appId }: SweptApp,
+    names: readonly string[],
+    state: 'pending' | 'failed',
+  ): Promise<void> {
+    await this.owners.mark(tx, scope, appId, names, state);
+  }
+
+  async release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<void> {
+    await this.owners.release(tx, scope, appId);
+  }
+}
+
+const NAME_RULE = `must be words of lower-case letters and digits, with single hyphens between them, and have at most ${NAME_MAX} characters`;
+
+/** Stands for a name that is none, so that its spec is looked at all the same. */
+const PLACEHOLDER = 'x';
+
+/** @param pointer of the spec */
+const nameBeside = (pointer: string): string => `${pointer.slice(0, pointer.lastIndexOf('/'))}/name`;
+
+/** Throws `Problem` with pointers into the spec. */
+const contentOf = (name: string, spec: Record<string, unknown>): SkillContent =>
+  contentOfSpec(name, validateBody(SkillSpecDto, spec));
+
+/** @param pointer of the spec */
+function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {
+  const faults = (problem.errors ?? []).flatMap((one) =>
+    'pointer' in one ? [{ pointer: pointer + one.pointer, detail: one.detail }] : [],
+  );
+  return faults.length > 0 ? faults : [{ pointer, detail: problem.detail }];
+}
+
+function contentDeclared({ name, spec, pointer }: Declared): SkillContent {
+  try {
+    return contentOf(name, spec);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new SweepRefused(faultsOf(error, `${pointer}/spec`));
+  }
+}
+
+/** Refuses names of skills that are not the app's. */
+function checkNames(
+  declared: readonly Declared[],
+  present: ReadonlyMap<string, SkillEntity>,
+  { appId }: SweptApp,
+): void {
+  const faults = declared.flatMap(({ name, pointer }) => {
+    const row = present.get(name);
+    if (!row || row.app_id === appId) return [];
+    const owner = row.app_id === null ? 'which no app declares' : 'which another app declares';
+    const detail = `is taken by a skill of the workspace, ${owner}`;
+    return [{ pointer: `${pointer}/name`, detail }];
+  });
+  if (faults.length > 0) throw new SweepRefused(faults);
+}
+
+function draftOf(
+  scope: Scope,
+  { appId, app }: SweptApp,
+  before: SkillEntity | null,
+  content: SkillContent,
+): SkillDraft {
+  const owner = { app_id: appId, app, sync_state: 'synced' } as const;
+  const row = before
+    ? withVersion(before, content, 'synced')
+    : newSkill(scope, scope.workspaceId, content, owner);
+  return { before, row, files: content.files };
+}
+
+const synced = (row: SkillEntity): SkillEntity => ({
+  ...row,
+  sync_state: 'synced',
+  generation: row.generation + 1,
+  updated_at: new Date(),
+});
+
+const idOf = ({ row }: SkillDraft): string => row.skill_id;

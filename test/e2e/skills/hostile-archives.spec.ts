@@ -1,0 +1,200 @@
+import { deflateRawSync } from 'node:zlib';
+import { createTestApp, type TestApp } from '#testing';
+import { SkillCallers, skillMd } from './skills.fixture';
+import { type RawEntry, zipOf } from './zip.fixture';
+
+const MIB = 1024 * 1024;
+
+let made = 0;
+const skill = (): RawEntry => ({ name: 'SKILL.md', content: skillMd(`hostile-${(made += 1)}`) });
+const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, content: 'x', ...more });
+
+/** Field 0x7075, by which some programs take another name. */
+const otherName = (name: string): Buffer => {
+  const data = Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(name)]);
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(0x7075, 0);
+  head.writeUInt16LE(data.length, 2);
+  return Buffer.concat([head, data]);
+};
+
+const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
+
+describe('an archive that is no skill', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+  });
+  afterAll(() => app.close());
+
+  const bomb = deflateRawSync(Buffer.alloc(33 * MIB));
+  const archives: [string, () => Buffer, RegExp][] = [
+    ['with a path upwards', () => zipOf([skill(), file('../evil')]), /leave the directory/],
+    ['with a path upwards within', () => zipOf([skill(), file('a/../../evil')]), /leave the directory/],
+    ['with a path of one dot', () => zipOf([skill(), file('./a')]), /leave the directory/],
+    ['with an absolute path', () => zipOf([skill(), file('/etc/passwd')]), /relative/],
+    ['with a drive', () => zipOf([skill(), file('C:/evil')]), /drive/],
+    ['with a backslash', () => zipOf([skill(), file('..\\evil')]), /backslash/],
+    ['with a NUL in a path', () => zipOf([skill(), file('a\0.md')]), /control/],
+    ['with a line break in a path', () => zipOf([skill(), file('a\nb')]), /control/],
+    ['with an empty name', () => zipOf([skill(), file('a//b')]), /empty name/],
+    ['with an empty path', () => zipOf([skill(), file('')]), /empty/],
+    ['with a path of 1,100 bytes', () => zipOf([skill(), file(`${'ä/'.repeat(366)}xx`)]), /1024 bytes/],
+    ['with a name of 256 bytes', () => zipOf([skill(), file('x'.repeat(256))]), /255 bytes/],
+    [
+      'with a path that is not UTF-8',
+      () => zipOf([skill(), { ...file(''), name: Buffer.from([0x61, 0xe9]) }]),
+      /UTF-8/,
+    ],
+    [
+      'with a symbolic link',
+      () => zipOf([skill(), file('link', { mode: 0o120777, content: '/etc' })]),
+      /link/,
+    ],
+    ['with a device', () => zipOf([skill(), file('null', { mode: 0o020666 })]), /device/],
+    ['with a file that is a directory', () => zipOf([skill(), file('dir', { mode: 0o040755 })]), /device/],
+    ['with a directory that has a content', () => zipOf([skill(), file('dir/')]), /has a content/],
+    [
+      'with what is encrypted',
+      () => zipOf([skill(), file('secret', { flags: 0x801, method: 8 })]),
+      /encrypted/,
+    ],
+    ['with strong encryption', () => zipOf([skill(), file('secret', { flags: 0x841 })]), /not a well-formed/],
+    ['with another compression', () => zipOf([skill(), file('a', { method: 12 })]), /deflate/],
+    ['with a path twice', () => zipOf([skill(), file('a'), file('a')]), /twice/],
+    ['with paths equal but for case', () => zipOf([skill(), file('Read.md'), file('READ.md')]), /told apart/],
+    [
+      'with paths equal but for accents',
+      () => zipOf([skill(), file('\u00e4.md'), file('a\u0308.md')]),
+      /told apart/,
+    ],
+    ['with paths equal when folded', () => zipOf([skill(), file('Straße'), file('STRASSE')]), /told apart/],
+    ['with a file in a file', () => zipOf([skill(), file('a'), file('a/b')]), /is a file/],
+    ['with a file in a file, but for case', () => zipOf([skill(), file('A/b'), file('a')]), /is a file/],
+    ['with two SKILL.md, but for case', () => zipOf([skill(), file('skill.md')]), /told apart/],
+    ['without SKILL.md', () => zipOf([file('README.md')]), /no SKILL\.md/],
+    ['with skill.md', () => zipOf([{ ...skill(), name: 'skill.md' }]), /no SKILL\.md/],
+    [
+      'with SKILL.md too deep',
+      () => zipOf([file('a/b/x'), { ...skill(), name: 'a/c/SKILL.md' }]),
+      /no SKILL\.md/,
+    ],
+    ['that is empty', () => zipOf([]), /no SKILL\.md/],
+    [
+      'with 1,001 files',
+      () => zipOf([skill(), ...Array.from({ length: 1000 }, (_, i) => file(`f/${i}`))]),
+      /at most 1000 files/,
+    ],
+    [
+      'with 6,000 directories',
+      () => zipOf([skill(), ...Array.from({ length: 6000 }, (_, i) => file(`f${i}/`, { content: '' }))]),
+      /at most 1000 files/,
+    ],
+    [
+      'that says it is too large',
+      () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 33 * MIB })]),
+      /at most 32 MiB/,
+    ],
+    [
+      'of many parts that are too large together',
+      () =>
+        zipOf([
+          skill(),
+          ...[1, 2, 3].map((i) => file(`${i}`, { method: 8, content: Buffer.alloc(11 * MIB) })),
+        ]),
+      /at most 32 MiB/,
+    ],
+    [
+      'that inflates to more than it says',
+      () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 1 })]),
+      /damaged/,
+    ],
+    [
+      'that inflates to less than it says',
+      () => zipOf([skill(), file('a', { method: 8, packed: deflateRawSync(Buffer.from('x')), size: 2 })]),
+      /damaged/,
+    ],
+    ['whose stored sizes differ', () => zipOf([skill(), file('a', { size: 2 })]), /not a well-formed/],
+    ['with another checksum', () => zipOf([skill(), file('a', { crc: 1 })]), /damaged/],
+    [
+      'with bytes behind what is deflated',
+      () =>
+        zipOf([
+          skill(),
+          file('a', {
+            method: 8,
+            packed: Buffer.concat([deflateRawSync(Buffer.from('x')), Buffer.from('more')]),
+          }),
+        ]),
+      /damaged/,
+    ],
+    [
+      'with what is not deflated',
+      () => zipOf([skill(), file('a', { method: 8, packed: Buffer.from('zzz') })]),
+      /damaged/,
+    ],
+    [
+      'with another name where its bytes lie',
+      () => zipOf([skill(), file('a', { localName: 'b' })]),
+      /another name/,
+    ],
+    [
+      'with another name in an extra field',
+      () => zipOf([skill(), file('a', { extra: otherName('b') })]),
+      /another name/,
+    ],
+    ['that is cut off', () => whole().subarray(0, -30), /not a well-formed/],
+    ['that lacks its beginning', () => whole().subarray(20), /not a well-formed/],
+    ['with bytes behind its end', () => Buffer.concat([whole(), Buffer.from('xx')]), /not a well-formed/],
+    ['that is none', () => Buffer.from('SKILL.md'), /not a well-formed/],
+    ['that is nothing', () => Buffer.alloc(0), /not a well-formed/],
+  ];
+
+  it.each(archives)('%s is refused, and tells why', async (_, zip, told) => {
+    const answer = await callers.upload(zip());
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    expect(answer.body.detail).toMatch(told);
+  });
+
+  it('whose entries share their bytes is refused', async () => {
+    const name = `shared-${(made += 1)}`;
+    const zip = zipOf([{ name: 'SKILL.md', content: skillMd(name) }, file('a'), file('a', { offset: 0 })]);
+    // the second a says that its bytes lie where those of SKILL.md do
+    const moved = zipOf([
+      file('a', { content: skillMd(name) }),
+      { ...file('a', { content: skillMd(name), offset: 0 }) },
+    ]);
+    const answers = [await callers.upload(zip), await callers.upload(moved)];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    expect(answers[1]!.body.detail).toMatch(/overlaps/);
+  });
+
+  it('of more bytes than an upload may have is 413', async () => {
+    const answer = await callers.upload(Buffer.alloc(36 * MIB + 1));
+    expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('leaves nothing behind', async () => {
+    const counted = await app.database.query<{ skills: number; blobs: number }>(
+      'SELECT (SELECT count(*) FROM skills) AS skills, (SELECT count(*) FROM skill_blobs) AS blobs',
+    );
+    expect(counted).toEqual([{ skills: 0, blobs: 0 }]);
+  });
+
+  it('is told from one with what systems leave behind, and with directories', async () => {
+    const zip = zipOf([
+      file('my-skill/', { content: '', mode: 0o040755 }),
+      { name: 'my-skill/SKILL.md', content: skillMd('with-leavings'), method: 8, mode: 0o100600 },
+      file('my-skill/.DS_Store'),
+      file('__MACOSX/._my-skill'),
+      file('__MACOSX/my-skill/._SKILL.md'),
+      file('my-skill/assets/.DS_Store'),
+      file('my-skill/assets/empty', { content: '' }),
+    ]);
+    const answer = await callers.upload(zip);
+    expect(answer.body).toMatchObject({ name: 'with-leavings', file_count: 2 });
+  });
+});

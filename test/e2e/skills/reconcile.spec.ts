@@ -1,0 +1,211 @@
+import { newId } from '#platform/ids';
+import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
+import { createTestApp, type TestApp } from '#testing';
+import {
+  type Declared,
+  ReconcileSteps,
+  type ReconcileStep,
+  SweepRefused,
+  type Swept,
+} from '../../../src/registry';
+import { SkillDirectory } from '../../../src/skills';
+import { SkillCallers, SKILLS } from './skills.fixture';
+
+describe('skills that an app declares', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+  let step: ReconcileStep;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+    step = app.get(ReconcileSteps).of('skill');
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  interface Swept1 {
+    scope: Scope;
+    owner: { appId: string; app: string };
+    list: () => Promise<any[]>;
+    sweep: (specs: Record<string, object>) => Promise<Swept>;
+  }
+  /** An app in a workspace of its own. */
+  async function newApp(workspaceId?: string): Promise<Swept1> {
+    const workspace = workspaceId ?? (await callers.org.newWorkspace());
+    const scope = workspaceScope(callers.org.orgId, workspace, 'test', expandRoles(['admin']));
+    const owner = { appId: newId('app'), app: `app-${(made += 1)}` };
+    return {
+      scope,
+      owner,
+      list: async () => {
+        const { body } = await callers.editor.get(`${SKILLS}?workspace_id=${workspace}&sort=name`);
+        return body.items as any[];
+      },
+      sweep: (specs) => app.database.transaction((tx) => step.apply(tx, scope, owner, declaredOf(specs))),
+    };
+  }
+  const declaredOf = (specs: Record<string, object>): Declared[] =>
+    Object.entries(specs).map(([name, spec], index) => ({
+      name,
+      spec: spec as Record<string, unknown>,
+      pointer: `/resources/${index}`,
+    }));
+  const spec = (instructions: string, more: object = {}) => ({ description: 'd', instructions, ...more });
+
+  it('are made, changed and archived as it declares, and left alone when they are as declared', async () => {
+    const { list, sweep, owner } = await newApp();
+    const first = await sweep({ one: spec('1', { files: [{ path: 'a', content: 'a' }] }), two: spec('2') });
+    expect([first.created.length, first.updated, first.archived, first.liveCount]).toEqual([2, [], [], 2]);
+    const [one, two] = await list();
+    expect([one, two]).toMatchObject([
+      { name: 'one', sync_state: 'synced', app: owner.app, file_count: 2, version_ordinal: 1 },
+      { name: 'two', sync_state: 'synced', app: owner.app },
+    ]);
+    const second = await sweep({ one: spec('changed'), three: spec('3') });
+    expect([second.created.length, second.updated, second.archived, second.liveCount]).toEqual([
+      1,
+      [one.skill_id],
+      [two.skill_id],
+      2,
+    ]);
+    const before = await list();
+    expect(before).toMatchObject([{ name: 'one', version_ordinal: 2, file_count: 1 }, { name: 'three' }]);
+    const written = () =>
+      app.database.query(
+        `SELECT (SELECT count(*) FROM audit_log) AS told, (SELECT count(*) FROM skill_versions) AS versions,
+           (SELECT max(xmin::text::bigint) FROM skills) AS change`,
+      );
+    const state = await written();
+    expect(await sweep({ one: spec('changed'), three: spec('3') })).toEqual({
+      created: [],
+      updated: [],
+      archived: [],
+      liveCount: 2,
+    });
+    expect(await written()).toEqual(state);
+    expect(await list()).toEqual(before);
+  });
+
+  it('have drifted when somebody changes them, until the next sweep', async () => {
+    const { list, sweep } = await newApp();
+    await sweep({ one: spec('1') });
+    const [{ skill_id }] = await list();
+    await callers.editor.patch(`${SKILLS}/${skill_id}`, { license: 'MIT' });
+    expect(await list()).toMatchObject([{ sync_state: 'drifted', version_ordinal: 2 }]);
+    expect((await sweep({ one: spec('1') })).updated).toEqual([skill_id]);
+    expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 3, license: null }]);
+    const uploaded = await callers.editor.post(`${SKILLS}/${skill_id}/versions`, { ...spec('other') });
+    expect(uploaded.status).toBe(201);
+    expect(await list()).toMatchObject([{ sync_state: 'drifted' }]);
+    const drifted = await callers.editor.get(`${SKILLS}?sync_state=drifted&name=one`);
+    expect(drifted.body.items).toMatchObject([{ skill_id }]);
+    // back as declared, by hand
+    await callers.editor.post(`${SKILLS}/${skill_id}/versions`, { ...spec('1') });
+    expect((await sweep({ one: spec('1') })).updated).toEqual([]);
+    expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 5 }]);
+  });
+
+  it('are refused where their names are taken by others, and nothing is changed', async () => {
+    const { scope, list, sweep } = await newApp();
+    const other = await newApp(scope.workspaceId);
+    await other.sweep({ theirs: spec('t') });
+    await callers.create({ name: 'unmanaged', workspace_id: scope.workspaceId });
+    const before = await list();
+    const refused = await sweep({ fine: spec('f'), theirs: spec('x'), unmanaged: spec('x') }).catch(
+      (error: unknown) => error,
+    );
+    expect(refused).toBeInstanceOf(SweepRefused);
+    expect((refused as SweepRefused).faults.map(({ pointer }) => pointer)).toEqual([
+      '/resources/1/name',
+      '/resources/2/name',
+    ]);
+    expect(await list()).toEqual(before);
+  });
+
+  it('are marked and let go', async () => {
+    const { scope, owner, list, sweep } = await newApp();
+    await sweep({ one: spec('1'), two: spec('2') });
+    await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one'], 'pending'));
+    expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 2 }, { sync_state: 'synced' }]);
+    await app.database.transaction((tx) => step.release(tx, scope, owner));
+    expect(await list()).toMatchObject([
+      { app: null, sync_state: 'unmanaged' },
+      { app: null, sync_state: 'unmanaged' },
+    ]);
+  });
+
+  it.each([
+    ['Upper', spec('x'), '/resources/3/name'],
+    ['one', {}, '/resources/3/spec/description'],
+    ['one', spec('x', { files: [{ path: '../x', content: '' }] }), '/resources/3/spec/files/0/path'],
+    [
+      'one',
+      spec('x', { files: [{ path: 'x', content: '%', encoding: 'base64' }] }),
+      '/resources/3/spec/files/0/content',
+    ],
+    [
+      'one',
+      spec('x', { files: [{ path: 'x', content: '', encoding: 'x' }] }),
+      '/resources/3/spec/files/0/encoding',
+    ],
+  ])('of the name %j are held to their form: %j', (name, given, pointer) => {
+    const faults = step.faultsIn(name, given as Record<string, unknown>, '/resources/3/spec');
+    expect(faults).toContainEqual({ pointer, detail: expect.any(String) as string });
+    expect(step.faultsIn('one', spec('x'), '/resources/3/spec')).toEqual([]);
+  });
+
+  it('are swept in as many statements, however many there are', async () => {
+    const { sweep } = await newApp();
+    const count = async (specs: Record<string, object>): Promise<number> => {
+      const { scope, owner } = await newApp();
+      let statements = 0;
+      await app.database.transaction((tx) => {
+        const counted = new Proxy(tx, {
+          get: (target, member, receiver) => {
+            if (member === 'query' || member === 'manager') statements++;
+            return Reflect.get(target, member, receiver) as unknown;
+          },
+        });
+        return step.apply(counted, scope, owner, declaredOf(specs));
+      });
+      return statements;
+    };
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`skill-${i}`, spec(`of ${i}`)]));
+    expect(await count(many)).toBe(await count({ one: spec('of one alone') }));
+    const swept = await sweep(many);
+    expect([swept.created.length, swept.liveCount]).toEqual([300, 300]);
+    expect((await sweep({})).archived.length).toBe(300);
+  });
+
+  it('are found for those that refer to them, within their workspace', async () => {
+    const { scope, list, sweep } = await newApp();
+    await sweep({ one: spec('1'), two: spec('2') });
+    await sweep({ one: spec('changed'), two: spec('2') });
+    const [one, two] = await list();
+    const directory = app.get(SkillDirectory);
+    const elsewhere = await callers.create({ name: 'elsewhere' });
+    const found = await directory.findAmong(app.database, scope, [
+      { skill_id: two.skill_id },
+      { skill_id: one.skill_id, version_ordinal: 1 },
+      { skill_id: one.skill_id },
+      { skill_id: one.skill_id, version_ordinal: 3 },
+      { skill_id: elsewhere.body.skill_id },
+      { skill_id: 'skl_none' },
+    ]);
+    expect(found.map((each) => each && [each.name, each.version_ordinal])).toEqual([
+      ['two', 1],
+      ['one', 1],
+      ['one', 2],
+      null,
+      null,
+      null,
+    ]);
+    expect(found[2]!.source_digest).toBe(one.source_digest);
+    expect(await directory.idsByName(app.database, scope, ['two', 'elsewhere'])).toEqual(
+      new Map([['two', two.skill_id]]),
+    );
+    await callers.admin.post(`${SKILLS}/${two.skill_id}/archive`);
+    expect(await directory.findAmong(app.database, scope, [{ skill_id: two.skill_id }])).toEqual([null]);
+  });
+});

@@ -1,0 +1,130 @@
+import { createTestApp, type TestApp } from '#testing';
+import { SkillCallers } from './skills.fixture';
+
+const named = (name: string, more = ''): string => `---\nname: ${name}\ndescription: d\n${more}---\n`;
+
+/** Each level names the one before nine times: 9^9 values of a few hundred bytes. */
+const laughs = Array.from(
+  { length: 9 },
+  (_, i) =>
+    `  l${i}: &l${i} [${Array(9)
+      .fill(i === 0 ? 'ha' : `*l${i - 1}`)
+      .join(',')}]\n`,
+).join('');
+
+describe('a SKILL.md', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+  });
+  afterAll(() => app.close());
+
+  const upload = (text: string | Buffer) => callers.uploadForm([['SKILL.md', text]]);
+
+  it.each([
+    ['without frontmatter', '# Hello', /begin with a line of ---/],
+    ['that is empty', '', /begin with a line of ---/],
+    ['whose frontmatter has no end', '---\nname: a\ndescription: d\n', /no end/],
+    [
+      'whose frontmatter is longer than 64 KiB',
+      named('a', `x: ${'y'.repeat(66_000)}\n`),
+      /no end within 64 KiB/,
+    ],
+    ['that is not UTF-8', Buffer.from([0x2d, 0x2d, 0x2d, 0x0a, 0xe9]), /UTF-8/],
+    ['with a NUL character', `${named('a')}\0`, /NUL/],
+    ['with an escaped NUL character', named('a', 'license: "a\\0b"\n'), /NUL/],
+    ['with half of a character', named('a', 'license: "\\uD800"\n'), /half of a character/],
+    ['larger than 1 MiB', named('a') + 'x'.repeat(1024 * 1024), /1 MiB/],
+    ['that is no mapping', '---\n- a\n---\n', /no mapping/],
+    ['that is no YAML', '---\nname: [a\n---\n', /not YAML/],
+    ['with a member twice', named('a', 'name: b\n'), /not YAML/],
+    ['with a tag of its own', named('a', 'x: !!js/function a\n'), /not YAML/],
+    ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
+    ['without a description', '---\nname: a\n---\n', /description .* is required/],
+    ['with a name in upper case', named('My-Skill'), /lower-case/],
+    ['with a name of underscores', named('my_skill'), /lower-case/],
+    ['with a name with a slash', named('my/skill'), /lower-case/],
+    ['with a name of 65 characters', named('a'.repeat(65)), /at most 64/],
+    ['with a name that is a number', named('123'), /must be a text/],
+    [
+      'with a description of 1,025 characters',
+      `---\nname: a\ndescription: ${'x'.repeat(1025)}\n---\n`,
+      /at most 1024/,
+    ],
+    ['with a description that is a list', '---\nname: a\ndescription: [d]\n---\n', /must be a text/],
+    [
+      'with a compatibility of 501 characters',
+      named('a', `compatibility: ${'x'.repeat(501)}\n`),
+      /at most 500/,
+    ],
+    ['with tools that are no texts', named('a', 'allowed-tools: [1]\n'), /list of texts/],
+    ['with metadata that is a text', named('a', 'metadata: x\n'), /must be a mapping/],
+    ['with metadata over 16 KiB', named('a', `metadata: {x: ${'y'.repeat(17_000)}}\n`), /16 KiB/],
+    ['with aliases that are a billion values', named('a', `metadata:\n${laughs}`), /too many values|aliases/],
+    [
+      'with an alias within itself',
+      named('a', 'metadata: &m {x: *m}\n'),
+      /nested too deeply|aliases|not YAML/,
+    ],
+    ['nested as deep as it goes', named('a', `metadata: ${'['.repeat(60_000)}\n`), /nested too deeply/],
+    ['nested by maps', named('a', `metadata: ${'{a: '.repeat(15_000)}\n`), /nested too deeply/],
+    ['nested by dashes', named('a', `metadata:\n ${'- '.repeat(30_000)}\n`), /nested too deeply/],
+    [
+      'of very many members',
+      named('a', Array.from({ length: 6000 }, (_, i) => `k${i}: 1\n`).join('')),
+      /too many values/,
+    ],
+  ])('%s is refused, and tells why', async (_, text, told) => {
+    const answer = await upload(text);
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    expect(answer.body.detail).toMatch(told);
+  });
+
+  it('is read as people write them', async () => {
+    const text =
+      '\uFEFF---  \r\nname: windows-1\r\ndescription: |\r\n  Two\r\n  lines\r\nallowed-tools: "Bash(git add:*), Read, Bash(x y)"\r\n' +
+      'metadata:\r\n  version: 1.10\r\n  number: 3\r\n  on: yes\r\n  __proto__: p\r\nhidden: true\r\n--- \r\n\r\nBody\r\n---\r\nmore';
+    const { status, body } = await upload(text);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      name: 'windows-1',
+      description: 'Two\nlines\n',
+      allowed_tools: ['Bash(git add:*)', 'Read', 'Bash(x y)'],
+      instructions: 'Body\r\n---\r\nmore',
+    });
+    expect(JSON.stringify(body.metadata)).toBe('{"version":"1.10","number":3,"on":"yes","__proto__":"p"}');
+    const listed = await upload(
+      named('listed', 'allowed-tools:\n  - Read\n  - Bash(git status)\nlicense:\n'),
+    );
+    expect(listed.body).toMatchObject({
+      allowed_tools: ['Read', 'Bash(git status)'],
+      license: null,
+      instructions: '',
+    });
+  });
+
+  it('keeps its line ends, its mark and its form when it is edited', async () => {
+    const text = '\uFEFF---\r\nname: windows-2\r\ndescription: d\r\n---\r\nBody';
+    const { headers } = await upload(text);
+    const edited = await callers.editor.patch(headers.get('location')!, {
+      license: 'MIT',
+      instructions: 'New',
+    });
+    const { size_bytes } = edited.body;
+    const expected = '\uFEFF---\r\nname: windows-2\r\ndescription: d\r\nlicense: MIT\r\n---\r\n\r\nNew';
+    expect(size_bytes).toBe(Buffer.byteLength(expected));
+  });
+
+  it('whose anchor is used elsewhere is not edited into another', async () => {
+    const { headers } = await upload(named('anchored', 'license: &l MIT\nother: *l\n'));
+    const edited = await callers.editor.patch(headers.get('location')!, { license: null });
+    expect([edited.status, edited.body.code]).toEqual([400, 'invalid_request']);
+    expect((await callers.editor.get(headers.get('location')!)).body).toMatchObject({
+      license: 'MIT',
+      version_ordinal: 1,
+    });
+  });
+});

@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+import { createTestApp, type TestApp } from '#testing';
+import { formOf, SkillCallers, SKILLS, skillMd, unzipped } from './skills.fixture';
+import { zipOf } from './zip.fixture';
+
+const FIXTURES = 'test/fixtures/skills';
+const MIB = 1024 * 1024;
+
+/** The directories of skills that others wrote. */
+const PUBLIC = readdirSync(FIXTURES, { withFileTypes: true }).flatMap((one) =>
+  one.isDirectory() ? [one.name] : [],
+);
+
+/** The files of one of them, by their paths, in its directory. */
+const filesOf = (name: string): [string, Buffer][] =>
+  readdirSync(`${FIXTURES}/${name}`, { recursive: true, withFileTypes: true }).flatMap((one) => {
+    const path = `${one.parentPath}/${one.name}`;
+    return one.isFile() ? [[path.slice(FIXTURES.length + 1), readFileSync(path)] as [string, Buffer]] : [];
+  });
+
+/** An archive as a library of others writes it, compressed. */
+function packed(files: readonly (readonly [string, Buffer])[]): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [path, content] of files) zip.addBuffer(content, path);
+  zip.end();
+  return buffer(zip.outputStream);
+}
+
+describe('versions of skills', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const newName = (): string => `version-${(made += 1)}`;
+  const contentOf = async (location: string): Promise<[string, Buffer][]> => {
+    const { bytes } = await callers.download(`${location}/versions/1/content`);
+    return [...(await unzipped(bytes))].map(([path, content]) => [path, Buffer.from(content, 'latin1')]);
+  };
+
+  it('of skills that others wrote come out as they went in, as a form and as an archive', async () => {
+    expect(PUBLIC.length).toBeGreaterThanOrEqual(8);
+    for (const name of PUBLIC) {
+      const files = filesOf(name);
+      const sorted = files.toSorted(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+      const formed = await callers.uploadForm(files);
+      expect([name, formed.status, formed.body.name]).toEqual([name, 201, name]);
+      expect(await contentOf(formed.headers.get('location')!)).toEqual(sorted);
+      const elsewhere = await callers.org.newWorkspace();
+      const zip = await packed(files);
+      const zipped = await callers.upload(zip, `${SKILLS}?workspace_id=${elsewhere}`);
+      expect(await contentOf(zipped.headers.get('location')!)).toEqual(sorted);
+      expect(zipped.body.source_digest).toBe(formed.body.source_digest);
+      const boxed = await callers.uploadForm([['my.zip', zip]], `${SKILLS}/${formed.body.skill_id}/versions`);
+      expect([boxed.status, boxed.body.version_ordinal]).toEqual([200, 1]);
+    }
+  });
+
+  it('keep each content once in an organization', async () => {
+    const content = Buffer.from('once and for all');
+    for (const name of [newName(), newName()]) {
+      await callers.uploadForm([
+        ['SKILL.md', skillMd(name)],
+        ['a', content],
+        ['b', content],
+      ]);
+    }
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const counted = await app.database.query(
+      'SELECT count(*)::int AS kept FROM skill_blobs WHERE sha256 = $1',
+      [sha256],
+    );
+    expect(counted).toEqual([{ kept: 1 }]);
+  });
+
+  it('are made in all three forms, and not where the newest holds the same', async () => {
+    const name = newName();
+    const first = await callers.uploadForm([
+      [`dir/SKILL.md`, skillMd(name)],
+      ['dir/a/b.txt', 'b'],
+    ]);
+    const path = `${SKILLS}/${first.body.skill_id}/versions`;
+    const same = await callers.upload(
+      zipOf([
+        { name: 'SKILL.md', content: skillMd(name) },
+        { name: 'a/b.txt', content: 'b' },
+      ]),
+      path,
+    );
+    expect([same.status, same.body.version_ordinal]).toEqual([200, 1]);
+    const second = await callers.upload(zipOf([{ name: 'SKILL.md', content: skillMd(name) }]), path);
+    expect([second.status, second.headers.get('location')]).toEqual([201, `${path}/2`]);
+    const third = await callers.editor.post(path, { description: 'Written.', instructions: 'Anew.' });
+    expect([third.status, third.body.name]).toEqual([201, name]);
+    const back = await callers.uploadForm(
+      [
+        ['dir/SKILL.md', skillMd(name)],
+        ['dir/a/b.txt', 'b'],
+      ],
+      path,
+    );
+    expect([back.status, back.body.version_ordinal]).toEqual([201, 4]);
+    expect(back.body.source_digest).toBe(first.body.source_digest);
+    const skill = await callers.editor.get(`${SKILLS}/${first.body.skill_id}`);
+    expect(skill.body).toMatchObject({ version_ordinal: 4, version_id: back.body.version_id, generation: 4 });
+    const listed = await callers.editor.get(`${path}?limit=2`);
+    expect(listed.body.items.map((one: any) => one.version_ordinal)).toEqual([4, 3]);
+    for (const ordinal of ['5', '0', 'x', '01']) {
+      expect((await callers.editor.get(`${path}/${ordinal}`)).status).toBe(404);
+    }
+  });
+
+  it('are each made once when many come at the same moment', async () => {
+    const { body: skill } = await callers.create({ name: newName() });
+    const path = `${SKILLS}/${skill.skill_id}/versions`;
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        callers.editor.post(path, { description: 'd', instructions: `${i % 5}` }),
+      ),
+    );
+    const fresh = answers.filter(({ status }) => status === 201).map(({ body }) => body.version_ordinal);
+    expect(fresh.sort((a, b) => a - b)).toEqual(fresh.map((_, i) => i + 2));
+    expect((await callers.editor.get(`${path}?limit=0`)).body.page.total).toBe(fresh.length + 1);
+  });
+
+  it('have an archive that is the same bytes each time, whatever else, and tells its digest', async () => {
+    const files: [string, string][] = [
+      ['golden/SKILL.md', '---\nname: golden\ndescription: Never changes.\n---\n\n# Golden\n'],
+      ['golden/z.txt', 'z'],
+      ['golden/\u{1F600}.txt', 'astral'],
+      ['golden/\uFF5E.txt', 'before it'],
+    ];
+    const { body: skill } = await callers.uploadForm(files);
+    const path = `${SKILLS}/${skill.skill_id}/versions/1/content`;
+    const { status, headers, bytes } = await callers.download(path);
+    const sha256 = createHash('sha256').update(bytes);
+    const hex = sha256.copy().digest('hex');
+    expect(status).toBe(200);
+    expect(hex).toBe('78d6817e1c11c9ee13a38955580afa1ca8f922904590c362144a17d36627cab1');
+    expect(skill.source_digest).toBe('420a10580bf9eaaa36f6ffd52a390a1b9134342d7cc395c0aab6d1dec8f7f328');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/zip',
+      'content-length': String(bytes.length),
+      'content-disposition': 'attachment; filename="golden-v1.zip"',
+      'repr-digest': `sha-256=:${sha256.digest('base64')}:`,
+      etag: `"${hex}"`,
+    });
+    expect([...(await unzipped(bytes)).keys()]).toEqual([
+      'golden/SKILL.md',
+      'golden/z.txt',
+      'golden/\uFF5E.txt',
+      'golden/\u{1F600}.txt',
+    ]);
+    expect((await callers.download(path)).bytes).toEqual(bytes);
+    const known = await callers.download(path, { 'if-none-match': `"${hex}"` });
+    expect([known.status, known.bytes.length]).toEqual([304, 0]);
+  });
+
+  it('hold 1,000 files and 32 MiB, and come out in pieces', async () => {
+    const name = newName();
+    const large = Buffer.alloc(31 * MIB, 'large');
+    const files = [
+      { name: 'SKILL.md', content: skillMd(name) },
+      { name: 'large.bin', content: large, method: 8 },
+      ...Array.from({ length: 998 }, (_, i) => ({
+        name: `f/${String(i).padStart(3, '0')}`,
+        content: `${i}`,
+      })),
+    ];
+    const answer = await callers.upload(zipOf(files));
+    expect(answer.body).toMatchObject({ file_count: 1000 });
+    const location = answer.headers.get('location')!;
+    expect((await callers.editor.patch(location, { license: 'MIT' })).body).toMatchObject({
+      file_count: 1000,
+    });
+    const { headers, bytes } = await callers.download(`${location}/versions/2/content`);
+    expect(headers.get('etag')).toBe(`"${createHash('sha256').update(bytes).digest('hex')}"`);
+    const found = await unzipped(bytes);
+    expect(found.size).toBe(1000);
+    expect(found.get(`${name}/large.bin`) === large.toString('latin1')).toBe(true);
+    expect(found.get(`${name}/f/997`)).toBe('997');
+  });
+
+  it('are refused where a form has a path that leaves the directory, or no file', async () => {
+    const answers = [
+      await callers.uploadForm([
+        ['SKILL.md', skillMd(newName())],
+        ['../../evil', 'x'],
+      ]),
+      await callers.uploadForm([
+        ['SKILL.md', skillMd(newName())],
+        ['a\\\\..\\\\b', 'x'],
+      ]),
+      await callers.uploadForm([]),
+      await callers.editor.post(SKILLS, formOf([['SKILL.md', skillMd(newName())]]), {
+        'content-type': 'multipart/form-data; boundary=b',
+      }),
+      await callers.uploadForm(Array.from({ length: 2001 }, (_, i) => [`${i}`, ''] as const)),
+      await callers.uploadForm([['a.zip', 'no archive']]),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 400));
+    expect(answers[0]!.body.detail).toMatch(/leave the directory/);
+    expect(answers[1]!.body.detail).toMatch(/backslash/);
+    expect(answers[3]!.body.errors).toEqual([{ pointer: '/workspace_id', detail: 'is required' }]);
+  });
+
+  it('are refused in another media type', async () => {
+    const answer = await callers.editor.post(SKILLS, 'x', { 'content-type': 'application/gzip' });
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+  });
+
+  it('answer a repeat of an upload with its first answer', async () => {
+    const zip = zipOf([{ name: 'SKILL.md', content: skillMd(newName()) }]);
+    const send = () =>
+      callers.editor.post(`${SKILLS}?workspace_id=${callers.org.workspaceId}`, zip, {
+        'content-type': 'application/zip',
+        'idempotency-key': 'upload-once',
+      });
+    const [first, again] = [await send(), await send()];
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(again.body).toEqual(first.body);
+  });
+});

@@ -1,0 +1,332 @@
+import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { SkillCallers, SKILLS, skillMd, unzipped } from './skills.fixture';
+import { zipOf } from './zip.fixture';
+
+const ZIP = zipOf([{ name: 'SKILL.md', content: skillMd('zipped') }]);
+
+describe('skills', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+  let editor: ApiClient;
+  let admin: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+    ({ editor, admin } = callers);
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const newName = (): string => `skill-${(made += 1)}`;
+  const create = (body: Record<string, unknown> = {}, by?: ApiClient) =>
+    callers.create({ name: newName(), ...body }, by);
+  const skillMdOf = async (path: string): Promise<string> => {
+    const files = await unzipped((await callers.download(`${path}/content`)).bytes);
+    const [, content] = [...files].find(([name]) => name.endsWith('/SKILL.md'))!;
+    return Buffer.from(content, 'latin1').toString();
+  };
+
+  it('are made of members, and read as they were given', async () => {
+    const given = {
+      name: 'pdf-forms',
+      description: 'Fills forms: "quoted", # and : kept — für alle.',
+      instructions: '\n# Forms\r\n\n---\nRun `scripts/fill.py`.',
+      license: 'Apache-2.0',
+      compatibility: 'Needs Python 3.12: no network',
+      allowed_tools: ['Bash(git add:*)', 'Read'],
+      metadata: { version: '1.0', owner: { team: 'forms', tags: ['a', 1, null, true] }, 'ü: {': 'x\ny' },
+    };
+    const files = [
+      { path: 'scripts/fill.py', content: 'print("ä")\r\n' },
+      { path: 'assets/logo.bin', content: Buffer.from([0, 255, 1]).toString('base64'), encoding: 'base64' },
+    ];
+    const answer = await create({ ...given, files });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('etag')).toBe('"1"');
+    const location = answer.headers.get('location')!;
+    expect(location).toBe(`${SKILLS}/${answer.body.skill_id}`);
+    expect(answer.body).toMatchObject({
+      ...given,
+      skill_id: expect.stringMatching(/^skl_[0-9a-z]{26}$/),
+      version_id: expect.stringMatching(/^ver_[0-9a-z]{26}$/),
+      version_ordinal: 1,
+      file_count: 3,
+      sync_state: 'unmanaged',
+      app: null,
+      archived_at: null,
+    });
+    expect((await editor.get(location)).body).toEqual(answer.body);
+    const version = await editor.get(`${location}/versions/1`);
+    expect(version.body).toMatchObject({
+      ...given,
+      version_ordinal: 1,
+      source_digest: answer.body.source_digest,
+    });
+    expect(version.body.files.map((one: any) => [one.path, one.size_bytes])).toEqual([
+      ['SKILL.md', expect.any(Number)],
+      ['assets/logo.bin', 3],
+      ['scripts/fill.py', 13],
+    ]);
+    const content = await unzipped((await callers.download(`${location}/versions/1/content`)).bytes);
+    expect([...content.keys()]).toEqual([
+      'pdf-forms/SKILL.md',
+      'pdf-forms/assets/logo.bin',
+      'pdf-forms/scripts/fill.py',
+    ]);
+    expect(Buffer.from(content.get('pdf-forms/assets/logo.bin')!, 'latin1')).toEqual(
+      Buffer.from([0, 255, 1]),
+    );
+  });
+
+  it('are changed by patches, each a version, with the other files as they were', async () => {
+    const { body: skill } = await create({
+      files: [{ path: 'a.txt', content: 'a' }],
+      metadata: { a: 1, b: { c: 2 } },
+    });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const patched = await editor.patch(
+      path,
+      { description: 'Other.', license: 'MIT', metadata: { a: null, b: { d: 3 } } },
+      { 'if-match': '"1"' },
+    );
+    expect(patched.headers.get('etag')).toBe('"2"');
+    expect(patched.body).toMatchObject({
+      description: 'Other.',
+      license: 'MIT',
+      instructions: skill.instructions,
+      metadata: { b: { c: 2, d: 3 } },
+      version_ordinal: 2,
+      file_count: 2,
+      sync_state: 'unmanaged',
+    });
+    const cleared = await editor.patch(path, { license: null, metadata: null, allowed_tools: [] });
+    expect(cleared.body).toMatchObject({
+      license: null,
+      metadata: {},
+      allowed_tools: [],
+      version_ordinal: 3,
+    });
+    const versions = await editor.get(`${path}/versions`);
+    expect(versions.body.items.map((one: any) => one.version_ordinal)).toEqual([3, 2, 1]);
+    expect(versions.body.items[2]).toMatchObject({
+      description: skill.description,
+      source_digest: skill.source_digest,
+    });
+    const files = await unzipped((await callers.download(`${path}/versions/3/content`)).bytes);
+    expect(files.get(`${skill.name}/a.txt`)).toBe('a');
+  });
+
+  it('stay as they are when a patch changes nothing, and refuse one that has not seen the last', async () => {
+    const { body: skill } = await create({ license: 'MIT' });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const same = await editor.patch(path, { license: 'MIT', name: skill.name, metadata: {} });
+    expect(same.body).toEqual(skill);
+    await editor.patch(path, { license: 'ISC' });
+    const stale = await editor.patch(path, { license: 'MIT' }, { 'if-match': '"1"' });
+    expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+    expect((await editor.get(path, { 'if-none-match': '"2"' })).status).toBe(304);
+  });
+
+  it('keep what a patch does not speak of in SKILL.md: comments, the order, members that nobody knows', async () => {
+    const name = newName();
+    const head = `---\n# for people\nhidden: true # yes\ndescription: >\n  Folded\n  text.\nname: "${name}"\nmetadata:\n  z: 1.0 # a number\n  a: [x,  y]\n---\n\n`;
+    const { body: skill } = await callers.uploadForm([['SKILL.md', `${head}Body.\n`]]);
+    expect(skill.metadata).toEqual({ z: '1.0', a: ['x', 'y'] });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    expect((await editor.patch(path, { instructions: 'Other.' })).status).toBe(200);
+    expect(await skillMdOf(`${path}/versions/2`)).toBe(`${head}Other.`);
+    expect((await editor.patch(path, { metadata: { b: 'new' }, license: 'MIT' })).status).toBe(200);
+    const written = await skillMdOf(`${path}/versions/3`);
+    expect(written).toContain('# for people\nhidden: true # yes\ndescription: >\n  Folded text.\n');
+    expect(written).toContain('z: 1.0 # a number\n');
+    expect(written.indexOf('description:')).toBeLessThan(written.indexOf('name:'));
+  });
+
+  it('refuse another name, id or workspace', async () => {
+    const { body: skill } = await create();
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const answers = [
+      await editor.patch(path, { name: 'other' }),
+      await editor.patch(path, { skill_id: 'skl_other' }),
+      await editor.patch(path, { workspace_id: await callers.org.newWorkspace() }),
+      await editor.post(`${path}/versions`, { description: 'd', instructions: '', name: 'other' }),
+      await editor.post(`${path}/versions`, {
+        description: 'd',
+        instructions: '',
+        workspace_id: 'wsp_other',
+      }),
+      await callers.uploadForm([['SKILL.md', skillMd('other')]], `${path}/versions`),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+      [422, 'immutable_field'],
+      [422, 'immutable_field'],
+      [422, 'validation_failed'],
+      [422, 'immutable_field'],
+      [422, 'validation_failed'],
+      [422, 'immutable_field'],
+    ]);
+  });
+
+  it('have a name that no other of the workspace has, until they are archived', async () => {
+    const name = newName();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(409)]);
+    const skill = answers.find(({ status }) => status === 201)!.body;
+    expect((await create({ name, workspace_id: await callers.org.newWorkspace() })).status).toBe(201);
+    const path = `${SKILLS}/${skill.skill_id}`;
+    expect((await editor.post(`${path}/archive`)).status).toBe(403);
+    const archived = await admin.post(`${path}/archive`);
+    expect(archived.body).toMatchObject({ generation: 2, version_ordinal: 1 });
+    expect((await admin.post(`${path}/archive`)).body).toEqual(archived.body);
+    const writes = [
+      await editor.patch(path, { license: 'MIT' }),
+      await editor.post(`${path}/versions`, { description: 'd', instructions: 'i' }),
+    ];
+    expect(writes.map(({ status }) => status)).toEqual([409, 409]);
+    expect((await editor.get(path)).status).toBe(200);
+    expect((await callers.download(`${path}/versions/1/content`)).status).toBe(200);
+    expect((await create({ name })).status).toBe(201);
+  });
+
+  it('are listed by workspace, name, words, state and app', async () => {
+    const workspace_id = await callers.org.newWorkspace();
+    for (const name of ['zeta', 'alpha', 'mid'])
+      await create({ name, workspace_id, description: 'Plans a planner.' });
+    const list = async (query: string): Promise<string[]> => {
+      const { body } = await editor.get(`${SKILLS}?workspace_id=${workspace_id}&sort=name&${query}`);
+      return (body.items as any[]).map(({ name }) => name);
+    };
+    expect(await list('q=plann')).toEqual(['alpha', 'mid', 'zeta']);
+    expect(await list('q=nothing')).toEqual([]);
+    expect(await list('name=mid')).toEqual(['mid']);
+    expect(await list('sync_state=unmanaged&limit=2')).toEqual(['alpha', 'mid']);
+    expect(await list('sync_state=drifted')).toEqual([]);
+    expect(await list('app=none')).toEqual([]);
+    const wrong = [await editor.get(`${SKILLS}?sync_state=gone`), await editor.get(`${SKILLS}?nme=x`)];
+    expect(wrong.map(({ status, body }) => [status, body.code])).toEqual([
+      [422, 'validation_failed'],
+      [400, 'invalid_query'],
+    ]);
+  });
+
+  it.each([
+    [{ name: 'Upper' }, '/name'],
+    [{ name: '-x' }, '/name'],
+    [{ name: 'a--b' }, '/name'],
+    [{ name: 'a'.repeat(65) }, '/name'],
+    [{ description: '' }, '/description'],
+    [{ description: ' \n' }, '/description'],
+    [{ description: 'x'.repeat(1025) }, '/description'],
+    [{ instructions: undefined }, '/instructions'],
+    [{ instructions: 'ä'.repeat(600_000) }, '/instructions'],
+    [{ compatibility: 'x'.repeat(501) }, '/compatibility'],
+    [{ allowed_tools: ['a b'] }, '/allowed_tools'],
+    [{ allowed_tools: ['Bash(git'] }, '/allowed_tools'],
+    [{ allowed_tools: [''] }, '/allowed_tools'],
+    [{ allowed_tools: 'Read' }, '/allowed_tools'],
+    [{ metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
+    [{ files: [{ path: '../x', content: '' }] }, '/files/0/path'],
+    [
+      {
+        files: [
+          { path: 'a', content: '' },
+          { path: 'A', content: '' },
+        ],
+      },
+      '/files/1/path',
+    ],
+    [{ files: [{ path: 'skill.MD', content: '' }] }, '/files/0/path'],
+    [{ files: [{ path: 'a', content: 'é=', encoding: 'base64' }] }, '/files/0/content'],
+    [{ files: Array.from({ length: 1000 }, (_, i) => ({ path: `${i}`, content: '' })) }, '/files'],
+    [{ workspace_id: undefined }, '/workspace_id'],
+  ])('are not made of %j', async (body, pointer) => {
+    const answer = await create(body);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, pointer]);
+  });
+
+  it('answer 422 for an encoding that is none', async () => {
+    const answer = await create({ files: [{ path: 'a', content: '', encoding: 'latin1' }] });
+    expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
+  });
+
+  it('need a workspace that is reached and live, in whichever form they come', async () => {
+    const stranger = await newOrganization(app);
+    const archived = await callers.org.newWorkspace();
+    await admin.post(`/registry/v1/workspaces/${archived}/archive`);
+    const zipped = (workspace: string) => callers.upload(ZIP, `${SKILLS}?workspace_id=${workspace}`);
+    const answers = [
+      await create({ workspace_id: stranger.workspaceId }),
+      await create({ workspace_id: archived }),
+      await zipped(stranger.workspaceId),
+      await callers.upload(ZIP, SKILLS),
+      await editor.post(`${SKILLS}?workspace_id=x`, {}),
+      await callers.upload(ZIP, `${SKILLS}?workspace=x`),
+    ];
+    expect(
+      answers.map(({ status, body }) => [status, body.code, Object.keys(body.errors?.[0] ?? {})[0]]),
+    ).toEqual([
+      [400, 'invalid_request', 'pointer'],
+      [409, 'conflict', undefined],
+      [400, 'invalid_query', 'parameter'],
+      [400, 'invalid_query', 'parameter'],
+      [400, 'invalid_query', 'parameter'],
+      [400, 'invalid_query', 'parameter'],
+    ]);
+  });
+
+  it('are seen by nobody outside of their workspace, and changed by no viewer', async () => {
+    const elsewhere = await callers.org.newWorkspace();
+    const { body: skill } = await create({ workspace_id: elsewhere });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const bound = app.api((await callers.org.serviceAccount('admin')).key);
+    const stranger = await (await newOrganization(app)).member('owner');
+    for (const outsider of [bound, stranger]) {
+      const answers = [
+        await outsider.get(path),
+        await outsider.patch(path, { license: 'MIT' }),
+        await outsider.post(`${path}/archive`),
+        await outsider.post(`${path}/versions`, { description: 'd', instructions: 'i' }),
+        await outsider.get(`${path}/versions`),
+        await outsider.get(`${path}/versions/1`),
+        await outsider.get(`${path}/versions/1/content`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual(Array(7).fill(404));
+      for (const query of ['', `?workspace_id=${elsewhere}`, `?name=${skill.name}`]) {
+        const { body } = await outsider.get(SKILLS + query);
+        expect((body.items as any[]).map(({ skill_id }) => skill_id)).not.toContain(skill.skill_id);
+      }
+    }
+    const viewer = await callers.org.member('viewer');
+    expect((await viewer.get(`${path}/versions/1`)).status).toBe(200);
+    const writes = [
+      await viewer.patch(path, { license: 'MIT' }),
+      await viewer.post(`${path}/versions`, { description: 'd', instructions: 'i' }),
+      await create({}, viewer),
+    ];
+    expect(writes.map(({ status }) => status)).toEqual([403, 403, 403]);
+  });
+
+  it('tell the audit log and the search of every change', async () => {
+    const { body: skill } = await create({ instructions: 'Sing of wombats.' });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const found = () =>
+      app.database.query<{ body: string }>('SELECT body FROM search_documents WHERE resource_id = $1', [
+        skill.skill_id,
+      ]);
+    expect(await found()).toEqual([{ body: 'Sing of wombats.' }]);
+    await editor.patch(path, { license: 'MIT', instructions: 'Sing of emus.' });
+    expect(await found()).toEqual([{ body: 'Sing of emus.' }]);
+    await admin.post(`${path}/archive`);
+    expect(await found()).toEqual([]);
+    const log = await admin.get(`/registry/v1/audit-log?resource_id=${skill.skill_id}`);
+    expect(log.body.items.map((one: any) => one.action)).toEqual(['archive', 'update', 'create']);
+    expect(log.body.items[1].changes).toEqual(
+      expect.arrayContaining([
+        { member: 'version_ordinal', before: 1, after: 2 },
+        { member: 'license', before: null, after: 'MIT' },
+        { member: 'instructions' },
+      ]),
+    );
+  });
+});
