@@ -65,6 +65,11 @@ describe('a SKILL.md', () => {
     ['with metadata over 16 KiB', named('a', `metadata: {x: ${'y'.repeat(17_000)}}\n`), /16 KiB/],
     ['with aliases that are a billion values', named('a', `metadata:\n${laughs}`), /too many values|aliases/],
     [
+      'with aliases of a long list',
+      named('a', `metadata:\n  a: &a [${'1,'.repeat(2000)}]\n  b: [${'*a,'.repeat(20)}]\n`),
+      /too many values/,
+    ],
+    [
       'with an alias within itself',
       named('a', 'metadata: &m {x: *m}\n'),
       /nested too deeply|aliases|not YAML/,
