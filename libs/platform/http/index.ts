@@ -30,6 +30,7 @@ export { METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './metadata';
 export { type MultipartForm, type MultipartRules, readMultipart } from './multipart.reader';
 export { MULTIPART_MEDIA } from './part-headers';
 export { parseBody } from './parse-body';
+export { pathNumber } from './path-number';
 export { PROBLEM_WRITER, ProblemFilter, type ProblemWriter } from './problem.filter';
 export { created, etagOf, Reply, type StreamedContent, streamed, type Versioned, versioned } from './reply';
 export type { RequestContext, ServiceRequest } from './request-context';

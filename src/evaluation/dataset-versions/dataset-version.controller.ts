@@ -5,6 +5,7 @@ import {
   ApiBodies,
   created,
   MULTIPART_MEDIA,
+  pathNumber,
   Reply,
   RequestBody,
   RequestSignal,
@@ -13,7 +14,6 @@ import {
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
-import { pathNumber } from '../shared/path-number';
 import { DatasetReadingService } from './dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
 import {
