@@ -7,13 +7,19 @@ import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationHttpModule } from './evaluation';
+import { McpServersHttpModule } from './mcp-servers';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
 /** The areas, as the API loads them: their controllers, and no processor. */
-export const API_AREAS = [RegistryHttpModule, TelemetryHttpModule, EvaluationHttpModule];
+export const API_AREAS = [
+  RegistryHttpModule,
+  TelemetryHttpModule,
+  McpServersHttpModule,
+  EvaluationHttpModule,
+];
 
 /** The API process. */
 @Module({})

@@ -32,6 +32,7 @@ import { TelemetryTraceSessions1795132801390 } from './1795132801390-telemetry-t
 import { RegistryAuditLog1795132801500 } from './1795132801500-registry-audit-log';
 import { RegistrySearch1795132801510 } from './1795132801510-registry-search';
 import { RegistryRepos1795132801520 } from './1795132801520-registry-repos';
+import { McpServers1795132801540 } from './1795132801540-mcp-servers';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -69,4 +70,5 @@ export const MIGRATIONS = [
   RegistryAuditLog1795132801500,
   RegistrySearch1795132801510,
   RegistryRepos1795132801520,
+  McpServers1795132801540,
 ];
