@@ -6,10 +6,12 @@ import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
 import { McpServersModule } from './mcp-servers';
+import { RegistryWorkerModule } from './registry';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The areas, as the worker loads them: their processors, and no controller. */
 export const WORKER_AREAS = [
+  RegistryWorkerModule,
   TelemetryWorkerModule,
   McpServersModule,
   EvaluationWorkerModule,

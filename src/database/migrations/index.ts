@@ -33,6 +33,7 @@ import { RegistryAuditLog1795132801500 } from './1795132801500-registry-audit-lo
 import { RegistrySearch1795132801510 } from './1795132801510-registry-search';
 import { RegistryRepos1795132801520 } from './1795132801520-registry-repos';
 import { McpServers1795132801540 } from './1795132801540-mcp-servers';
+import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -71,4 +72,5 @@ export const MIGRATIONS = [
   RegistrySearch1795132801510,
   RegistryRepos1795132801520,
   McpServers1795132801540,
+  RegistryApps1795132801570,
 ];
