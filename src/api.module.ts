@@ -8,6 +8,7 @@ import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
+import { McpServersHttpModule } from './mcp-servers';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
 import { SkillsHttpModule } from './skills';
@@ -20,6 +21,7 @@ export const API_AREAS = [
   TelemetryHttpModule,
   SkillsHttpModule,
   AgentsHttpModule,
+  McpServersHttpModule,
   EvaluationHttpModule,
 ];
 

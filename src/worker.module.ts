@@ -5,11 +5,22 @@ import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
+import { AgentsModule } from './agents';
+import { McpServersModule } from './mcp-servers';
+import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The areas, as the worker loads them: their processors, and no controller. */
-export const WORKER_AREAS = [SkillsModule, TelemetryWorkerModule, EvaluationWorkerModule, HousekeepingModule];
+export const WORKER_AREAS = [
+  RegistryWorkerModule,
+  TelemetryWorkerModule,
+  SkillsModule,
+  McpServersModule,
+  AgentsModule,
+  EvaluationWorkerModule,
+  HousekeepingModule,
+];
 
 /** The worker process. */
 @Module({})

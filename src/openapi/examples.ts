@@ -31,6 +31,34 @@ const result = {
 
 /** Bodies that the operations take, by their `operationId`. */
 export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
+  app_create: {
+    app: {
+      summary: 'An app with one server; its secret is set on the server, once it is swept',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        app: 'support',
+        resources: [
+          {
+            kind: 'mcp_server',
+            name: 'tickets',
+            spec: { url: 'https://tickets.example.com/mcp', auth: { type: 'bearer' } },
+          },
+        ],
+      },
+    },
+  },
+  server_create: {
+    server: {
+      summary: 'A server with a secret, and the one tool that it is known to offer',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'tickets',
+        url: 'https://tickets.example.com/mcp',
+        auth: { type: 'header', header: 'X-Api-Key', value: 'a-secret' },
+        tools: [{ name: 'search', input_schema: { type: 'object' } }],
+      },
+    },
+  },
   dataset_create: {
     dataset: {
       summary: 'A dataset whose records are held to a schema',
@@ -242,6 +270,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** What the groups of operations are about. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: 'The organization, its people, and the caller.',
+  Apps: 'Agents, skills and MCP servers that belong together, as they are declared.',
   Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
   'Dataset versions': 'CSV files of a dataset, which experiments can pin.',
   Datasets: 'Named sets of cases to evaluate on.',
@@ -249,6 +278,8 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Experiments: 'Runs of a subject over cases, frozen when they are finalized.',
   'Human scores': 'What people say of traces, sessions and results.',
   Health: 'For load balancers and orchestrators.',
+  'MCP servers':
+    'Registered servers of the Model Context Protocol, with all their versions, and their tools.',
   Platform: 'Organizations, for platform principals.',
   Records: 'The cases of a dataset, with all their versions.',
   Results: 'What became of each case of an experiment. Append-only.',

@@ -5,6 +5,8 @@ import { MeService } from './accounts/me.service';
 import { OrgController } from './accounts/org.controller';
 import { PlatformOrgController } from './accounts/platform-org.controller';
 import { UserController } from './accounts/user.controller';
+import { AppController } from './apps/app.controller';
+import { AppsModule } from './apps/apps.module';
 import { AuditLogController } from './audit/audit-log.controller';
 import { AuditLogModule } from './audit/audit-log.module';
 import { AuditLogService } from './audit/audit-log.service';
@@ -22,7 +24,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
 
 /** The routes under /registry/v1, and what only they need: it asks for the authenticator, which is the API's. */
 @Module({
-  imports: [RegistryModule, AccountChangesModule, AuditLogModule],
+  imports: [RegistryModule, AccountChangesModule, AppsModule, AuditLogModule],
   controllers: [
     MeController,
     OrgController,
@@ -34,6 +36,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     ApiKeyController,
     TokenController,
     JwksController,
+    AppController,
     RepoController,
     AuditLogController,
   ],

@@ -75,6 +75,39 @@ describe('every operation', () => {
     await expectAll([admin.post(`${path}/archive`)], 200);
   });
 
+  it('of MCP servers and apps answers as documented', async () => {
+    const url = 'https://mcp.example.com/mcp';
+    const tools = [{ name: 'search', input_schema: { type: 'object' } }];
+    const made = await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url, tools });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.patch(path, { auth: { type: 'bearer', value: 'secret' } })], 200);
+    const [tool] = (await admin.get(`${path}/tools`)).body.items as { tool_id: string }[];
+    await expectAll(
+      [
+        '/mcp/v1/servers',
+        path,
+        `${path}/versions`,
+        `${path}/versions/1`,
+        `${path}/tools/${tool!.tool_id}`,
+      ].map((one) => admin.get(one)),
+      200,
+    );
+    await expectAll([admin.post(`${path}/archive`)], 200);
+    const resources = [{ kind: 'mcp_server', name: 'orders', spec: { url } }];
+    const declared = await admin.post('/registry/v1/apps', { workspace_id, app: 'support', resources });
+    expect(declared.status).toBe(201);
+    const appPath = declared.headers.get('location')!;
+    await expectAll([admin.post(`${appPath}/reconcile`)], 200);
+    await expectAll([admin.get('/registry/v1/apps'), admin.get(appPath)], 200);
+    const taken = [...resources, { kind: 'mcp_server', name: 'tickets', spec: { url } }];
+    await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url });
+    await expectAll([admin.patch(appPath, { resources: taken })], 200);
+    expect((await admin.post(`${appPath}/reconcile`)).status).toBe(422);
+    await expectAll([admin.get(appPath)], 200);
+    await expectAll([admin.post(`${appPath}/archive`)], 200);
+  });
+
   it('of service accounts, keys and tokens answers as documented', async () => {
     const made = await admin.post('/registry/v1/service-accounts', {
       name: 'ci',

@@ -107,6 +107,13 @@ export class Environment extends JudgeEnvironment {
   @Integer()
   SIGNING_KEY_DAYS = 30;
 
+  /** Seconds from one sweep of an app by the workers to the next. */
+  @IsInt()
+  @Min(1)
+  @Max(86_400)
+  @Integer()
+  RECONCILE_INTERVAL_SECONDS = 300;
+
   @IsIn(LOG_LEVELS)
   LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 

@@ -40,24 +40,29 @@ export class AgentReferences {
     const skills = referring.flatMap((one) =>
       one.skills.map((skill, i) => ({ skill, at: `${one.pointer}/skills/${i}` })),
     );
-    const areTools = await this.servers.findTools(
+    const known = await this.servers.findTools(
       on,
       scope,
       tools.map(({ tool }) => tool),
     );
+    const areTools = new Set(known.map(keyOf));
     const areSkills = await this.skills.findAmong(
       on,
       scope,
       skills.map(({ skill }) => skill),
     );
     return [
-      ...tools.filter((_, i) => !areTools[i]!.exists).map(({ at }) => ({ pointer: at, detail: NO_TOOL })),
+      ...tools
+        .filter(({ tool }) => !areTools.has(keyOf(tool)))
+        .map(({ at }) => ({ pointer: at, detail: NO_TOOL })),
       ...skills
         .filter((_, i) => areSkills[i] === null)
         .map(({ skill, at }) => ({ pointer: at, detail: detailOf(skill) })),
     ];
   }
 }
+
+const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
 const NO_TOOL = 'is not a tool of a live server of the workspace';
 

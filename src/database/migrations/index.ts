@@ -33,7 +33,9 @@ import { RegistryAuditLog1795132801500 } from './1795132801500-registry-audit-lo
 import { RegistrySearch1795132801510 } from './1795132801510-registry-search';
 import { RegistryRepos1795132801520 } from './1795132801520-registry-repos';
 import { Skills1795132801530 } from './1795132801530-skills';
+import { McpServers1795132801540 } from './1795132801540-mcp-servers';
 import { Agents1795132801550 } from './1795132801550-agents';
+import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -72,5 +74,7 @@ export const MIGRATIONS = [
   RegistrySearch1795132801510,
   RegistryRepos1795132801520,
   Skills1795132801530,
+  McpServers1795132801540,
   Agents1795132801550,
+  RegistryApps1795132801570,
 ];

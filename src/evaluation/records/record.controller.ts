@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, Reply, versioned, pathNumber } from '#platform/http';
+import { created, IfMatch, pathNumber, Reply, versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { RecordBulkService } from './record-bulk.service';
 import {

@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { McpServersModule } from './mcp-servers.module';
+import { ServerController } from './servers/server.controller';
+import { ToolController } from './tools/tool.controller';
+
+/** The routes under /mcp/v1. */
+@Module({ imports: [McpServersModule], controllers: [ServerController, ToolController] })
+export class McpServersHttpModule {}

@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { newId } from '#platform/ids';
+import { sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { SearchIndex } from '../../registry';
+import { isRegistry, type ServerEntity } from '../servers/server.entity';
+import type { GivenToolDto } from './given-tool.dto';
+import { type KnownTool, ToolRepository, type WrittenTool } from './tool.repository';
+
+/** The server that tools are of. */
+export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
+
+/** All that a server offers, whole. */
+export interface Listing {
+  server: ToolOwner;
+  /** Without a fault that `toolFaults` tells. */
+  tools: readonly GivenToolDto[];
+}
+
+/** What a listing changed, by the names of the tools. */
+export interface ToolChanges {
+  /** Those that returned among them. */
+  added: string[];
+  updated: string[];
+  archived: string[];
+  unchangedCount: number;
+}
+
+/** The tools of servers: kept as the servers tell them, found by searches while they are offered. */
+@Injectable()
+export class ToolStore {
+  constructor(
+    private readonly tools: ToolRepository,
+    private readonly index: SearchIndex,
+  ) {}
+
+  /**
+   * Makes what is kept of a server's tools what it lists. Only what differs is written: a tool is changed where its
+   * digest is, one that is not listed any more is archived, one that returns has the id that it had. The caller has
+   * locked the server.
+   *
+   * @param scope the workspace of the server
+   */
+  async replace(tx: Tx, scope: Scope, server: ToolOwner, tools: readonly unknown[]): Promise<ToolChanges> {
+    const listing = { server, tools: tools as readonly GivenToolDto[] };
+    return (await this.replaceAll(tx, scope, [listing])).get(server.server_id)!;
+  }
+
+  /** The same of several servers of a workspace, in as many statements. @returns what changed, by the servers' ids. */
+  async replaceAll(tx: Tx, scope: Scope, listings: readonly Listing[]): Promise<Map<string, ToolChanges>> {
+    const serverIds = listings.map(({ server }) => server.server_id);
+    const known = new Map<string, KnownTool[]>(serverIds.map((id) => [id, []]));
+    for (const tool of await this.tools.known(tx, scope, serverIds)) known.get(tool.server_id)?.push(tool);
+    const plans = listings.map((listing) => planOf(listing, known.get(listing.server.server_id) ?? []));
+    await this.write(tx, scope, plans);
+    const gone = plans.flatMap((plan) => plan.gone);
+    if (gone.length > 0) {
+      await this.tools.archive(tx, scope, gone);
+      await this.index.remove(tx, scope, 'tool', ...gone);
+    }
+    return new Map(plans.map(({ server, changes }) => [server.server_id, changes]));
+  }
+
+  /** Archives what servers offer, with them. */
+  async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[]): Promise<void> {
+    if (serverIds.length === 0) return;
+    await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds)));
+  }
+
+  /** Has what a server offers found by searches, or no longer: after a change of what tells that. */
+  async keepFound(tx: Tx, scope: Scope, server: ToolOwner): Promise<void> {
+    const documents = await this.tools.documents(tx, scope, server.server_id);
+    await (isRegistry(server)
+      ? this.index.remove(tx, scope, 'tool', ...documents.map(({ id }) => id))
+      : this.index.put(tx, scope, ...documents));
+  }
+
+  private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {
+    const rows = plans.flatMap((plan) => plan.rows);
+    if (rows.length === 0) return;
+    const written = await this.tools.write(tx, scope, rows);
+    const hidden = new Set(plans.flatMap(({ server }) => (isRegistry(server) ? [server.server_id] : [])));
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const documents = written
+      .filter(({ server_id }) => !hidden.has(server_id))
+      .map((tool) => {
+        const { name, description, title } = byKey.get(keyOf(tool))!;
+        return {
+          type: 'tool',
+          id: tool.tool_id,
+          workspaceId: scope.workspaceId,
+          name,
+          description,
+          body: title ?? '',
+        } as const;
+      });
+    await this.index.put(tx, scope, ...documents);
+  }
+}
+
+const keyOf = ({ server_id, name }: Pick<WrittenTool, 'server_id' | 'name'>): string =>
+  `${server_id}/${name}`;
+
+interface Plan {
+  server: ToolOwner;
+  /** To be written. */
+  rows: WrittenTool[];
+  /** Ids of those to be archived. */
+  gone: string[];
+  changes: ToolChanges;
+}
+
+function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
+  const byName = new Map(known.map((tool) => [tool.name, tool]));
+  const changes: ToolChanges = { added: [], updated: [], archived: [], unchangedCount: 0 };
+  const rows: WrittenTool[] = [];
+  for (const tool of tools) {
+    const row = rowOf(server.server_id, tool);
+    const present = byName.get(tool.name);
+    if (present && !present.is_archived && present.digest === row.digest) {
+      changes.unchangedCount += 1;
+      continue;
+    }
+    (present && !present.is_archived ? changes.updated : changes.added).push(tool.name);
+    rows.push(row);
+  }
+  const listed = new Set(tools.map(({ name }) => name));
+  const gone = known.filter(({ name, is_archived }) => !is_archived && !listed.has(name));
+  changes.archived = gone.map(({ name }) => name);
+  return { server, rows, gone: gone.map(({ tool_id }) => tool_id), changes };
+}
+
+function rowOf(serverId: string, tool: GivenToolDto): WrittenTool {
+  const { name, title = null, description = null, input_schema } = tool;
+  const { output_schema = null, annotations = null } = tool;
+  return {
+    tool_id: newId('tool'),
+    server_id: serverId,
+    name,
+    title,
+    description,
+    input_schema: toRawJson(input_schema),
+    output_schema: toRawJsonOrNull(output_schema),
+    annotations: toRawJsonOrNull(annotations),
+    digest: sha256OfJson({ name, title, description, input_schema, output_schema, annotations }),
+  };
+}

@@ -1,0 +1,196 @@
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+
+const SERVERS = '/mcp/v1/servers';
+const SECRET = 'tok-5e1f-not-to-be-told';
+
+describe('the secret of an MCP server', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+  let admin: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await org.member('editor');
+    admin = await org.member('admin');
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const register = (auth: unknown, body: object = {}): Promise<Answer> =>
+    editor.post(SERVERS, {
+      workspace_id: org.workspaceId,
+      name: `server ${(made += 1)}`,
+      url: 'https://mcp.example.com/mcp',
+      auth,
+      ...body,
+    });
+  const registered = async (auth: unknown): Promise<string> =>
+    (await register(auth)).headers.get('location')!;
+  /** The secret as it would be sent to the server. */
+  const kept = async (path: string): Promise<string | null> => {
+    const id = path.split('/').at(-1)!;
+    const [row] = await app.database.query<{ auth_secret: string | null }>(
+      'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
+      [id],
+    );
+    return row!.auth_secret === null ? null : app.get(ServerSecrets).open(id, row!.auth_secret);
+  };
+  const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
+
+  it('is kept, and nowhere to be read: in no answer, no list, no version, no log and no table', async () => {
+    const logged: string[] = [];
+    const write = jest
+      .spyOn(process.stdout, 'write')
+      .mockImplementation((chunk) => logged.push(String(chunk)) > 0);
+    try {
+      const bearer = await register({ type: 'bearer', value: SECRET });
+      const path = bearer.headers.get('location')!;
+      const answers = [
+        bearer,
+        await register({ type: 'header', header: 'X-Key', value: SECRET }),
+        await editor.get(path),
+        await editor.patch(path, { auth: { value: `${SECRET}-other` } }),
+        await editor.patch(path, { auth: { type: 'header', header: 'Host', value: SECRET } }),
+        await register({ type: 'none', value: SECRET }),
+        await register({ type: 'bearer', value: `${SECRET}\r\nX-More: 1` }),
+        await register({ type: 'bearer', value: [SECRET] }),
+        await editor.get(SERVERS),
+        await editor.get(`${path}/versions`),
+        await admin.get('/registry/v1/audit-log?limit=500'),
+      ];
+      expect(await kept(path)).toBe(`${SECRET}-other`);
+      for (const { body } of answers) expect(JSON.stringify(body)).not.toContain(SECRET);
+    } finally {
+      write.mockRestore();
+    }
+    expect(logged.join('')).not.toContain(SECRET);
+    const tables = ['mcp_servers', 'mcp_server_versions', 'audit_log', 'search_documents'];
+    for (const table of tables) {
+      const found = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
+        `%${SECRET}%`,
+      ]);
+      expect([table, found]).toEqual([table, []]);
+    }
+  });
+
+  it('is told to be there, or not', async () => {
+    const answers = [
+      await register({ type: 'bearer', value: SECRET }),
+      await register({ type: 'header', header: 'X-Api-Key', value: 'two words' }),
+      await register({ type: 'none' }),
+      await register(null),
+    ];
+    expect(answers.map(({ body }) => body.auth)).toEqual([
+      { type: 'bearer', header: null, has_value: true },
+      { type: 'header', header: 'X-Api-Key', has_value: true },
+      { type: 'none', header: null, has_value: false },
+      { type: 'none', header: null, has_value: false },
+    ]);
+  });
+
+  it.each([
+    [{ type: 'bearer' }, '/auth/value'],
+    [{ type: 'bearer', value: null }, '/auth/value'],
+    [{ type: 'bearer', value: '' }, '/auth/value'],
+    [{ type: 'bearer', value: 'two words' }, '/auth/value'],
+    [{ type: 'bearer', value: 'a\r\nb' }, '/auth/value'],
+    [{ type: 'bearer', value: 'a\nb' }, '/auth/value'],
+    [{ type: 'bearer', value: 'x'.repeat(8_193) }, '/auth/value'],
+    [{ type: 'bearer', value: 'a', header: 'X-Key' }, '/auth/header'],
+    [{ type: 'none', value: 'a' }, '/auth/value'],
+    [{ type: 'none', header: 'X-Key' }, '/auth/header'],
+    [{ type: 'header', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'X-Key' }, '/auth/value'],
+    [{ type: 'header', header: 'X-Key', value: 'a\r\nb' }, '/auth/value'],
+    [{ type: 'header', header: 'X-Key', value: ' a' }, '/auth/value'],
+    [{ type: 'header', header: 'X-Key', value: 'schlüssel' }, '/auth/value'],
+    [{ type: 'header', header: 'X Key', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'X-Key:', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'X\r\nY', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: '', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'Host', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'content-LENGTH', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'Connection', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'Transfer-Encoding', value: 'a' }, '/auth/header'],
+    [{ type: 'header', header: 'Mcp-Session-Id', value: 'a' }, '/auth/header'],
+  ])('is refused in %j', async (auth, pointer) => {
+    const answer = await register(auth);
+    expect([answer.status, pointers(answer)]).toEqual([400, [pointer]]);
+  });
+
+  it('stays where a patch does not speak of it, and makes no version by itself', async () => {
+    const path = await registered({ type: 'bearer', value: SECRET });
+    for (const body of [
+      { name: `renamed ${(made += 1)}` },
+      { auth: { type: 'bearer' } },
+      { auth: {} },
+      { url: 'https://MCP.example.com:443/elsewhere' },
+      { auth: { value: SECRET } },
+    ]) {
+      expect((await editor.patch(path, body)).status).toBe(200);
+      expect(await kept(path)).toBe(SECRET);
+    }
+    const before = (await editor.get(path)).body;
+    const { body } = await editor.patch(path, { auth: { value: 'another' } });
+    expect([body.generation - before.generation, body.version_ordinal - before.version_ordinal]).toEqual([
+      1, 0,
+    ]);
+    expect(await kept(path)).toBe('another');
+    const log = await admin.get(`/registry/v1/audit-log?resource_id=${body.server_id}&limit=1`);
+    expect(log.body.items[0].changes).toEqual([{ member: 'auth' }]);
+  });
+
+  it('is never sent to another origin, or in another way, than it was given for', async () => {
+    const path = await registered({ type: 'bearer', value: SECRET });
+    const before = (await editor.get(path)).body;
+    for (const body of [
+      { url: 'https://evil.example/mcp' },
+      { url: 'http://mcp.example.com/mcp' },
+      { url: 'https://mcp.example.com:8443/mcp' },
+      { url: 'https://evil.example/mcp', auth: { type: 'bearer' } },
+      { auth: { type: 'header', header: 'X-Key' } },
+      { auth: { value: null } },
+    ]) {
+      const answer = await editor.patch(path, body);
+      expect([answer.status, pointers(answer)]).toEqual([400, ['/auth/value']]);
+    }
+    expect((await editor.get(path)).body).toEqual(before);
+    const moved = await editor.patch(path, {
+      url: 'https://new.example/mcp',
+      auth: { value: 'of-the-new-one' },
+    });
+    expect([moved.status, await kept(path)]).toEqual([200, 'of-the-new-one']);
+  });
+
+  it('goes with the type none, and with the server', async () => {
+    for (const auth of [null, { type: 'none' }]) {
+      const path = await registered({ type: 'header', header: 'X-Key', value: SECRET });
+      const { body } = await editor.patch(path, { auth });
+      expect(body.auth).toEqual({ type: 'none', header: null, has_value: false });
+      expect(await kept(path)).toBeNull();
+    }
+    const path = await registered({ type: 'bearer', value: SECRET });
+    const { body } = await admin.post(`${path}/archive`);
+    expect([body.auth.has_value, await kept(path)]).toEqual([false, null]);
+  });
+
+  it('cannot be read by copying it to another server', async () => {
+    const [one, other] = [await registered({ type: 'bearer', value: SECRET }), await registered(null)];
+    await app.database.query(
+      `UPDATE mcp_servers SET auth_type = 'bearer',
+         auth_secret = (SELECT auth_secret FROM mcp_servers WHERE server_id = $2) WHERE server_id = $1`,
+      [other.split('/').at(-1), one.split('/').at(-1)],
+    );
+    await expect(kept(other)).rejects.toThrow('sealed for another use');
+  });
+});

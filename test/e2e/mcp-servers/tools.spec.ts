@@ -1,0 +1,196 @@
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { expandRoles, workspaceScope } from '#platform/auth';
+import { type GivenToolDto, ServerDirectory, type ToolChanges, ToolStore } from '../../../src/mcp-servers';
+
+const SERVERS = '/mcp/v1/servers';
+
+describe('the tools of an MCP server', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await org.member('editor');
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  const register = (tools?: unknown, body: object = {}): Promise<Answer> =>
+    editor.post(SERVERS, {
+      workspace_id: org.workspaceId,
+      name: `server ${(made += 1)}`,
+      url: 'https://mcp.example.com/mcp',
+      tools,
+      ...body,
+    });
+  const toolsOf = async ({ body }: Answer, query = ''): Promise<any[]> =>
+    (await editor.get(`${SERVERS}/${body.server_id}/tools${query}`)).body.items;
+  const scope = () => workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['editor']));
+  const replace = ({ body }: Answer, tools: GivenToolDto[]): Promise<ToolChanges> =>
+    app.database.transaction((tx) => app.get(ToolStore).replace(tx, scope(), body, tools));
+
+  const SEARCH: GivenToolDto = {
+    name: 'search',
+    title: 'Search tickets',
+    description: 'Finds tickets.',
+    input_schema: { type: 'object', properties: { zeta: {}, alpha: { const: 0.5 } } },
+    output_schema: { type: 'object' },
+    annotations: { readOnlyHint: true },
+  };
+  const CLOSE: GivenToolDto = { name: 'close', input_schema: { type: 'object' } };
+
+  it('are those that it was registered with, as they were sent, by name', async () => {
+    const server = await register([SEARCH, CLOSE]);
+    expect(server.status).toBe(201);
+    const tools = await toolsOf(server);
+    expect(tools.map(({ name }) => name)).toEqual(['close', 'search']);
+    expect(tools[1]).toMatchObject({
+      ...SEARCH,
+      tool_id: expect.stringMatching(/^tool_[0-9a-z]{26}$/) as string,
+      server_id: server.body.server_id,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      archived_at: null,
+    });
+    expect(tools[0]).toMatchObject({ title: null, output_schema: null, annotations: null });
+    const one = await editor.get(`${SERVERS}/${server.body.server_id}/tools/${tools[1].tool_id}`);
+    expect([one.body, one.headers.get('etag')]).toEqual([tools[1], '"1"']);
+    const [{ text }] = (await app.database.query(
+      'SELECT input_schema::text AS text FROM mcp_tools WHERE tool_id = $1',
+      [tools[1].tool_id],
+    )) as [{ text: string }];
+    expect(text).toBe(JSON.stringify(SEARCH.input_schema));
+  });
+
+  it('come page by page, newest or by name', async () => {
+    const server = await register([CLOSE, SEARCH, { ...CLOSE, name: 'merge' }]);
+    const path = `${SERVERS}/${server.body.server_id}/tools`;
+    const first = await editor.get(`${path}?limit=2`);
+    expect(first.body.page.total).toBe(3);
+    const rest = await editor.get(`${path}?limit=2&cursor=${first.body.page.next_cursor}`);
+    const names = [...first.body.items, ...rest.body.items].map((tool: any) => tool.name);
+    expect(names).toEqual(['close', 'merge', 'search']);
+    expect((await toolsOf(server, '?sort=-name')).map(({ name }) => name)).toEqual([
+      'search',
+      'merge',
+      'close',
+    ]);
+  });
+
+  it('are not those of another server', async () => {
+    const [one, other] = [await register([SEARCH]), await register([SEARCH])];
+    const [tool] = await toolsOf(one);
+    const answers = [
+      await editor.get(`${SERVERS}/${other.body.server_id}/tools/${tool.tool_id}`),
+      await editor.get(`${SERVERS}/${one.body.server_id}/tools/tool_nope`),
+      await editor.get(`${SERVERS}/mcps_nope/tools`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
+
+  it.each([
+    ['search', '/tools'],
+    [[null], '/tools/0'],
+    [[[]], '/tools/0'],
+    [[{ input_schema: {} }], '/tools/0/name'],
+    [[{ name: 'a' }], '/tools/0/input_schema'],
+    [[{ name: 'a', input_schema: [] }], '/tools/0/input_schema'],
+    [[{ name: 'a', input_schema: null }], '/tools/0/input_schema'],
+    [[{ name: '', input_schema: {} }], '/tools/0/name'],
+    [[{ name: 'x'.repeat(256), input_schema: {} }], '/tools/0/name'],
+    [[{ name: 'a\u001b[2J', input_schema: {} }], '/tools/0/name'],
+    [[{ name: 'a', title: 1, input_schema: {} }], '/tools/0/title'],
+    [[{ name: 'a', description: 'x'.repeat(10_001), input_schema: {} }], '/tools/0/description'],
+    [[{ name: 'a', input_schema: {}, output_schema: 'x' }], '/tools/0/output_schema'],
+    [[{ name: 'a', input_schema: {}, annotations: [] }], '/tools/0/annotations'],
+    [[CLOSE, SEARCH, CLOSE], '/tools/2/name'],
+    [Array.from({ length: 1_001 }, (_, i) => ({ ...CLOSE, name: `t${i}` })), '/tools'],
+  ])('are refused: %#', async (tools, pointer) => {
+    const answer = await register(tools);
+    expect([answer.status, answer.body.errors.map((one: any) => one.pointer)]).toEqual([400, [pointer]]);
+  });
+
+  it('are a thousand in one statement each', async () => {
+    const tools = Array.from({ length: 1_000 }, (_, i) => ({ ...SEARCH, name: `tool ${i}` }));
+    const server = await register(tools);
+    const { body } = await editor.get(`${SERVERS}/${server.body.server_id}/tools?limit=0`);
+    expect(body.page.total).toBe(1_000);
+  });
+
+  describe('as the server lists them anew', () => {
+    it('are added, changed where their digest is, archived, or left as they are', async () => {
+      const server = await register([SEARCH, CLOSE, { ...CLOSE, name: 'gone' }]);
+      const before = await toolsOf(server);
+      const changes = await replace(server, [
+        {
+          ...SEARCH,
+          input_schema: { properties: { alpha: { const: 0.5 }, zeta: {} }, type: 'object' },
+        },
+        { ...CLOSE, description: 'Closes a ticket.' },
+        { ...CLOSE, name: 'new' },
+      ]);
+      expect(changes).toEqual({ added: ['new'], updated: ['close'], archived: ['gone'], unchangedCount: 1 });
+      const after = await toolsOf(server);
+      expect(after.map(({ name, generation }) => [name, generation])).toEqual([
+        ['close', 2],
+        ['new', 1],
+        ['search', 1],
+      ]);
+      expect(after[0].tool_id).toBe(before[0].tool_id);
+      expect(after[2]).toEqual(before[2]);
+    });
+
+    it('return with the id that they had, and are found while they are offered', async () => {
+      const server = await register([SEARCH]);
+      const [tool] = await toolsOf(server);
+      const found = () =>
+        app.database.query('SELECT name FROM search_documents WHERE resource_id = $1', [tool.tool_id]);
+      expect(await found()).toEqual([{ name: 'search' }]);
+      await replace(server, []);
+      expect(await found()).toEqual([]);
+      expect(await toolsOf(server)).toEqual([]);
+      expect(await replace(server, [SEARCH])).toMatchObject({ added: ['search'], updated: [] });
+      expect(await toolsOf(server)).toMatchObject([
+        { tool_id: tool.tool_id, archived_at: null, generation: 3 },
+      ]);
+      expect(await found()).toEqual([{ name: 'search' }]);
+    });
+  });
+
+  describe('as agents refer to them', () => {
+    it('are those that live servers of the workspace offer', async () => {
+      const server = await register([SEARCH, CLOSE]);
+      await replace(server, [SEARCH]);
+      const archived = await register([SEARCH]);
+      await (await org.member('admin')).post(`${SERVERS}/${archived.body.server_id}/archive`);
+      const elsewhere = await register([SEARCH], { workspace_id: await org.newWorkspace() });
+      const ref = ({ body }: Answer, tool_name: string) => ({
+        server_id: body.server_id as string,
+        tool_name,
+      });
+      const refs = [
+        ref(server, 'search'),
+        ref(server, 'search'),
+        ref(server, 'close'),
+        ref(server, 'nope'),
+        ref(archived, 'search'),
+        ref(elsewhere, 'search'),
+        { server_id: 'mcps_nope', tool_name: 'search' },
+      ];
+      const directory = app.get(ServerDirectory);
+      expect(await directory.findTools(app.database, scope(), refs)).toEqual([refs[0]]);
+      const names = [server, archived, elsewhere].map(({ body }) => body.name as string);
+      expect(await directory.idsByName(app.database, scope(), names)).toEqual(
+        new Map([[server.body.name, server.body.server_id]]),
+      );
+    });
+  });
+});

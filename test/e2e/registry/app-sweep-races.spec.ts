@@ -1,0 +1,118 @@
+import { createTestApp, type TestApp } from '#testing';
+import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
+
+/** Whatever else happens to an app while it is swept, one of them comes first. */
+describe('a sweep of an app, while another is under way', () => {
+  let app: TestApp;
+  let other: TestApp;
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const { databaseUrl, issuer, env } = app;
+    other = await createTestApp({ databaseUrl, issuer, env: { SECRETS_KEY: env.SECRETS_KEY! } });
+    on = await AppsFixture.create(app);
+  });
+  afterAll(async () => {
+    await other.close();
+    await app.close();
+  });
+
+  /** Resolves as soon as so many statements wait for a lock. */
+  const waiting = async (count: number): Promise<void> => {
+    for (;;) {
+      const rows = await app.database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      if (rows.length >= count) return;
+    }
+  };
+
+  /** Does something while a sweep of the app is held within its transaction, by a lock of the server that it changes. */
+  async function whileSwept<Result>(
+    slug: string,
+    during: () => Promise<Result>,
+  ): Promise<{ swept: { status: number; body: any }; result: Result }> {
+    const [one] = await on.serversOf(slug);
+    const sweeping = await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
+      const swept = on.sweep(slug);
+      await waiting(1);
+      return { swept, result: await during() };
+    });
+    return { swept: await sweeping.swept, result: sweeping.result };
+  }
+
+  it('by another process is 409, and the first one makes everything', async () => {
+    const slug = await on.swept(server('a'));
+    await on.patch(slug, { resources: [server('a', { description: 'new' }), server('b'), server('c')] });
+    const elsewhere = other.api(await on.org.token('admin'));
+    const { swept, result } = await whileSwept(slug, () => on.sweep(slug, elsewhere));
+    expect([result.status, result.body.code]).toEqual([409, 'conflict']);
+    expect([swept.status, swept.body.live_count]).toEqual([200, 3]);
+    expect((await on.serversOf(slug)).length).toBe(3);
+    expect((await on.read(slug)).sync_error).toBeNull();
+    expect((await on.sweep(slug, elsewhere)).body.live_count).toBe(3);
+  });
+
+  it('does not hold up the sweep of another app', async () => {
+    const [slug, free] = [await on.swept(server('x')), await on.swept(server('y'))];
+    await on.patch(slug, { resources: [] });
+    const { swept, result } = await whileSwept(slug, () => on.sweep(free));
+    expect([swept.status, result.status]).toEqual([200, 200]);
+  });
+
+  it('comes before a change of the app that it did not see', async () => {
+    const slug = await on.swept(server('p'));
+    await on.patch(slug, { resources: [server('p', { description: 'first' })] });
+    const { swept, result } = await whileSwept(slug, async () => {
+      const patching = on.patch(slug, { resources: [server('p', { description: 'second' })] });
+      await waiting(2);
+      return { patching };
+    });
+    expect(swept.status).toBe(200);
+    await result.patching;
+    expect((await on.read(slug)).sync_state).toBe('pending');
+    expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
+  });
+
+  it('that fails says nothing of an app that was changed meanwhile', async () => {
+    const slug = await on.swept(server('r'), server('s'));
+    await on.editor.post(SERVERS, {
+      workspace_id: on.org.workspaceId,
+      name: 'own',
+      url: 'https://x.example/',
+    });
+    await on.patch(slug, { resources: [server('r'), server('own')] });
+    const { swept, result } = await whileSwept(slug, async () => {
+      const patching = on.patch(slug, { resources: [server('r')] });
+      await waiting(2);
+      return { patching };
+    });
+    expect(swept.status).toBe(422);
+    await result.patching;
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
+  });
+
+  it('comes before the archiving of its workspace, or after', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body } = await on.declare({ workspace_id, resources: [server('a')] });
+    await on.sweep(body.app);
+    await on.editor.patch(`${SERVERS}/${(await on.serversOf(body.app))[0].server_id}`, { description: 'x' });
+    const { swept, result } = await whileSwept(body.app, async () => {
+      const archiving = on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+      await waiting(2);
+      return { archiving };
+    });
+    expect([swept.status, (await result.archiving).status]).toEqual([200, 200]);
+    expect((await on.sweep(body.app)).status).toBe(409);
+  });
+
+  it('that somebody gave up waiting for is there in the end', async () => {
+    const slug = await on.swept(server('q'));
+    await on.patch(slug, { resources: [server('q', { description: 'new' })] });
+    const { swept } = await whileSwept(slug, () => on.admin.get(`${APPS}/${slug}`));
+    expect(swept.status).toBe(200);
+    expect(await on.serversOf(slug)).toMatchObject([{ description: 'new' }]);
+  });
+});

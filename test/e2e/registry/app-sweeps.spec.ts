@@ -1,0 +1,379 @@
+import { createTestApp, type TestApp } from '#testing';
+import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
+
+describe('a sweep of an app', () => {
+  let app: TestApp;
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await AppsFixture.create(app);
+  });
+
+  const audited = async (query: string): Promise<any[]> =>
+    (await on.admin.get(`/registry/v1/audit-log?limit=500&${query}`)).body.items;
+
+  it('makes what is declared, and says how much of it there is', async () => {
+    const { body } = await on.declare({
+      app: 'support',
+      resources: [
+        server('tickets', {
+          description: 'Tickets',
+          transport: 'sse',
+          auth: { type: 'header', header: 'X-Key' },
+          metadata: { zeta: 1, alpha: 2 },
+          tools: [{ name: 'search', input_schema: { type: 'object' } }],
+        }),
+        server('orders'),
+      ],
+    });
+    const answer = await on.sweep('support');
+    expect([answer.status, answer.body]).toEqual([200, { app: 'support', live_count: 2 }]);
+    const [orders, tickets] = await on.serversOf('support');
+    expect(tickets).toMatchObject({
+      name: 'tickets',
+      description: 'Tickets',
+      transport: 'sse',
+      auth: { type: 'header', header: 'X-Key', has_value: false },
+      app_id: body.app_id,
+      app: 'support',
+      sync_state: 'synced',
+      version_ordinal: 1,
+    });
+    expect(JSON.stringify(tickets.metadata)).toBe('{"zeta":1,"alpha":2}');
+    expect(orders.auth).toEqual({ type: 'none', header: null, has_value: false });
+    const path = `${SERVERS}/${tickets.server_id}`;
+    expect((await on.editor.get(`${path}/tools`)).body.items).toMatchObject([{ name: 'search' }]);
+    expect((await on.editor.get(`${path}/versions`)).body.page.total).toBe(1);
+    expect(await on.read('support')).toMatchObject({
+      sync_state: 'synced',
+      sync_error: null,
+      last_swept_at: expect.any(String) as string,
+      generation: 2,
+    });
+    expect((await on.serversOf(body.app_id)).length).toBe(2);
+    const documents = await app.database.query<{ name: string }>(
+      `SELECT name FROM search_documents WHERE org_id = $1 AND resource_type <> 'app' ORDER BY name`,
+      [on.org.orgId],
+    );
+    expect(documents.map(({ name }) => name)).toEqual(['orders', 'search', 'tickets']);
+  });
+
+  it('can be repeated, and writes nothing where nothing differs', async () => {
+    const slug = await on.swept(
+      server('a', { metadata: { 1: 'x' }, tools: [{ name: 't', input_schema: {} }] }),
+    );
+    const before = await on.everything();
+    const { generation } = await on.read(slug);
+    for (let i = 0; i < 3; i++) expect((await on.sweep(slug)).body.live_count).toBe(1);
+    expect(await on.everything()).toEqual(before);
+    expect((await on.read(slug)).generation).toBe(generation);
+  });
+
+  it('repairs what drifted, of the same server, and a rename too', async () => {
+    const declared = { description: 'Declared', metadata: { a: 1 } };
+    const slug = await on.swept(server('a', declared), server('b'));
+    const [before] = await on.serversOf(slug);
+    const path = `${SERVERS}/${before.server_id}`;
+    const patched = await on.editor.patch(path, {
+      name: 'mine',
+      description: 'By hand',
+      url: 'https://other.example.com/',
+      transport: 'sse',
+      metadata: { a: 2 },
+    });
+    expect(patched.body.sync_state).toBe('drifted');
+    expect((await on.serversOf(slug)).map(({ sync_state }) => sync_state)).toEqual(['synced', 'drifted']);
+    expect((await on.sweep(slug)).body.live_count).toBe(2);
+    expect((await on.editor.get(path)).body).toMatchObject({
+      server_id: before.server_id,
+      name: 'a',
+      ...declared,
+      url: before.url,
+      transport: 'streamable_http',
+      sync_state: 'synced',
+      version_ordinal: 3,
+    });
+    const [entry] = await audited(`resource_id=${before.server_id}`);
+    expect([entry.action, entry.changes[0]]).toEqual([
+      'update',
+      { member: 'name', before: 'mine', after: 'a' },
+    ]);
+  });
+
+  it('gives servers their names back that people had taken from each other', async () => {
+    const slug = await on.swept(server('a'), server('b'));
+    const [a, b] = await on.serversOf(slug);
+    const rename = (one: any, name: string) => on.editor.patch(`${SERVERS}/${one.server_id}`, { name });
+    await rename(a, 'c');
+    await rename(b, 'a');
+    await rename(a, 'b');
+    expect((await on.sweep(slug)).status).toBe(200);
+    const ids = (await on.serversOf(slug)).map(({ server_id }) => server_id);
+    expect(ids).toEqual([a.server_id, b.server_id]);
+  });
+
+  it('makes anew what was archived by hand', async () => {
+    const slug = await on.swept(server('a'));
+    const [before] = await on.serversOf(slug);
+    await on.admin.post(`${SERVERS}/${before.server_id}/archive`);
+    expect((await on.sweep(slug)).body.live_count).toBe(1);
+    const [after] = await on.serversOf(slug);
+    expect(after.name).toBe('a');
+    expect(after.server_id).not.toBe(before.server_id);
+  });
+
+  it('archives what the app owns and declares no longer, and nothing else', async () => {
+    const tools = [{ name: 't', input_schema: {} }];
+    const slug = await on.swept(server('a', { tools }), server('b'));
+    const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
+    await on.editor.post(SERVERS, own);
+    const other = await on.swept(server('of another'));
+    await on.patch(slug, { resources: [server('b')] });
+    expect((await on.sweep(slug)).body.live_count).toBe(1);
+    const { body } = await on.editor.get(`${SERVERS}?sort=name`);
+    expect(body.items.map((one: any) => one.name)).toEqual(['b', 'of another', 'own']);
+    const archived = (await on.editor.get(`${SERVERS}?name=a&include_archived=true`)).body.items[0];
+    expect((await on.editor.get(`${SERVERS}/${archived.server_id}/tools`)).body.items).toEqual([]);
+    expect(await on.serversOf(other)).toMatchObject([{ sync_state: 'synced' }]);
+  });
+
+  it('takes over nothing: a name that is another’s is 422, and the app and its resources tell so', async () => {
+    const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
+    await on.editor.post(SERVERS, own);
+    await on.swept(server('of another'));
+    const slug = await on.swept(server('a'), server('b'));
+    const resources = [server('a', { description: 'new' }), server('own'), server('of another'), server('c')];
+    await on.patch(slug, { resources });
+    const before = await on.everything();
+    const answer = await on.sweep(slug);
+    expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
+    expect(answer.body.errors.map((one: any) => one.pointer)).toEqual([
+      '/resources/1/name',
+      '/resources/2/name',
+    ]);
+    expect(await on.everything()).toEqual(before);
+    const failed = await on.read(slug);
+    expect(failed).toMatchObject({
+      sync_state: 'failed',
+      sync_error: {
+        code: 'validation_failed',
+        detail: answer.body.detail,
+        errors: answer.body.errors,
+        at: expect.any(String) as string,
+      },
+    });
+    // the same failure again is no news
+    await on.sweep(slug);
+    expect((await on.read(slug)).generation).toBe(failed.generation);
+    expect((await on.read(slug)).sync_error).toEqual(failed.sync_error);
+    await on.patch(slug, { resources: [server('a'), server('c')] });
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
+    expect((await on.sweep(slug)).body.live_count).toBe(2);
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'synced', sync_error: null });
+  });
+
+  it('marks the resource whose declaration cannot be applied', async () => {
+    const slug = await on.swept(server('a'), server('b'));
+    const [a] = await on.serversOf(slug);
+    await on.editor.patch(`${SERVERS}/${a.server_id}`, { name: 'free' });
+    await on.editor.post(SERVERS, { workspace_id: on.org.workspaceId, name: 'a', url: 'https://x.example/' });
+    expect((await on.sweep(slug)).status).toBe(422);
+    const states = (await on.serversOf(slug)).map(({ name, sync_state }) => [name, sync_state]);
+    expect(states).toEqual([
+      ['b', 'synced'],
+      ['free', 'failed'],
+    ]);
+  });
+
+  it('refuses stored declarations that are of the right form no longer', async () => {
+    const slug = await on.swept(server('a'));
+    await app.database.query(`UPDATE apps SET resources = $2 WHERE app = $1 AND org_id = $3`, [
+      slug,
+      JSON.stringify([server('a'), server('b', { url: 'gopher://x' })]),
+      on.org.orgId,
+    ]);
+    const before = await on.everything();
+    const answer = await on.sweep(slug);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '/resources/1/spec/url']);
+    expect(await on.everything()).toEqual(before);
+    expect((await on.read(slug)).sync_state).toBe('failed');
+  });
+
+  it('that fails for a reason of the service changes nothing, and tells nothing of its insides', async () => {
+    const slug = await on.swept(server('a'));
+    await on.patch(slug, { resources: [server('b'), server('breaks')] });
+    const before = await on.everything();
+    await app.database.query(
+      `ALTER TABLE mcp_servers ADD CONSTRAINT broken_inside CHECK (name <> 'breaks' OR generation / 0 = 1)`,
+    );
+    try {
+      const answer = await on.sweep(slug);
+      expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);
+      expect(await on.everything()).toEqual(before);
+      const { sync_state, sync_error } = await on.read(slug);
+      expect([sync_state, sync_error.code]).toEqual(['failed', 'internal_error']);
+      expect(JSON.stringify(sync_error)).not.toMatch(/mcp_servers|broken|division|zero/);
+    } finally {
+      await app.database.query('ALTER TABLE mcp_servers DROP CONSTRAINT broken_inside');
+    }
+    expect((await on.sweep(slug)).body.live_count).toBe(2);
+    expect((await on.read(slug)).sync_error).toBeNull();
+  });
+
+  it('keeps the secret that was given to a declared server, but for no other origin or type', async () => {
+    const auth = { type: 'bearer' };
+    const slug = await on.swept(server('a', { auth }));
+    const [one] = await on.serversOf(slug);
+    const path = `${SERVERS}/${one.server_id}`;
+    const give = () => on.editor.patch(path, { auth: { value: 'tok-of-a' } });
+    const kept = async (): Promise<string | null> => {
+      const [row] = await app.database.query<{ auth_secret: string | null }>(
+        'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
+        [one.server_id],
+      );
+      return row!.auth_secret && app.get(ServerSecrets).open(one.server_id as string, row!.auth_secret);
+    };
+    expect((await give()).body.auth.has_value).toBe(true);
+    const sweep = async (spec: Record<string, unknown>): Promise<string | null> => {
+      await on.patch(slug, { resources: [server('a', spec)] });
+      expect((await on.sweep(slug)).status).toBe(200);
+      return kept();
+    };
+    expect(await sweep({ auth })).toBe('tok-of-a');
+    expect(await sweep({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe('tok-of-a');
+    expect(await sweep({ auth, url: 'https://evil.example/' })).toBeNull();
+    await give();
+    expect(
+      await sweep({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
+    ).toBeNull();
+    await on.admin.post(`${APPS}/${slug}/archive`);
+    expect(JSON.stringify([await on.read(slug).catch(() => null), await on.everything()])).not.toContain(
+      'tok-of-a',
+    );
+  });
+
+  it('keeps what a server said of its tools, in place of what is declared of them', async () => {
+    const tools = [{ name: 'declared', input_schema: {} }];
+    const slug = await on.swept(server('a', { tools }));
+    const [one] = await on.serversOf(slug);
+    const names = async () =>
+      (await on.editor.get(`${SERVERS}/${one.server_id}/tools`)).body.items.map((tool: any) => tool.name);
+    await on.patch(slug, {
+      resources: [server('a', { tools: [...tools, { name: 'more', input_schema: {} }] })],
+    });
+    await on.sweep(slug);
+    expect(await names()).toEqual(['declared', 'more']);
+    await app.database.query('UPDATE mcp_servers SET tools_listed_at = now() WHERE server_id = $1', [
+      one.server_id,
+    ]);
+    await on.patch(slug, { resources: [server('a', { tools: [] })] });
+    await on.sweep(slug);
+    expect(await names()).toEqual(['declared', 'more']);
+  });
+
+  it('refuses more tools than an app may declare', async () => {
+    const tools = Array.from({ length: 1_000 }, (_, i) => ({ name: `t${i}`, input_schema: {} }));
+    const resources = Array.from({ length: 11 }, (_, i) => server(`s${i}`, { tools }));
+    const { body } = await on.declare({ resources });
+    const answer = await on.sweep(body.app);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '/resources/10/spec/tools']);
+  });
+
+  it('archives a system server named registry in all of the organization, and nowhere else', async () => {
+    const registry = (by: AppsFixture, body: object) =>
+      by.editor.post(SERVERS, { name: 'registry', url: 'https://x.example/', ...body });
+    const elsewhere = await on.org.newWorkspace();
+    const other = await AppsFixture.create(app);
+    const made = [
+      await registry(on, { workspace_id: on.org.workspaceId, is_system: true }),
+      await registry(on, { workspace_id: elsewhere, is_system: true }),
+      await registry(other, { workspace_id: other.org.workspaceId, is_system: true }),
+      await registry(on, { workspace_id: await on.org.newWorkspace() }),
+    ];
+    const slug = await on.swept(server('registry'));
+    const [a, b, , d] = made.map(({ body }) => `${SERVERS}/${body.server_id}`) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect((await on.editor.get(a)).body.archived_at).not.toBeNull();
+    expect((await on.editor.get(b)).body.archived_at).not.toBeNull();
+    expect((await on.editor.get(d)).body.archived_at).toBeNull();
+    expect((await other.editor.get(`${SERVERS}/${made[2]!.body.server_id}`)).body.archived_at).toBeNull();
+    const [reconcile] = await audited('action=reconcile');
+    expect(reconcile).toMatchObject({
+      resource_type: 'app',
+      resource_id: (await on.read(slug)).app_id,
+      changes: [
+        { member: 'created', after: 1 },
+        { member: 'updated', after: 0 },
+        { member: 'archived', after: 2 },
+      ],
+    });
+    expect((await audited(`resource_id=${made[1]!.body.server_id}&action=archive`)).length).toBe(1);
+  });
+
+  it('marks what is declared otherwise pending until it is swept', async () => {
+    const slug = await on.swept(server('a'), server('b'), server('c'));
+    await on.patch(slug, { resources: [server('a'), server('b', { description: 'new' })] });
+    const states = async () => (await on.serversOf(slug)).map(({ name, sync_state }) => [name, sync_state]);
+    expect(await states()).toEqual([
+      ['a', 'synced'],
+      ['b', 'pending'],
+      ['c', 'pending'],
+    ]);
+    expect((await on.read(slug)).sync_state).toBe('pending');
+    await on.patch(slug, { display_name: 'Only a name' });
+    await on.sweep(slug);
+    await on.patch(slug, { display_name: 'Another name' });
+    expect((await on.read(slug)).sync_state).toBe('synced');
+    expect(await states()).toEqual([
+      ['a', 'synced'],
+      ['b', 'synced'],
+    ]);
+  });
+
+  it('leaves what it made unmanaged when the app is archived', async () => {
+    const slug = await on.swept(server('a'));
+    const [one] = await on.serversOf(slug);
+    await on.admin.post(`${APPS}/${slug}/archive`);
+    const { body } = await on.editor.get(`${SERVERS}/${one.server_id}`);
+    expect(body).toMatchObject({ app: null, app_id: null, sync_state: 'unmanaged', archived_at: null });
+    expect(body.generation).toBe(one.generation + 1);
+    const patched = await on.editor.patch(`${SERVERS}/${one.server_id}`, { description: 'mine now' });
+    expect(patched.body.sync_state).toBe('unmanaged');
+    const again = await on.declare({ app: slug, resources: [server('a')] });
+    expect(again.status).toBe(201);
+    expect((await on.sweep(slug)).status).toBe(422);
+  });
+
+  it('is refused in a workspace that was archived meanwhile', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body } = await on.declare({ workspace_id, resources: [server('a')] });
+    await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+    const answer = await on.sweep(body.app);
+    expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
+    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', sync_error: null });
+    expect((await on.editor.patch(`${APPS}/${body.app}`, { display_name: 'x' })).status).toBe(409);
+    expect((await on.admin.post(`${APPS}/${body.app}/archive`)).status).toBe(409);
+  });
+
+  it('takes no query, and answers a repeat with the first answer', async () => {
+    const slug = await on.swept(server('a'));
+    const path = `${APPS}/${slug}/reconcile`;
+    expect((await on.admin.post(`${path}?dry_run=true`)).status).toBe(400);
+    const first = await on.admin.post(path, undefined, { 'idempotency-key': 'one' });
+    const again = await on.admin.post(path, undefined, { 'idempotency-key': 'one' });
+    expect([first.status, again.body, again.headers.get('idempotency-replayed')]).toEqual([
+      200,
+      first.body,
+      'true',
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
+
+export const APPS = '/registry/v1/apps';
+export const SERVERS = '/mcp/v1/servers';
+
+/** A declared server. */
+export const server = (name: string, spec: Record<string, unknown> = {}) => ({
+  kind: 'mcp_server',
+  name,
+  spec: { url: 'https://mcp.example.com/mcp', ...spec },
+});
+
+/** An organization with apps. */
+export class AppsFixture {
+  private made = 0;
+
+  private constructor(
+    readonly app: TestApp,
+    readonly org: TestOrganization,
+    readonly editor: ApiClient,
+    readonly admin: ApiClient,
+  ) {}
+
+  static async create(app: TestApp): Promise<AppsFixture> {
+    const org = await newOrganization(app);
+    return new AppsFixture(app, org, await org.member('editor'), await org.member('admin'));
+  }
+
+  declare(body: Record<string, unknown> = {}, by: ApiClient = this.editor): Promise<Answer> {
+    const slug = `app-${(this.made += 1)}`;
+    return by.post(APPS, { workspace_id: this.org.workspaceId, app: slug, resources: [], ...body });
+  }
+
+  /** Declares an app, and sweeps it. @returns its slug. */
+  async swept(...resources: object[]): Promise<string> {
+    const { body } = await this.declare({ resources });
+    const answer = await this.sweep(body.app as string);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return body.app as string;
+  }
+
+  async read(app: string): Promise<any> {
+    return (await this.editor.get(`${APPS}/${app}`)).body;
+  }
+
+  async patch(app: string, body: object): Promise<any> {
+    const answer = await this.editor.patch(`${APPS}/${app}`, body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  sweep(app: string, by: ApiClient = this.admin): Promise<Answer> {
+    return by.post(`${APPS}/${app}/reconcile`);
+  }
+
+  /** The servers that an app owns, by name. */
+  async serversOf(app: string): Promise<any[]> {
+    return (await this.editor.get(`${SERVERS}?app=${app}&sort=name&limit=500`)).body.items;
+  }
+
+  /** All that the organization has, archived things too, but for the app itself. */
+  async everything(): Promise<unknown> {
+    const tables = ['mcp_servers', 'mcp_server_versions', 'mcp_tools', 'search_documents', 'audit_log'];
+    return Promise.all(
+      tables.map((table) =>
+        this.app.database.query(`SELECT t::text AS row FROM ${table} t WHERE org_id = $1 ORDER BY t::text`, [
+          this.org.orgId,
+        ]),
+      ),
+    );
+  }
+}

@@ -1,0 +1,279 @@
+import { type Answer, createTestApp, newOrganization, type TestApp } from '#testing';
+import { APPS, AppsFixture, server } from './apps.fixture';
+
+describe('apps', () => {
+  let app: TestApp;
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await AppsFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
+  const slugs = ({ body }: Answer): string[] => body.items.map((one: any) => one.app);
+
+  it('are declared with 201, an address and an ETag, and come back as they were sent', async () => {
+    const resources = [
+      { ...server('tickets', { metadata: { zeta: 1, alpha: 2 } }), note: 'not kept' },
+      { kind: 'skill', name: 'replies', spec: { any: ['thing'] } },
+    ];
+    const made = await on.declare({
+      app: 'support',
+      display_name: 'Support',
+      description: 'What support needs',
+      metadata: { owner: 'care' },
+      resources,
+    });
+    expect(made.status).toBe(201);
+    expect(made.headers.get('location')).toBe(`${APPS}/support`);
+    expect(made.headers.get('etag')).toBe('"1"');
+    expect(made.body).toMatchObject({
+      app_id: expect.stringMatching(/^app_[0-9a-z]{26}$/) as string,
+      org_id: on.org.orgId,
+      workspace_id: on.org.workspaceId,
+      app: 'support',
+      display_name: 'Support',
+      resource_count: 2,
+      metadata: { owner: 'care' },
+      sync_state: 'pending',
+      sync_error: null,
+      last_swept_at: null,
+      generation: 1,
+      archived_at: null,
+    });
+    const kept = resources.map(({ kind, name, spec }) => ({ kind, name, spec }));
+    expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(kept));
+    expect(await on.read('support')).toEqual(made.body);
+    expect(await on.read(made.body.app_id)).toEqual(made.body);
+    // nothing is made of it before it is swept
+    expect(await on.serversOf('support')).toEqual([]);
+  });
+
+  it.each(['', '-a', 'a-', 'A', 'a_b', 'app_0', 'a.b', 'a/b', 'ä', 'a\n', 'a'.repeat(65), 7, null])(
+    'are not called %j',
+    async (slug) => {
+      const answer = await on.declare({ app: slug });
+      expect([answer.status, pointers(answer)]).toEqual([400, ['/app']]);
+    },
+  );
+
+  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(64)])('may be called %s', async (slug) => {
+    expect((await on.declare({ app: slug })).status).toBe(201);
+  });
+
+  it('have slugs that no other live one of the organization has, in whichever workspace', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body } = await on.declare();
+    const taken = await on.declare({ app: body.app, workspace_id });
+    expect([taken.status, taken.body.code]).toEqual([409, 'conflict']);
+    const other = await AppsFixture.create(app);
+    expect((await other.declare({ app: body.app })).status).toBe(201);
+    await on.admin.post(`${APPS}/${body.app}/archive`);
+    const again = await on.declare({ app: body.app, workspace_id });
+    expect(again.status).toBe(201);
+    expect((await on.read(body.app)).app_id).toBe(again.body.app_id);
+    expect((await on.read(body.app_id)).archived_at).not.toBeNull();
+  });
+
+  it.each([
+    [undefined, '/resources'],
+    [null, '/resources'],
+    ['x', '/resources'],
+    [{}, '/resources'],
+    [[null], '/resources/0'],
+    [[['mcp_server']], '/resources/0'],
+    [[{ name: 'a', spec: {} }], '/resources/0/kind'],
+    [[{ kind: 5, name: 'a', spec: {} }], '/resources/0/kind'],
+    [[{ kind: 'skill', spec: {} }], '/resources/0/name'],
+    [[{ kind: 'skill', name: '', spec: {} }], '/resources/0/name'],
+    [[{ kind: 'skill', name: 'a\u0007', spec: {} }], '/resources/0/name'],
+    [[{ kind: 'skill', name: 'x'.repeat(256), spec: {} }], '/resources/0/name'],
+    [[{ kind: 'skill', name: 'a' }], '/resources/0/spec'],
+    [[{ kind: 'skill', name: 'a', spec: [] }], '/resources/0/spec'],
+    [[server('a'), server('b'), server('a')], '/resources/2/name'],
+    [[server('a', { url: undefined })], '/resources/0/spec/url'],
+    [[server('a'), server('b', { url: 'ftp://x' })], '/resources/1/spec/url'],
+    [[server('a', { url: 'https://ada:pw@x/' })], '/resources/0/spec/url'],
+    [[server('a', { transport: 'stdio' })], '/resources/0/spec/transport'],
+    [[server('a', { auth: { type: 'header' } })], '/resources/0/spec/auth/header'],
+    [[server('a', { auth: { type: 'bearer', token: 'x' } })], '/resources/0/spec/auth/token'],
+    [[server('a', { auth: { type: 'header', header: 'Host' } })], '/resources/0/spec/auth/header'],
+    [[server('a', { tools: [{ name: 'x' }] })], '/resources/0/spec/tools/0/input_schema'],
+    [[server('a', { metadata: { a: 'x'.repeat(17_000) } })], '/resources/0/spec/metadata'],
+    [[server('a', { description: 5 })], '/resources/0/spec/description'],
+  ])('declare nothing of another form: %#', async (resources, pointer) => {
+    const { body } = await on.declare();
+    const answers = [await on.declare({ resources })];
+    if (resources !== undefined) answers.push(await on.editor.patch(`${APPS}/${body.app}`, { resources }));
+    for (const answer of answers) expect([answer.status, pointers(answer)]).toEqual([400, [pointer]]);
+  });
+
+  it('declare no kind that there is not (422)', async () => {
+    const resources = [server('a'), { kind: 'dataset', name: 'a', spec: {} }];
+    const { body } = await on.declare();
+    const answers = [
+      await on.declare({ resources }),
+      await on.editor.patch(`${APPS}/${body.app}`, { resources }),
+    ];
+    for (const answer of answers) {
+      expect([answer.status, answer.body.code, pointers(answer)]).toEqual([
+        422,
+        'validation_failed',
+        ['/resources/1/kind'],
+      ]);
+    }
+  });
+
+  it('declare no secrets, and keep none that was sent', async () => {
+    const resources = [server('a', { auth: { type: 'bearer', value: 's3cr3t-of-a' } })];
+    const answer = await on.declare({ resources });
+    expect([answer.status, pointers(answer)]).toEqual([400, ['/resources/0/spec/auth/value']]);
+    expect(answer.body.detail).toContain('PATCH /mcp/v1/servers/{server_id}');
+    expect(JSON.stringify(answer.body)).not.toContain('s3cr3t');
+  });
+
+  it('tell a bounded number of faults, and declare a bounded number of resources', async () => {
+    const faulty = await on.declare({ resources: Array.from({ length: 10_000 }, () => ({})) });
+    expect([faulty.status, faulty.body.errors.length]).toEqual([400, 50]);
+    const many = Array.from({ length: 10_001 }, (_, i) => server(`s${i}`));
+    const answer = await on.declare({ resources: many });
+    expect([answer.status, pointers(answer)]).toEqual([400, ['/resources']]);
+    expect((await on.declare({ resources: many.slice(1) })).body.resource_count).toBe(10_000);
+  });
+
+  it('are changed by those alone who have seen them; resources are replaced whole', async () => {
+    const { body } = await on.declare({ resources: [server('a'), server('b')], metadata: { a: 1 } });
+    const path = `${APPS}/${body.app}`;
+    const patched = await on.editor.patch(
+      path,
+      { resources: [server('c')], metadata: { b: 2 }, display_name: 'C' },
+      { 'if-match': '"1"' },
+    );
+    expect(patched.body).toMatchObject({
+      resources: [server('c')],
+      resource_count: 1,
+      metadata: { a: 1, b: 2 },
+      display_name: 'C',
+      generation: 2,
+    });
+    expect((await on.editor.patch(path, { display_name: 'D' }, { 'if-match': '"1"' })).status).toBe(412);
+    expect((await on.editor.get(path, { 'if-none-match': '"2"' })).status).toBe(304);
+    expect((await on.editor.patch(path, { display_name: 'C' })).headers.get('etag')).toBe('"2"');
+  });
+
+  it('refuse another slug, id and workspace', async () => {
+    const { body } = await on.declare();
+    const path = `${APPS}/${body.app}`;
+    const answers = [
+      await on.editor.patch(path, { app: 'another' }),
+      await on.editor.patch(path, { app_id: 'app_other' }),
+      await on.editor.patch(path, { workspace_id: await on.org.newWorkspace() }),
+      await on.editor.patch(path, { app: body.app, app_id: body.app_id, workspace_id: body.workspace_id }),
+    ];
+    expect(answers.map(({ status, body: { code } }) => [status, code])).toEqual([
+      [422, 'immutable_field'],
+      [422, 'immutable_field'],
+      [422, 'validation_failed'],
+      [200, undefined],
+    ]);
+  });
+
+  it('are archived once and for all', async () => {
+    const { body } = await on.declare();
+    const path = `${APPS}/${body.app_id}`;
+    expect((await on.editor.post(`${path}/archive`)).status).toBe(403);
+    const archived = await on.admin.post(`${path}/archive`);
+    expect([archived.status, archived.body.archived_at === null]).toEqual([200, false]);
+    expect((await on.admin.post(`${path}/archive`)).body).toEqual(archived.body);
+    expect((await on.editor.patch(path, { display_name: 'x' })).status).toBe(409);
+    const swept = await on.sweep(body.app_id);
+    expect([swept.status, swept.body.code]).toEqual([409, 'conflict']);
+    expect((await on.editor.get(`${APPS}/${body.app}`)).status).toBe(404);
+    const documents = await app.database.query('SELECT 1 FROM search_documents WHERE resource_id = $1', [
+      body.app_id,
+    ]);
+    expect(documents).toEqual([]);
+  });
+
+  it('are filtered, found by words and sorted by slug, page by page', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    for (const slug of ['zeta', 'alpha', 'mid']) {
+      await on.declare({ app: slug, workspace_id, description: slug === 'mid' ? null : 'planner' });
+    }
+    const list = async (query: string) =>
+      slugs(await on.editor.get(`${APPS}?workspace_id=${workspace_id}${query}`));
+    expect(await list('')).toEqual(['mid', 'alpha', 'zeta']);
+    expect(await list('&sort=app')).toEqual(['alpha', 'mid', 'zeta']);
+    expect(await list('&q=plan&sort=-app')).toEqual(['zeta', 'alpha']);
+    expect(await list('&app=mid')).toEqual(['mid']);
+    expect(await list('&sync_state=pending&sort=app')).toEqual(['alpha', 'mid', 'zeta']);
+    expect(await list('&sync_state=synced')).toEqual([]);
+    const first = await on.editor.get(`${APPS}?workspace_id=${workspace_id}&sort=app&limit=2`);
+    expect(first.body.page.total).toBe(3);
+    expect(await list(`&sort=app&limit=2&cursor=${first.body.page.next_cursor}`)).toEqual(['zeta']);
+    expect((await on.editor.get(`${APPS}?sync_state=drifted`)).status).toBe(422);
+    expect((await on.editor.get(`${APPS}?slug=x`)).status).toBe(400);
+  });
+
+  it('with many resources make pages of some MiB', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const description = 'x'.repeat(9_900);
+    const resources = Array.from({ length: 700 }, (_, i) => server(`s${i}`, { description }));
+    for (let i = 0; i < 4; i++) expect((await on.declare({ workspace_id, resources })).status).toBe(201);
+    const { body } = await on.editor.get(`${APPS}?workspace_id=${workspace_id}`);
+    expect([body.items.length, body.page.total, body.page.next_cursor === null]).toEqual([3, 4, false]);
+    const rest = await on.editor.get(`${APPS}?workspace_id=${workspace_id}&cursor=${body.page.next_cursor}`);
+    expect([rest.body.items.length, rest.body.page.next_cursor]).toEqual([1, null]);
+  });
+
+  it('are not there for those who do not reach their workspace', async () => {
+    const elsewhere = await on.org.newWorkspace();
+    const { body } = await on.declare({ workspace_id: elsewhere, resources: [server('hidden')] });
+    const bound = app.api((await on.org.serviceAccount('admin')).key);
+    const stranger = await (await newOrganization(app)).member('owner');
+    for (const outsider of [bound, stranger, (await on.org.member('owner')).in(on.org.workspaceId)]) {
+      for (const named of [body.app, body.app_id]) {
+        const path = `${APPS}/${named}`;
+        const answers = [
+          await outsider.get(path),
+          await outsider.patch(path, { display_name: 'x' }),
+          await outsider.post(`${path}/archive`),
+          await outsider.post(`${path}/reconcile`),
+        ];
+        expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+      }
+      for (const query of ['', `?workspace_id=${elsewhere}`, `?app=${body.app}`]) {
+        expect(slugs(await outsider.get(APPS + query))).not.toContain(body.app);
+      }
+    }
+  });
+
+  it('are made in workspaces that are there and reached (400), and not archived (409)', async () => {
+    const archived = await on.org.newWorkspace();
+    await on.admin.post(`/registry/v1/workspaces/${archived}/archive`);
+    const stranger = await newOrganization(app);
+    const answers = [
+      await on.declare({ workspace_id: 'wsp_nope' }),
+      await on.declare({ workspace_id: stranger.workspaceId }),
+      await on.declare({ workspace_id: archived }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 409]);
+  });
+
+  it('need viewer to be read, editor to be changed, and admin to be swept', async () => {
+    const [viewer, runtime] = [await on.org.member('viewer'), await on.org.member('runtime')];
+    const { body } = await on.declare();
+    const path = `${APPS}/${body.app}`;
+    const answers = [
+      await viewer.get(path),
+      await viewer.patch(path, { display_name: 'x' }),
+      await on.declare({}, viewer),
+      await on.sweep(body.app, on.editor),
+      await runtime.get(path),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 403, 403]);
+    expect((await on.sweep('nope')).status).toBe(404);
+  });
+});
