@@ -5,10 +5,16 @@ import { HousekeepingModule } from './housekeeping.module';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
+import { RegistryWorkerModule } from './registry';
 import { TelemetryWorkerModule } from './telemetry';
 
 /** The areas, as the worker loads them: their processors, and no controller. */
-export const WORKER_AREAS = [TelemetryWorkerModule, EvaluationWorkerModule, HousekeepingModule];
+export const WORKER_AREAS = [
+  RegistryWorkerModule,
+  TelemetryWorkerModule,
+  EvaluationWorkerModule,
+  HousekeepingModule,
+];
 
 /** The worker process. */
 @Module({})
