@@ -17,8 +17,8 @@ import { wordsOf, WORDS_MAX } from './search-words';
 import type { SearchDto, SearchItemDto, SearchPageDto } from './search.dto';
 import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository';
 
-/** What the built-in embedder finds no nearer than this has hardly a word in common with what is looked for. */
-const BUILTIN_FLOOR = 0.1;
+/** What the built-in embedder finds no nearer than this shares hashes with what is looked for, and hardly a word. */
+const BUILTIN_FLOOR = 0.2;
 
 /** What is searched for, checked. */
 interface Search {

@@ -58,7 +58,7 @@ export class VectorSearchRepository {
     const [row] = await on.query<{ count: number }>(
       `SELECT count(*) AS count FROM (
          SELECT 1 FROM search_embeddings WHERE ${where.toString()} AND parts IS NOT NULL
-         LIMIT ${where.parameter(this.comparedMax + 1)}) some`,
+         LIMIT ${where.parameter(this.comparedMax + 1)}) few`,
       where.values,
     );
     return row!.count > this.comparedMax;

@@ -63,7 +63,7 @@ describe('search by words', () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'planner' });
     await register(editor, workspace_id, { name: 'of the people' });
-    expect(await found(workspace_id, 'how is the planner')).toEqual([]);
+    expect(await found(workspace_id, 'how is the weather')).toEqual([]);
     expect(await found(workspace_id, 'is the planner')).toEqual(['planner']);
     expect(await found(workspace_id, 'of the')).toEqual(['of the people']);
   });
@@ -112,15 +112,17 @@ describe('search by words', () => {
   it('marks what was found in HTML, in which nothing else is markup', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, {
-      name: `<img src=x onerror=alert(1)> & "planners"`,
-      description: '<mark>planning</mark>',
+      name: `planners <img src=x onerror=alert(1)> & "co"`,
+      description: "<mark>planner</mark>'s",
       url: 'https://git.example.com/acme/route-planner',
     });
     const { body } = await search(editor, { mode: 'keyword', query: 'planner', workspace_id });
     const { highlight } = body.items[0]!;
-    expect(highlight).toContain('&lt;img src=x onerror=alert(1)&gt; &amp; &quot;<mark>planners</mark>&quot;');
-    expect(highlight).toContain('&lt;mark&gt;<mark>planning</mark>&lt;/mark&gt;');
-    expect(highlight).toContain('https://git.example.com/acme/route-<mark>planner</mark>');
+    expect(highlight!.split('\n')).toEqual([
+      '<mark>planners</mark> &lt;img src=x onerror=alert(1)&gt; &amp; &quot;co&quot;',
+      '&lt;mark&gt;<mark>planner</mark>&lt;/mark&gt;&#39;s',
+      'https://git.example.com/acme/route-<mark>planner</mark>',
+    ]);
     expect(highlight!.replace(/<\/?mark>/g, '')).not.toMatch(/[<>]/);
   });
 
@@ -239,7 +241,7 @@ describe('search by words', () => {
         { keyword: null, vector: 2 },
       ]);
       expect(body.page.total).toBe(2);
-      expect(body.items.every(({ score }) => score > 0.1 && score <= 1)).toBe(true);
+      expect(body.items.every(({ score }) => score > 0.2 && score <= 1)).toBe(true);
       expect(await names(editor, { mode: 'vector', query: '—', workspace_id })).toEqual([]);
     });
 
