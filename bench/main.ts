@@ -8,6 +8,7 @@ import { exportRecords, importRecords, listRecords, search } from './cases/recor
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
+import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
@@ -39,6 +40,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'csv-ingest': csvIngest,
   'pinned-results': pinnedResults,
   'list-results': listResults,
+  'search-registry': searchRegistry,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

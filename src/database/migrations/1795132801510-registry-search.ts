@@ -46,25 +46,30 @@ async function createExtension(runner: QueryRunner, name: string): Promise<void>
 const FUNCTIONS = `
   CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
   RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    WITH given AS (
+    WITH given AS MATERIALIZED (
       SELECT pg_catalog.translate(text, $p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)) AS text, weight
       FROM (VALUES
         (name || ' ' || pg_catalog.regexp_replace(name, '([a-z0-9])([A-Z])', '\\1 \\2', 'g'), 'A'::"char"),
         (description, 'B'), (body, 'C')) of_document (text, weight)
-    ), read AS (
+    ), read AS MATERIALIZED (
       SELECT weight, pg_catalog.setweight(
         pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)
           OPERATOR(pg_catalog.||) pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, text), weight) AS words
       FROM given WHERE text IS NOT NULL
-    ), short AS (
-      SELECT weight, pg_catalog.ts_delete(words, ARRAY(
-        SELECT lexeme FROM pg_catalog.unnest(words) WHERE pg_catalog.octet_length(lexeme) > 2000))::text AS words
+    ), short AS MATERIALIZED (
+      SELECT weight, ' ' || (CASE
+        WHEN EXISTS (SELECT FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
+          WHERE pg_catalog.octet_length(lexeme) > 2000)
+        THEN pg_catalog.ts_delete(words, ARRAY(
+          SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
+          WHERE pg_catalog.octet_length(lexeme) > 2000))
+        ELSE words END)::text AS words
       FROM read
     )
-    SELECT coalesce(pg_catalog.string_agg(marked, ' '), '')::pg_catalog.tsvector FROM (
-      SELECT pg_catalog.regexp_replace(words, '(^| )''', '\\1''' || mark, 'g') FROM short
+    SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
+      SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
       UNION ALL
-      SELECT pg_catalog.regexp_replace(words, '(^| )''', '\\1''!' || mark, 'g') FROM short WHERE weight = 'A'
+      SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
     ) both_marks (marked)
   $$;
   CREATE FUNCTION search_query(mark text, words text[], joined text)

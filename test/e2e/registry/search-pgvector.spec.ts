@@ -27,6 +27,10 @@ class PgliteDatabase {
     return (await this.pglite.query<Row>(text, [...values])).rows;
   }
 
+  async unhurried(statement: string): Promise<void> {
+    await this.query(statement);
+  }
+
   /** One connection: what is set for a transaction is taken back after it. */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     await this.pglite.exec('BEGIN');

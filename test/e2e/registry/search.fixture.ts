@@ -34,7 +34,7 @@ export async function register(
 }
 
 export const search = (by: ApiClient, body: Record<string, unknown>): Promise<Answer<SearchPage>> =>
-  by.post<SearchPage>(SEARCH, body);
+  by.post(SEARCH, body);
 
 /** The names of what is found, in order. */
 export async function names(by: ApiClient, body: Record<string, unknown>): Promise<string[]> {
@@ -44,7 +44,7 @@ export async function names(by: ApiClient, body: Record<string, unknown>): Promi
 }
 
 /** What a refusal says: its status, its code and what it points at. */
-export const refusal = ({ status, body }: Answer<any>): unknown[] => [
+export const refusal = ({ status, body }: Answer): unknown[] => [
   status,
   body.code,
   body.errors?.[0]?.pointer,

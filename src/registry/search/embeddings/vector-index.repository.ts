@@ -47,7 +47,7 @@ export class VectorIndexRepository {
        LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
        RETURN ('[' || translate(array_to_string(parts, ','), '()', '') || ']')::vector`,
     );
-    await this.database.query(
+    await this.database.unhurried(
       `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON search_embeddings
        USING hnsw (${vectorOf(backend.dimensions)} vector_cosine_ops)
        WHERE backend_id = ${backend.backend_id} AND parts IS NOT NULL`,
@@ -56,7 +56,7 @@ export class VectorIndexRepository {
 
   /** Takes the index of a backend away. */
   async drop(backend: SearchBackend): Promise<void> {
-    await this.database.query(`DROP INDEX CONCURRENTLY IF EXISTS ${indexOf(backend.backend_id)}`);
+    await this.database.unhurried(`DROP INDEX CONCURRENTLY IF EXISTS ${indexOf(backend.backend_id)}`);
   }
 
   private async extension(): Promise<Extension> {
