@@ -4,6 +4,7 @@ import { Environment } from '#platform/config';
 import { Database, readWithin, type SqlExecutor } from '#platform/db';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
+import { FairTurns } from '#platform/turns';
 import { BUILTIN_IDENTITY } from './embeddings/builtin.embedder';
 import { normalized } from './embeddings/parts';
 import { QueryEmbedder } from './embeddings/query.embedder';
@@ -19,6 +20,15 @@ import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository'
 
 /** What the built-in embedder finds no nearer than this shares hashes with what is looked for, and hardly a word. */
 const BUILTIN_FLOOR = 0.2;
+
+/** Of a process's connections, those that searches may hold at once: all else has the others. */
+const CONNECTION_SHARE = 0.5;
+
+/** Searches that wait for their turn, of all organizations together. */
+const WAITING_MAX = 1_000;
+
+/** How much of a request's time reading may take. */
+const READ_SHARE = 0.8;
 
 /** What is searched for, checked. */
 interface Search {
@@ -41,28 +51,35 @@ interface Found {
   total: number | null;
 }
 
-/** Searches in all that the caller may read. */
+/** Searches in all that the caller may read. Organizations take turns, because a search may take a second. */
 @Injectable()
 export class SearchService {
+  private readonly turns: FairTurns;
+  private readonly timeoutMs: number;
+
   constructor(
     private readonly database: Database,
-    private readonly environment: Environment,
+    environment: Environment,
     private readonly backends: SearchBackendRepository,
     private readonly embedder: QueryEmbedder,
     private readonly byWords: KeywordSearchRepository,
     private readonly byVectors: VectorSearchRepository,
     private readonly found: FoundDocumentRepository,
-  ) {}
+  ) {
+    const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
+    this.turns = new FairTurns(atOnce, WAITING_MAX);
+    this.timeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
+  }
 
   /**
    * One page of what is found, the best first. Errors: 400 for a query or a vector that is missing or cannot be used; 503
-   * where the mode is `vector` and the query cannot be embedded.
+   * where the mode is `vector` and the query cannot be embedded, or too many wait for their turn; 504 when time is over.
    */
   async search(scope: OrgScope, dto: SearchDto, signal: AbortSignal): Promise<SearchPageDto> {
     const mode = dto.mode ?? 'hybrid';
     const search = searchOf(dto);
     const near = mode === 'keyword' ? null : await this.near(dto, signal);
-    const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
+    const deadline = performance.now() + this.timeoutMs;
     const read = async (on: SqlExecutor): Promise<SearchPageDto> => {
       const { page, total } = await this.find(
         on,
@@ -79,7 +96,8 @@ export class SearchService {
         vector_unavailable: mode === 'hybrid' && near === null,
       };
     };
-    return readWithin(this.database, deadline, read, signal);
+    const owner = { orgId: scope.orgId, workspaceId: search.reach.workspaceId ?? '' };
+    return this.turns.take(owner, signal, () => readWithin(this.database, deadline, read, signal));
   }
 
   /** What vectors are searched by; null where the query cannot be embedded, and words do without. */
