@@ -9,6 +9,7 @@ import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
+import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
@@ -42,6 +43,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-results': listResults,
   'list-agents': listAgents,
   reconcile,
+  'search-registry': searchRegistry,
 };
 
 /** Runs the benchmarks named on the command line, or all of them. */

@@ -32,5 +32,7 @@ export { IsDescription, IsName } from './shared/fields';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { RegistryWorkerModule } from './registry.worker.module';
+export { SearchModule } from './search/search.module';
+export { SearchService } from './search/search.service';
 export { LiveWorkspaceModule } from './workspaces/live-workspace.module';
 export { LiveWorkspaceRepository } from './workspaces/live-workspace.repository';

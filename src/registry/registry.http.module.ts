@@ -11,6 +11,8 @@ import { AuditLogController } from './audit/audit-log.controller';
 import { AuditLogModule } from './audit/audit-log.module';
 import { AuditLogService } from './audit/audit-log.service';
 import { RepoController } from './repos/repo.controller';
+import { SearchController } from './search/search.controller';
+import { SearchModule } from './search/search.module';
 import { RegistryModule } from './registry.module';
 import { ApiKeyController } from './service-accounts/api-key.controller';
 import { ServiceAccountController } from './service-accounts/service-account.controller';
@@ -24,7 +26,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
 
 /** The routes under /registry/v1, and what only they need: it asks for the authenticator, which is the API's. */
 @Module({
-  imports: [RegistryModule, AccountChangesModule, AppsModule, AuditLogModule],
+  imports: [RegistryModule, AccountChangesModule, AppsModule, AuditLogModule, SearchModule],
   controllers: [
     MeController,
     OrgController,
@@ -39,6 +41,7 @@ import { WorkspaceController } from './workspaces/workspace.controller';
     AppController,
     RepoController,
     AuditLogController,
+    SearchController,
   ],
   providers: [MeService, TokenService, RevocationService, RevocationRepository, AuditLogService],
 })

@@ -38,6 +38,14 @@ describe('every operation', () => {
     );
   });
 
+  it('of search answers as documented', async () => {
+    const bodies = ['keyword', 'vector', 'hybrid'].map((mode) => ({ mode, query: 'agents', limit: 1 }));
+    await expectAll(
+      bodies.map((body) => admin.post('/registry/v1/search', body)),
+      200,
+    );
+  });
+
   it('of organizations and people answers as documented', async () => {
     await expectAll([admin.get('/registry/v1/me'), admin.get('/registry/v1/org')], 200);
     await expectAll([admin.patch('/registry/v1/org', { name: 'Acme' })], 200);

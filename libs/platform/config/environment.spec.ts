@@ -50,6 +50,8 @@ describe('the environment', () => {
     ['REDIS_URL', 'localhost:6379'],
     ['PUBLIC_URL', 'registry'],
     ['SECRETS_KEY', 'short'],
+    ['EMBEDDINGS_BASE_URL', 'localhost:11434'],
+    ['EMBEDDINGS_DIMENSIONS', '0'],
     ['LOG_LEVEL', 'loud'],
     ['AUTH_CACHE_SECONDS', '61'],
     ['REQUEST_TIMEOUT_MS', '-1'],

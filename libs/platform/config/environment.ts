@@ -13,7 +13,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { Days, Integer, Json } from './environment.decorators';
-import { JudgeEnvironment } from './judge.environment';
+import { EmbeddingsEnvironment } from './embeddings.environment';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -21,7 +21,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * Everything the environment decides, read once at boot. A value that does not hold stops the start and names its
  * variable. `.env.example` lists every member with its meaning; a test holds the two together.
  */
-export class Environment extends JudgeEnvironment {
+export class Environment extends EmbeddingsEnvironment {
   /** Port the API listens on; 0 takes a free one. */
   @IsInt()
   @Min(0)

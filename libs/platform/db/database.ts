@@ -35,6 +35,24 @@ export class Database implements SqlExecutor {
     return run<Row>(this.pool, statement, values);
   }
 
+  /**
+   * Runs one statement outside of a transaction and for however long it takes: for what makes indexes. It holds a
+   * connection of the pool meanwhile.
+   */
+  async unhurried(statement: string): Promise<void> {
+    const client = await this.pool.connect();
+    try {
+      await client.query('SET statement_timeout = 0');
+      await client.query(statement);
+      await client.query('RESET statement_timeout');
+      client.release();
+    } catch (error) {
+      // closed, because nobody knows what it is set to
+      client.release(true);
+      throw error;
+    }
+  }
+
   get manager(): EntityManager {
     return this.dataSource.manager;
   }

@@ -31,7 +31,11 @@ export class FairTurns {
    * @throws the signal's reason, at once, when it is aborted before the turn comes; 503 `service_overloaded` where too
    *   many wait already. The place of an organization that waits for more than others goes to one that waits for less.
    */
-  async take<Result>(scope: Scope, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  async take<Result>(
+    scope: Pick<Scope, 'orgId' | 'workspaceId'>,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     signal.throwIfAborted();
     if (this.underWay >= this.atOnce) await this.turn([scope.orgId, scope.workspaceId], signal);
     else this.underWay++;

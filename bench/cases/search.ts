@@ -1,0 +1,135 @@
+import { PGlite } from '@electric-sql/pglite';
+import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
+import { cube } from '@electric-sql/pglite/contrib/cube';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
+import { vector } from '@electric-sql/pglite-pgvector';
+import type { QueryRunner } from 'typeorm';
+import type { Database, Tx } from '#platform/db';
+import { RegistrySearch1795132801510 } from '../../src/database/migrations/1795132801510-registry-search';
+import { embedBuiltin } from '../../src/registry/search/embeddings/builtin.embedder';
+import { SearchBackendRepository } from '../../src/registry/search/embeddings/search-backend.repository';
+import { VectorIndexRepository } from '../../src/registry/search/embeddings/vector-index.repository';
+import type { SearchDocument } from '../../src/registry/search/search-document';
+import { SearchIndex } from '../../src/registry/search/search-index';
+import { SearchIndexRepository } from '../../src/registry/search/search-index.repository';
+import { VectorSearchRepository } from '../../src/registry/search/vector-search.repository';
+import type { Bench } from '../bench';
+import { median } from '../measure';
+
+const SIZES = [1_000, 10_000, 100_000];
+const AT_ONCE = 1_000;
+const QUERIES = 30;
+
+/** PostgreSQL in WebAssembly writes some hundred documents a second. */
+const RECALL_SIZES = [1_000, 10_000];
+
+/** As long as words are, in about the frequencies that they have. The same each time. */
+class Words {
+  private state = 7;
+  private readonly words = Array.from({ length: 20_000 }, () =>
+    Array.from({ length: 3 + this.below(8) }, () => String.fromCharCode(97 + this.below(26))).join(''),
+  );
+
+  text(count: number): string {
+    return Array.from({ length: count }, () => this.words[Math.floor(20_000 * this.next() ** 3)]!).join(' ');
+  }
+
+  private next(): number {
+    this.state = (Math.imul(this.state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return this.state / 0x80000000;
+  }
+
+  private below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+}
+
+const documentsOf = (words: Words, workspaceId: string, from: number, count: number): SearchDocument[] =>
+  Array.from({ length: count }, (_, n) => ({
+    type: 'repo',
+    id: `repo_${String(from + n).padStart(26, '0')}`,
+    workspaceId,
+    name: words.text(3),
+    description: words.text(15),
+    body: words.text(40),
+  }));
+
+/**
+ * Searches in workspaces of 1,000, 10,000 and 100,000 documents of 58 words each, milliseconds of a request over HTTP, by
+ * the built-in embedder; what the index costs those who write; and which share of the nearest ten the index of pgvector
+ * finds.
+ */
+export async function searchRegistry(bench: Bench): Promise<void> {
+  const words = new Words();
+  const index = new SearchIndex(new SearchIndexRepository());
+  let filled = 0;
+  for (const size of SIZES) {
+    const begun = performance.now();
+    for (; filled < size; filled += AT_ONCE) {
+      const documents = documentsOf(words, bench.scope.workspaceId, filled, AT_ONCE);
+      await bench.direct.transaction((tx) => index.put(tx, bench.scope, ...documents));
+    }
+    bench.line(`search: ${((performance.now() - begun) / size).toFixed(2)} ms to write each of ${size}`);
+    await bench.direct.query('VACUUM (ANALYZE) search_documents, search_embeddings');
+    const queries = Array.from({ length: QUERIES }, () => words.text(2));
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const figures: number[] = [];
+      for (const query of queries) {
+        const from = performance.now();
+        const body = JSON.stringify({ mode, query, limit: 10 });
+        await bench.http.send('POST', '/registry/v1/search', 200, body);
+        figures.push(performance.now() - from);
+      }
+      bench.line(
+        `search ${mode} in ${size}: ${median(figures).toFixed(1)} ms, at most ${Math.max(...figures).toFixed(0)}`,
+      );
+    }
+  }
+  for (const size of RECALL_SIZES) await recall(bench, size);
+}
+
+async function recall(bench: Bench, size: number): Promise<void> {
+  const pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
+  const query = async (statement: string | { text: string }, values: readonly unknown[] = []) =>
+    (await pglite.query(typeof statement === 'string' ? statement : statement.text, [...values])).rows;
+  const on = { query, unhurried: query } as unknown as Database & Tx;
+  await new RegistrySearch1795132801510().up({
+    query: (text: string) => pglite.exec(text),
+  } as unknown as QueryRunner);
+  const words = new Words();
+  const index = new SearchIndex(new SearchIndexRepository());
+  for (let from = 0; from < size; from += AT_ONCE) {
+    await index.put(on, bench.scope, ...documentsOf(words, 'wsp_bench', from, AT_ONCE));
+  }
+  const searches = new VectorSearchRepository();
+  searches.comparedMax = 0;
+  const backends = new SearchBackendRepository(on);
+  const scope = { ...bench.scope, workspacesWith: () => null };
+  const nearest = async (text: string): Promise<number[]> => {
+    await pglite.exec('BEGIN');
+    const { documents } = await searches.rank(
+      on,
+      scope,
+      {},
+      await backends.active(),
+      embedBuiltin(text)!,
+      -1,
+    );
+    await pglite.exec('COMMIT');
+    return documents.slice(0, 10).map((one) => one.document_id);
+  };
+  const texts = Array.from({ length: QUERIES }, () => words.text(5));
+  const exact: number[][] = [];
+  for (const text of texts) exact.push(await nearest(text));
+  await new VectorIndexRepository(on).isUsable();
+  await new VectorIndexRepository(on).create(await backends.active());
+  let found = 0;
+  for (const [at, text] of texts.entries()) {
+    const ids = new Set(await nearest(text));
+    found += exact[at]!.filter((id) => ids.has(id)).length;
+  }
+  bench.line(
+    `search by pgvector in ${size}: finds ${((found / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
+  );
+  await pglite.close();
+}

@@ -1,0 +1,55 @@
+import { normalized } from './parts';
+
+export const BUILTIN_DIMENSIONS = 256;
+
+/** Changes whenever the vectors do: what was embedded before is then embedded anew. */
+export const BUILTIN_IDENTITY = `builtin-1:${BUILTIN_DIMENSIONS}`;
+
+/** What a word counts for, and all trigrams of its letters together. */
+const WORD_WEIGHT = 1;
+const TRIGRAMS_WEIGHT = 1;
+
+/** Letters of a word that are looked at. */
+const WORD_MAX = 40;
+
+/**
+ * Embeds a text without a model: its words and the trigrams of their letters are hashed to 256 dimensions, each with a
+ * sign of its own, and the whole is made to be of length 1. Texts are near each other where they share words, or words
+ * that are written alike; of meaning it knows nothing. What occurs often counts by the logarithm. Null for a text without words.
+ */
+export function embedBuiltin(text: string): Float64Array | null {
+  const counts = new Map<string, number>();
+  for (const [word] of text
+    .normalize('NFKC')
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    const cut = word.slice(0, WORD_MAX);
+    counts.set(cut, (counts.get(cut) ?? 0) + 1);
+  }
+  const vector = new Float64Array(BUILTIN_DIMENSIONS);
+  for (const [word, count] of counts) {
+    const weight = 1 + Math.log(count);
+    add(vector, hash(word, 0, word.length, WORD_SEED), WORD_WEIGHT * weight);
+    const padded = `^${word}$`;
+    const trigrams = padded.length - 2;
+    const each = (TRIGRAMS_WEIGHT * weight) / Math.sqrt(trigrams);
+    for (let at = 0; at < trigrams; at++) add(vector, hash(padded, at, at + 3, TRIGRAM_SEED), each);
+  }
+  return normalized(vector);
+}
+
+const WORD_SEED = 0x811c9dc5;
+const TRIGRAM_SEED = 0x9e3779b9;
+
+function add(vector: Float64Array, hashed: number, weight: number): void {
+  vector[hashed % BUILTIN_DIMENSIONS]! += hashed & 0x80000000 ? -weight : weight;
+}
+
+/** FNV-1a over UTF-16 units, with the finish of MurmurHash3, so that all bits depend on all units. Unsigned, 32 bits. */
+function hash(text: string, from: number, to: number, seed: number): number {
+  let hashed = seed;
+  for (let at = from; at < to; at++) hashed = Math.imul(hashed ^ text.charCodeAt(at), 0x01000193);
+  hashed = Math.imul(hashed ^ (hashed >>> 16), 0x85ebca6b);
+  hashed = Math.imul(hashed ^ (hashed >>> 13), 0xc2b2ae35);
+  return (hashed ^ (hashed >>> 16)) >>> 0;
+}

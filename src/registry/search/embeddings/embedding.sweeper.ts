@@ -1,0 +1,121 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { PeriodicTasks } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import { BUILTIN_DIMENSIONS } from './builtin.embedder';
+import { BuiltinBatches } from './builtin.batches';
+import { type Embedder, EmbeddingFailure } from './embedder';
+import { EmbeddingFiller } from './embedding.filler';
+import { PendingEmbeddingRepository } from './pending-embedding.repository';
+import { RemoteEmbedder } from './remote.embedder';
+import { type SearchBackend, SearchBackendRepository } from './search-backend.repository';
+import { VectorIndexRepository } from './vector-index.repository';
+
+const SWEEP_MS = 1_000;
+const INDEX_MS = 60_000;
+
+/**
+ * Keeps embeddings as they are to be, in a worker: asks for those that are pending; where the worker is configured with
+ * another backend than searches go by, has all documents embedded by that, lets searches go by it once they are, and
+ * clears the old ones away. Where the process cannot ask the old backend any more, nobody is expected to: then searches
+ * go by the new one at once.
+ */
+@Injectable()
+export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly own: Embedder;
+  /** Whether the database knows that this worker wants its backend. */
+  private isWanted = false;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly tasks: PeriodicTasks,
+    private readonly backends: SearchBackendRepository,
+    private readonly pending: PendingEmbeddingRepository,
+    private readonly filler: EmbeddingFiller,
+    private readonly indexes: VectorIndexRepository,
+    private readonly builtin: BuiltinBatches,
+    private readonly remote: RemoteEmbedder,
+  ) {
+    this.own = remote.isConfigured ? remote : builtin;
+  }
+
+  onApplicationBootstrap(): void {
+    this.tasks.every('search embeddings', SWEEP_MS, () => this.sweep());
+    this.tasks.every('search indexes', INDEX_MS, () => this.index());
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('the worker stops'));
+  }
+
+  async sweep(): Promise<void> {
+    if (!this.isWanted && !(await this.want())) return;
+    for (const backend of await this.backends.list()) await this.sweepOf(backend);
+    await this.change();
+  }
+
+  /** Makes the index of each backend that documents are kept embedded by, where pgvector is there. */
+  async index(): Promise<void> {
+    if (!(await this.indexes.isUsable())) return;
+    for (const backend of await this.backends.list()) {
+      if (backend.is_active || backend.is_wanted) await this.indexes.create(backend);
+    }
+  }
+
+  private async want(): Promise<boolean> {
+    try {
+      await this.backends.want(this.own.identity, await this.dimensions());
+    } catch (error) {
+      if (!(error instanceof EmbeddingFailure)) throw error;
+      rootLogger.warn({ trouble: error.trouble }, 'the backend of embeddings cannot be used');
+      return false;
+    }
+    this.isWanted = true;
+    return true;
+  }
+
+  private async dimensions(): Promise<number> {
+    if (this.own === this.builtin) return BUILTIN_DIMENSIONS;
+    const configured = this.environment.EMBEDDINGS_DIMENSIONS;
+    if (configured !== undefined) return configured;
+    const known = (await this.backends.list()).find(({ identity }) => identity === this.own.identity);
+    if (known) return known.dimensions;
+    const [vector] = await this.remote.embed(['How many numbers does a vector have?'], this.stopping.signal);
+    if (!vector) throw new EmbeddingFailure('answered with a vector of zeros');
+    return vector.length;
+  }
+
+  private async sweepOf(backend: SearchBackend): Promise<void> {
+    if (!backend.is_active && !backend.is_wanted) {
+      await this.indexes.drop(backend);
+      await this.pending.deleteMost(backend.backend_id);
+      await this.backends.drop(backend.backend_id);
+      return;
+    }
+    const embedder = this.embedderOf(backend);
+    if (!embedder) return;
+    if (backend.is_wanted) await this.pending.queueAll(backend.backend_id);
+    await this.filler.fill(backend, embedder, this.stopping.signal);
+  }
+
+  /** Lets searches go by the backend that is wanted, where it is this worker's and the time has come. */
+  private async change(): Promise<void> {
+    const all = await this.backends.list();
+    const wanted = all.find((one) => one.is_wanted && !one.is_active && one.identity === this.own.identity);
+    const active = all.find((one) => one.is_active);
+    if (!wanted || !active) return;
+    if (this.embedderOf(active)) {
+      if (!(await this.pending.isComplete(wanted.backend_id))) return;
+      await this.index();
+    }
+    await this.backends.activate(wanted.backend_id);
+    rootLogger.info({ from: active.identity, to: wanted.identity }, 'searches go by another backend');
+  }
+
+  /** What this process can ask for vectors that are comparable with a backend's. */
+  private embedderOf({ identity }: SearchBackend): Embedder | undefined {
+    if (identity === this.builtin.identity) return this.builtin;
+    return this.remote.isConfigured && identity === this.remote.identity ? this.remote : undefined;
+  }
+}

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '#platform/db';
+import { partsLiteral } from './parts';
+
+/** What is to be embedded, as it is now. */
+export interface PendingEmbedding {
+  document_id: number;
+  revision: number;
+  /** How often it was tried, this time among them. */
+  attempts: number;
+  name: string;
+  description: string | null;
+  body: string;
+}
+
+/** Of a text that was refused so often, no more is expected: it is tried once a day, and holds up nothing. */
+export const GIVEN_UP = 5;
+
+/** How long a worker has what it took, in seconds: longer than it asks for it. */
+const LEASE_S = 900;
+
+/** Documents that are queued, or embeddings that are deleted, by one statement. */
+const AT_ONCE = 2_000;
+
+const ALL = '9223372036854775807';
+
+const QUEUE = `WITH part AS MATERIALIZED (
+    SELECT document_id, org_id, workspace_id, resource_type, resource_id, revision FROM search_documents
+    WHERE document_id > (SELECT queued_to FROM search_backends WHERE backend_id = $1)
+    ORDER BY document_id LIMIT ${AT_ONCE} FOR KEY SHARE
+  ), queued AS (
+    INSERT INTO search_embeddings
+      (document_id, backend_id, org_id, workspace_id, resource_type, resource_id, revision, is_pending, due_at)
+    SELECT document_id, $1, org_id, workspace_id, resource_type, resource_id, revision, true, now() FROM part
+    ON CONFLICT DO NOTHING
+  )
+  UPDATE search_backends SET queued_to = coalesce((SELECT max(document_id) FROM part), ${ALL})
+  WHERE backend_id = $1 AND queued_to < ${ALL} RETURNING queued_to = ${ALL} AS is_all`;
+
+const TAKE = {
+  name: 'search-embedding.take',
+  text: `WITH due AS MATERIALIZED (
+      SELECT document_id FROM search_embeddings
+      WHERE backend_id = $1 AND is_pending AND due_at <= now()
+      ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    UPDATE search_embeddings e SET due_at = now() + ${LEASE_S} * interval '1 second', attempts = attempts + 1
+    FROM due JOIN search_documents d USING (document_id)
+    WHERE e.document_id = due.document_id AND e.backend_id = $1
+    RETURNING e.document_id, e.revision, e.attempts, d.name, d.description, left(d.body, 8000) AS body`,
+};
+
+/** Embeddings that have yet to be made: across tenants, because the service itself makes them. */
+@Injectable()
+export class PendingEmbeddingRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Queues all documents that are not yet for a backend. */
+  async queueAll(backendId: number): Promise<void> {
+    for (let isAll = false; !isAll;) {
+      const [row] = await this.database.query<{ is_all: boolean }>(QUEUE, [backendId]);
+      isAll = row?.is_all ?? true;
+    }
+  }
+
+  /** Takes what is due, so that no other worker does for a while. */
+  take(backendId: number, limit: number): Promise<PendingEmbedding[]> {
+    return this.database.query<PendingEmbedding>(TAKE, [backendId, limit]);
+  }
+
+  /** Keeps vectors of documents that were not changed since; a null one is of a text that has none. */
+  async keep(
+    backendId: number,
+    made: readonly { pending: PendingEmbedding; vector: Float64Array | null }[],
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE search_embeddings e SET parts = given.parts::cube[], is_pending = false, attempts = 0
+       FROM unnest($2::bigint[], $3::integer[], $4::text[]) AS given(document_id, revision, parts)
+       WHERE e.document_id = given.document_id AND e.backend_id = $1 AND e.revision = given.revision`,
+      [
+        backendId,
+        made.map(({ pending }) => pending.document_id),
+        made.map(({ pending }) => pending.revision),
+        made.map(({ vector }) => vector && partsLiteral(vector)),
+      ],
+    );
+  }
+
+  /** Gives back what was taken: for later, and where the texts are not at fault, as if it had not been tried. */
+  async giveBack(
+    backendId: number,
+    pending: readonly PendingEmbedding[],
+    waitMs: number,
+    isOfTexts: boolean,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE search_embeddings e
+       SET due_at = now() + $4 * interval '1 millisecond', attempts = attempts - $5::integer
+       FROM unnest($2::bigint[], $3::integer[]) AS given(document_id, revision)
+       WHERE e.document_id = given.document_id AND e.backend_id = $1 AND e.revision = given.revision`,
+      [
+        backendId,
+        pending.map((one) => one.document_id),
+        pending.map((one) => one.revision),
+        waitMs,
+        isOfTexts ? 0 : 1,
+      ],
+    );
+  }
+
+  /** Whether every document has a vector of a backend, but for those that it will not have. */
+  async isComplete(backendId: number): Promise<boolean> {
+    const [row] = await this.database.query<{ is_complete: boolean }>(
+      `SELECT queued_to = ${ALL} AND NOT EXISTS (SELECT 1 FROM search_embeddings e
+         WHERE e.backend_id = b.backend_id AND is_pending AND parts IS NULL AND attempts < ${GIVEN_UP}) AS is_complete
+       FROM search_backends b WHERE backend_id = $1`,
+      [backendId],
+    );
+    return row?.is_complete ?? false;
+  }
+
+  /** Deletes embeddings of a backend that nobody goes by any more, some at a time. */
+  async deleteMost(backendId: number): Promise<void> {
+    for (let gone = AT_ONCE; gone === AT_ONCE;) {
+      const rows = await this.database.query(
+        `DELETE FROM search_embeddings WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM search_embeddings WHERE backend_id = $1 LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+         )) RETURNING 1`,
+        [backendId],
+      );
+      gone = rows.length;
+    }
+  }
+}

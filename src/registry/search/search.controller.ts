@@ -1,0 +1,25 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { RequestSignal } from '#platform/http';
+import { SearchDto, SearchPageDto } from './search.dto';
+import { SearchService } from './search.service';
+
+@ApiTags('Search')
+@Controller('registry/v1/search')
+export class SearchController {
+  constructor(private readonly searches: SearchService) {}
+
+  /** Search by words, by the nearness of embeddings, or by both */
+  @Post()
+  @HttpCode(200)
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: SearchPageDto })
+  search(
+    @CurrentScope() scope: OrgScope,
+    @Body() dto: SearchDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<SearchPageDto> {
+    return this.searches.search(scope, dto, signal);
+  }
+}

@@ -1,0 +1,194 @@
+import {
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  type TestWorker,
+} from '#testing';
+import { EmbeddingSweeper } from '../../../src/registry/search/embeddings/embedding.sweeper';
+import { EmbeddingsServer } from './embeddings.server';
+import { editorOf, names, register, search } from './search.fixture';
+
+describe('search by the embeddings of another backend', () => {
+  let server: EmbeddingsServer;
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+  let worker: TestWorker;
+
+  beforeAll(async () => {
+    server = await EmbeddingsServer.listen();
+    app = await createTestApp({ env: server.env({ EMBEDDINGS_TIMEOUT_MS: '2000' }) });
+    org = await newOrganization(app);
+    editor = await editorOf(org);
+  });
+  afterAll(async () => {
+    await worker?.close();
+    await app.close();
+    await server.close();
+  });
+  beforeEach(() => {
+    server.reply = () => 'answers';
+  });
+
+  /** Has the worker sweep until something is so. */
+  const until = async (isSo: () => Promise<boolean>, by = worker): Promise<void> => {
+    for (let turn = 0; turn < 200; turn++) {
+      await by.get(EmbeddingSweeper).sweep();
+      if (await isSo()) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error('It is not so, and does not come to be.');
+  };
+  const backends = async (): Promise<string[]> =>
+    (
+      await app.database.query<{ told: string }>(
+        `SELECT split_part(identity, ':', 1) || CASE WHEN is_active THEN ' active' ELSE '' END AS told
+         FROM search_backends ORDER BY 1`,
+      )
+    ).map(({ told }) => told);
+  const isEmbedded = async (id: string): Promise<boolean> => {
+    const rows = await app.database.query(
+      'SELECT 1 FROM search_embeddings WHERE resource_id = $1 AND is_pending',
+      [id],
+    );
+    return rows.length === 0;
+  };
+
+  it('goes by the built-in one until all documents are embedded by the other, and then by that', async () => {
+    const workspace_id = await org.newWorkspace();
+    const query = { mode: 'vector', query: 'automobile', workspace_id };
+    for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `climate ${n}` });
+    await register(editor, workspace_id, { name: 'my car' });
+    await register(editor, workspace_id, { name: 'poisoned weather' });
+    expect(await names(editor, query)).toEqual([]);
+
+    server.reply = ({ json }) => (json.input.length > 1 ? { status: 503 } : 'answers');
+    worker = await createTestWorker(app);
+    await until(() => Promise.resolve(server.count('climate') > 0));
+    expect(await backends()).toEqual(['builtin-1 active', 'openai']);
+    expect(await names(editor, { ...query, query: 'my car' })).toEqual(['my car']);
+    const meanwhile = await register(editor, workspace_id, { name: 'a car of tomorrow' });
+
+    // one of the texts is refused: the others are embedded, and searches do not wait for it
+    server.reply = ({ json }) =>
+      json.input.some((text) => text.includes('poison')) ? { status: 400 } : 'answers';
+    await app.database.query(`UPDATE search_embeddings SET due_at = now(), attempts = 5 WHERE resource_id =
+      (SELECT resource_id FROM search_documents WHERE name LIKE 'poison%') AND is_pending`);
+    await until(async () => (await backends()).join() === 'openai active');
+    const { body } = await search(editor, query);
+    expect(
+      body.items
+        .slice(0, 2)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['a car of tomorrow', 'my car']);
+    expect(body.items.map(({ name }) => name)).not.toContain('poisoned weather');
+    expect(await isEmbedded(meanwhile)).toBe(true);
+    expect(await names(editor, { mode: 'keyword', query: 'poisoned', workspace_id })).toEqual([
+      'poisoned weather',
+    ]);
+    const [asked] = server.asked;
+    expect([asked!.path, asked!.authorization, asked!.json.model]).toEqual([
+      '/v1/embeddings',
+      'Bearer sk-of-embeddings',
+      'meaning-1',
+    ]);
+  });
+
+  it('finds what is made by words at once, and by its meaning when the worker has asked', async () => {
+    const workspace_id = await org.newWorkspace();
+    const id = await register(editor, workspace_id, { name: 'invoice' });
+    expect(await names(editor, { query: 'invoice', workspace_id })).toEqual(['invoice']);
+    await until(() => isEmbedded(id));
+    expect(await names(editor, { mode: 'vector', query: 'money', workspace_id })).toEqual(['invoice']);
+    const { body } = await search(editor, { query: 'invoice', workspace_id });
+    expect(body.items[0]!.ranks).toEqual({ keyword: 1, vector: 1 });
+  });
+
+  it('keeps no answer about texts that were changed in the meantime', async () => {
+    const workspace_id = await org.newWorkspace();
+    let change: (() => Promise<unknown>) | undefined;
+    server.reply = async ({ json }): Promise<'answers'> => {
+      const isIts = json.input.some((text) => text.startsWith('weather of old'));
+      if (isIts) await change?.();
+      return 'answers';
+    };
+    const id = await register(editor, workspace_id, { name: 'weather of old' });
+    change = () => {
+      change = undefined;
+      return editor.patch(`/registry/v1/repos/${id}`, { name: 'car of old' });
+    };
+    await until(() => isEmbedded(id));
+    const nearest = async (query: string) =>
+      (await search(editor, { mode: 'vector', query, workspace_id })).body.items[0]!.score;
+    expect(await nearest('car')).toBeGreaterThan(0.9);
+    expect(await nearest('weather')).toBeLessThan(0.1);
+  });
+
+  it('takes vectors of its length, and refuses those of another', async () => {
+    const { status } = await search(editor, { mode: 'vector', vector: [1, 0, 0, 0, 0] });
+    expect(status).toBe(200);
+    expect((await search(editor, { mode: 'vector', vector: Array(256).fill(1) })).status).toBe(400);
+  });
+
+  const TROUBLES = [
+    ['is down', () => ({ status: 500 }), 'answered 500'],
+    ['limits', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'answered 429'],
+    ['does not answer', () => 'hangs', 'did not answer within 2 s'],
+    ['does not end', () => 'floods', 'more than vectors take'],
+    ['answers no JSON', () => ({ status: 200, body: '<html>' }), 'something else than JSON'],
+    ['answers too few', () => ({ status: 200, body: '{"data": []}' }), 'without the 1 vectors'],
+    [
+      'answers no numbers',
+      () => ({ status: 200, body: '{"data": [{"embedding": [null]}]}' }),
+      'vectors that are none',
+    ],
+    ['answers others', () => ({ status: 200, body: '{"data": [{"embedding": [1, 2]}]}' }), 'another length'],
+    ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'answered 302'],
+  ] as const;
+
+  it.each(TROUBLES)(
+    'goes by words alone where it %s, and says so; by vectors it is 503',
+    async (_, reply, told) => {
+      const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
+      try {
+        const workspace_id = await org.newWorkspace();
+        await register(editor, workspace_id, { name: 'bill of lading' });
+        const by = other.api(await org.token('viewer'));
+        server.reply = reply as EmbeddingsServer['reply'];
+        const alone = await search(by, { mode: 'vector', query: `lading ${told}`, workspace_id });
+        expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
+        expect((alone.body as any).detail).toContain(told);
+        expect(alone.headers.get('retry-after')).toBe('5');
+        const both = await search(by, { query: 'lading', workspace_id });
+        expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);
+        expect(both.body.items.map(({ name, ranks }) => [name, ranks])).toEqual([
+          ['bill of lading', { keyword: 1, vector: null }],
+        ]);
+      } finally {
+        await other.close();
+      }
+    },
+  );
+
+  it('goes by the built-in one again where a worker is configured without another, and clears the other away', async () => {
+    await worker.close();
+    const workspace_id = await org.newWorkspace();
+    await register(editor, workspace_id, { name: 'my car' });
+    const env = { EMBEDDINGS_BASE_URL: '', EMBEDDINGS_MODEL: '', EMBEDDINGS_API_KEY: '' };
+    worker = await createTestWorker(app, env);
+    await until(async () => (await backends()).join() === 'builtin-1 active');
+    await until(async () => {
+      const rows = await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending');
+      return rows.length === 0;
+    });
+    expect(await names(editor, { mode: 'vector', query: 'my cars', workspace_id })).toEqual(['my car']);
+    const [left] = await app.database.query<{ count: number }>(
+      `SELECT count(*) FROM search_embeddings WHERE backend_id NOT IN (SELECT backend_id FROM search_backends WHERE is_active)`,
+    );
+    expect(left!.count).toBe(0);
+  });
+});

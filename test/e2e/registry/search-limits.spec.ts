@@ -1,0 +1,92 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import type { SqlExecutor } from '#platform/db';
+import { KeywordSearchRepository, RANKED_MAX } from '../../../src/registry/search/keyword-search.repository';
+import { markOf, wordsOf } from '../../../src/registry/search/search-words';
+import { editorOf, names, register, search } from './search.fixture';
+
+const MANY = RANKED_MAX + 100;
+
+describe('searches of much', () => {
+  let app: TestApp;
+  let large: TestOrganization;
+  let small: TestOrganization;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    large = await newOrganization(app);
+    small = await newOrganization(app);
+    await app.database.query(
+      `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
+       SELECT 'repo', 'repo_' || n, $1, $2, 'report ' || n, 'ordinary', '', now(),
+         search_document_words($3, 'report ' || n, 'ordinary', '') FROM generate_series(1, $4::int) n`,
+      [large.orgId, large.workspaceId, markOf(large.orgId), MANY],
+    );
+    await app.database.query('ANALYZE search_documents');
+  });
+  afterAll(() => app.close());
+
+  it('rank a bounded number, of which those with the words in their names are never left out', async () => {
+    const editor = await editorOf(large);
+    await register(editor, large.workspaceId, { name: 'ordinary' });
+    const of = (more: object) => search(editor, { mode: 'keyword', query: 'ordinary', ...more });
+    const { body } = await of({ limit: 500 });
+    expect([body.items.length, body.items[0]!.name, body.page.total]).toEqual([500, 'ordinary', null]);
+    expect((await of({ offset: RANKED_MAX - 1 })).body.items.length).toBeLessThanOrEqual(2);
+    expect((await of({ offset: 2 ** 31 - 1 })).body.items).toEqual([]);
+    expect((await search(editor, { query: 'ordinary', limit: 1 })).body.page.total).toBeNull();
+  });
+
+  it('read nothing of other organizations, be it only the beginning of a word', async () => {
+    const editor = await editorOf(small);
+    await register(editor, small.workspaceId, { name: 'reports of the small' });
+    const plans: string[] = [];
+    const explained = (on: SqlExecutor): SqlExecutor =>
+      ({
+        manager: on.manager,
+        query: async <Row>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
+          if (statement.startsWith('WITH')) {
+            const rows = await on.query<Record<string, string>>(
+              `EXPLAIN (ANALYZE, COSTS OFF) ${statement}`,
+              values,
+            );
+            plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+          }
+          return on.query<Row>(statement, values);
+        },
+      }) as SqlExecutor;
+    const ranking = await app.database.transaction((tx) =>
+      app
+        .get(KeywordSearchRepository)
+        .rank(explained(tx), small.scope, {}, wordsOf('r'), { limit: 10, offset: 0 }),
+    );
+    expect(ranking.documents).toHaveLength(1);
+    const scans = [...plans.join('\n').matchAll(/Scan (?:using \w+ )?on search_documents\w* \(actual .*?rows=([\d.]+)/g)];
+    expect(scans.length).toBeGreaterThan(0);
+    expect(Math.max(...scans.map(([, rows]) => Number(rows)))).toBeLessThan(10);
+    expect(plans.join('\n')).not.toContain('Seq Scan');
+    expect(plans.join('\n')).not.toMatch(/Rows Removed by (Filter|Index Recheck): \d{2,}/);
+  });
+
+  it('leave connections to others, however many wait', async () => {
+    const editor: ApiClient = await editorOf(small);
+    let searches: Promise<string[]>[] = [];
+    await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE search_documents IN ACCESS EXCLUSIVE MODE');
+      searches = Array.from({ length: 20 }, () => names(editor, { mode: 'keyword', query: 'reports' }));
+      for (let waiting = 0; waiting < 2;) {
+        const [row] = await tx.query<{ waiting: number }>(
+          `SELECT count(*) AS waiting FROM pg_locks WHERE relation = 'search_documents'::regclass AND NOT granted`,
+        );
+        waiting = row!.waiting;
+      }
+      expect((await editor.get('/registry/v1/repos')).status).toBe(200);
+    });
+    expect((await Promise.all(searches)).flat()).toEqual(Array(20).fill('reports of the small'));
+  });
+});
