@@ -3,7 +3,7 @@ import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName, SYNC_STATES, type SyncState } from '../../registry';
-import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent.fields';
+import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
 
 export class CreateAgentDto extends AgentFieldsDto {
   @IsString()

@@ -20,7 +20,7 @@ import type { AgentContent, AgentEntity } from '../agents/agent.entity';
 import { audited, found } from '../agents/agent-record';
 import { AgentRepository } from '../agents/agent.repository';
 import { AgentResolver } from './agent-resolver';
-import { AgentSpecDto, faultsInSpec } from './agent-spec';
+import { AgentSpecDto, faultsInSpec } from './agent-spec.dto';
 import { AgentSweepRepository } from './agent-sweep.repository';
 
 /** What a sweep does to the agents that an app declares. */

@@ -7,7 +7,7 @@ import { SkillDirectory } from '../../skills';
 import { contentOf } from '../agents/agent-content';
 import type { AgentContent } from '../agents/agent.entity';
 import { AgentReferences } from '../agents/agent-references';
-import type { AgentSpecDto } from './agent-spec';
+import type { AgentSpecDto } from './agent-spec.dto';
 
 type Fault = FieldError & { pointer: string };
 

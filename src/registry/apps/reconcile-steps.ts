@@ -1,9 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DECLARED_KINDS, type DeclaredKind, type ReconcileStep } from './reconcile-step';
 
-/** The steps of a sweep: one for each kind. */
+/** The steps of a sweep: one for each kind, or the application does not start. */
 @Injectable()
-export class ReconcileSteps {
+export class ReconcileSteps implements OnApplicationBootstrap {
   private readonly steps = new Map<DeclaredKind, ReconcileStep>();
 
   /** Called by each step, as it is constructed. */
@@ -21,5 +21,9 @@ export class ReconcileSteps {
   /** In the order of a sweep. */
   inOrder(): ReconcileStep[] {
     return DECLARED_KINDS.map((kind) => this.of(kind));
+  }
+
+  onApplicationBootstrap(): void {
+    this.inOrder();
   }
 }

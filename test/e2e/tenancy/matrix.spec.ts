@@ -88,6 +88,8 @@ describe('what is another tenant’s', () => {
   });
 
   it('is asked for before it is there', async () => {
+    // people are known from the first time that they are seen
+    for (const { client } of outsiders) await client.get('/registry/v1/me');
     // the workspace is there, as is the organization
     strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
     await asked(strange, (key, told) => before.set(key, told));

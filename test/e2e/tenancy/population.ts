@@ -29,12 +29,13 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
     return answer.body;
   };
 
-  await make('/registry/v1/users', { user_id: marker, display_name: text('person') });
+  const user_id = `${marker}-person`;
+  await make('/registry/v1/users', { user_id, display_name: text('person') });
   const account = { name: text('account'), roles: ['viewer'], workspace_ids: [workspace_id] };
   await make('/registry/v1/service-accounts', account, 'service_account_id');
   await make(`/registry/v1/service-accounts/${ids.service_account_id}/keys`, { name: text('key') }, 'key_id');
-  await by.put(`/registry/v1/workspaces/${workspace_id}/members/${marker}`, { roles: ['viewer'] });
-  Object.assign(ids, { user_id: marker, principal_id: marker });
+  await by.put(`/registry/v1/workspaces/${workspace_id}/members/${user_id}`, { roles: ['viewer'] });
+  Object.assign(ids, { user_id, principal_id: user_id });
 
   await make('/registry/v1/repos', { ...of, url: `https://git.example.com/${marker}/repo` }, 'repo_id');
   const skill = { ...of, name: `${marker}-skill`, description: text('skill'), instructions: text('how') };
@@ -95,12 +96,15 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   return ids;
 }
 
-/** Ids like these that nothing has: what is told of them is what is told of anything that does not exist. */
+/**
+ * Ids like these that nothing has: what is told of them is what is told of anything that does not exist. The marker is a
+ * word, and stays: what is looked for by it is not there yet.
+ */
 export const strangeTo = (ids: Ids): Ids =>
   Object.fromEntries(
     Object.entries(ids).map(([name, id]) => [
       name,
-      /^version/.test(name) ? id : `${id.slice(0, -3)}${other(id)}`,
+      /^(version|marker)/.test(name) ? id : `${id.slice(0, -3)}${other(id)}`,
     ]),
   );
 

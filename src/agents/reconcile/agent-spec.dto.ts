@@ -1,7 +1,7 @@
 import { ArrayMaxSize, IsArray, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { ClosedBody, Nested, validateBody } from '#platform/http';
 import { type FieldError, Problem } from '#platform/problem';
-import { AgentFieldsDto } from '../agents/agent.fields';
+import { AgentFieldsDto } from '../agents/agent-fields.dto';
 
 /** A tool, whose server is named as it is declared or registered, or by its id. */
 @ClosedBody()
