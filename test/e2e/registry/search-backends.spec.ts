@@ -106,6 +106,7 @@ describe('search by the embeddings of another backend', () => {
     expect(await names(editor, { mode: 'vector', query: 'money', workspace_id })).toEqual(['invoice']);
     const { body } = await search(editor, { query: 'invoice', workspace_id });
     expect(body.items[0]!.ranks).toEqual({ keyword: 1, vector: 1 });
+    expect(body.vector_unavailable).toBe(false);
   });
 
   it('keeps no answer about texts that were changed in the meantime', async () => {

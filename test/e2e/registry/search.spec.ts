@@ -295,8 +295,5 @@ describe('search by words', () => {
     expect(hybrid!.map(({ score }) => score)).toEqual(
       hybrid!.map(({ score }) => score).sort((a, b) => b - a),
     );
-    expect((await search(editor, { query: 'route planner', workspace_id })).body.vector_unavailable).toBe(
-      false,
-    );
   });
 });
