@@ -66,7 +66,9 @@ describe('searches of much', () => {
         .rank(explained(tx), small.scope, {}, wordsOf('r'), { limit: 10, offset: 0 }),
     );
     expect(ranking.documents).toHaveLength(1);
-    const scans = [...plans.join('\n').matchAll(/Scan (?:using \w+ )?on search_documents\w* \(actual .*?rows=([\d.]+)/g)];
+    const scans = [
+      ...plans.join('\n').matchAll(/Scan (?:using \w+ )?on search_documents\w* \(actual .*?rows=([\d.]+)/g),
+    ];
     expect(scans.length).toBeGreaterThan(0);
     expect(Math.max(...scans.map(([, rows]) => Number(rows)))).toBeLessThan(10);
     expect(plans.join('\n')).not.toContain('Seq Scan');
