@@ -68,7 +68,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
     bodies: () => [{ roles: ['viewer'] }],
   },
   'DELETE /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
+  // who manages accounts is told apart what there is not, and what they cannot grant
   'POST /registry/v1/service-accounts': {
+    level: 'organization',
     bodies: (theirs) => [{ name: 'x', workspace_ids: [theirs.workspace_id] }],
   },
   'GET /registry/v1/service-accounts': { level: 'organization', queries: ofWorkspace() },

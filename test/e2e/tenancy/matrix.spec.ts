@@ -156,7 +156,12 @@ describe('what is another tenant’s', () => {
             body: request.body,
             headers,
           });
-          look(`${outsider.name}: ${label} #${index}`, toldBy(answer, request, of), outsider, row);
+          look(
+            `${outsider.name}: ${label} #${index}`,
+            toldBy(answer, request, secretsOf(of, outsider)),
+            outsider,
+            row,
+          );
         }
       }
     }
@@ -179,6 +184,10 @@ describe('what is another tenant’s', () => {
     };
   }
 });
+
+/** What they are not to see: colleagues know their organization. */
+const secretsOf = ({ org_id, ...ids }: Ids, { isColleague }: Outsider): Ids =>
+  isColleague ? ids : { ...ids, org_id: org_id! };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
