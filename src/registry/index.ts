@@ -23,6 +23,7 @@ export { ReconcileSteps } from './apps/reconcile-steps';
 export { ReconcileStepsModule } from './apps/reconcile-steps.module';
 export { planSweep, type SweepPlan, type SweptRow } from './apps/sweep-plan';
 export { AuditLog, changesTold, given } from './audit/audit-log';
+export type { AuditChange } from './audit/audit-entry.entity';
 export { AuditLogModule } from './audit/audit-log.module';
 export type { SearchDocument } from './search/search-document';
 export { SearchIndex } from './search/search-index';

@@ -2,7 +2,12 @@ import { patchMetadata } from '#platform/http';
 import { toJsonText, toRawJson } from '#platform/json';
 import type { CreateAgentDto, PatchAgentDto } from './agent.dto';
 import { type AgentContent, type AgentSkill, type AgentTool, CONTENT_MEMBERS } from './agent.entity';
-import { type AgentFieldsDto, type AgentSkillDto, type AgentToolDto, STEPS_DEFAULT } from './agent-fields.dto';
+import {
+  type AgentFieldsDto,
+  type AgentSkillDto,
+  type AgentToolDto,
+  STEPS_DEFAULT,
+} from './agent-fields.dto';
 
 /** What a new agent, or one that an app declares, is made of. */
 export const contentOf = (dto: AgentFieldsDto & Pick<CreateAgentDto, 'tools' | 'skills'>): AgentContent => ({

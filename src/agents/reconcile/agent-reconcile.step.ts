@@ -5,7 +5,9 @@ import { validateBody } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
+  type AuditChange,
   AuditLog,
+  changesTold,
   type Declared,
   planSweep,
   ReconcileStep,
@@ -17,7 +19,7 @@ import {
 } from '../../registry';
 import { changedContent } from '../agents/agent-content';
 import type { AgentContent, AgentEntity } from '../agents/agent.entity';
-import { audited, found } from '../agents/agent-record';
+import { audited, found, TOLD } from '../agents/agent-record';
 import { AgentRepository } from '../agents/agent.repository';
 import { AgentResolver } from './agent-resolver';
 import { AgentSpecDto, faultsInSpec } from './agent-spec.dto';
@@ -69,13 +71,14 @@ export class AgentReconcileStep extends ReconcileStep {
     }));
     await this.sweeps.insertMany(tx, created);
     await this.sweeps.updateMany(tx, scope, [...changed.map(({ row }) => row), ...archived]);
-    const updated = changed.filter(({ isNewVersion }) => isNewVersion).map(({ row }) => row);
+    const versions = changed.filter(({ told }) => told.length > 0);
+    const updated = versions.map(({ row }) => row);
     await this.agents.keepVersions(tx, scope, ids([...created, ...updated]));
     await this.audit.record(
       tx,
       scope,
       ...created.map((row) => ({ ...audited(row), action: 'create' as const })),
-      ...updated.map((row) => ({ ...audited(row), action: 'update' as const })),
+      ...versions.map(({ row, told }) => ({ ...audited(row), action: 'update' as const, changes: told })),
       ...archived.map((row) => ({ ...audited(row), action: 'archive' as const })),
     );
     await this.index.put(tx, scope, ...[...created, ...updated].map(found));
@@ -105,12 +108,14 @@ export class AgentReconcileStep extends ReconcileStep {
 
 const ids = (rows: readonly AgentEntity[]): string[] => rows.map(({ agent_id }) => agent_id);
 
+/** An agent that is to be written, and what of it is another version; nothing where it is only `synced` again. */
+interface ChangedAgent {
+  row: AgentEntity;
+  told: AuditChange[];
+}
+
 /** What is to be written of an agent that is there; nothing where it is as it is declared. */
-function changedRow(
-  row: AgentEntity,
-  content: AgentContent,
-  now: Date,
-): { row: AgentEntity; isNewVersion: boolean }[] {
+function changedRow(row: AgentEntity, content: AgentContent, now: Date): ChangedAgent[] {
   const changes = changedContent(row, content);
   if (!changes && row.sync_state === 'synced') return [];
   const next: AgentEntity = {
@@ -120,13 +125,9 @@ function changedRow(
     generation: row.generation + 1,
     updated_at: now,
   };
-  if (!changes) return [{ row: next, isNewVersion: false }];
-  return [
-    {
-      row: { ...next, version_ordinal: row.version_ordinal + 1, version_id: newId('ver') },
-      isNewVersion: true,
-    },
-  ];
+  if (!changes) return [{ row: next, told: [] }];
+  const version = { version_ordinal: row.version_ordinal + 1, version_id: newId('ver') };
+  return [{ row: { ...next, ...version }, told: changesTold<AgentEntity>(row, changes, TOLD) }];
 }
 
 const newRow = (

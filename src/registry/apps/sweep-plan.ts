@@ -42,11 +42,10 @@ export function planSweep<Row extends SweptRow>(
     const row = byName.get(one.name);
     if (!row) plan.missing.push(one);
     else if (row.app_id === appId) plan.present.push({ declared: one, row });
-    else
-      plan.faults.push({
-        pointer: `${one.pointer}/name`,
-        detail: 'is the name of one that is not the app’s',
-      });
+    else plan.faults.push({ pointer: `${one.pointer}/name`, detail: takenBy(row) });
   }
   return plan;
 }
+
+const takenBy = ({ app_id }: SweptRow): string =>
+  `is taken by one of the workspace, which ${app_id === null ? 'no app' : 'another app'} declares`;

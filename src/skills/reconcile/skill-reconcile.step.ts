@@ -5,6 +5,7 @@ import { validateBody } from '#platform/http';
 import { type FieldError, Problem } from '#platform/problem';
 import {
   type Declared,
+  planSweep,
   ReconcileStep,
   ReconcileSteps,
   SweepRefused,
@@ -50,19 +51,16 @@ export class SkillReconcileStep extends ReconcileStep {
 
   async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
     const names = declared.map(({ name }) => name);
-    const live = await this.skills.lockOfApp(tx, scope, app.appId, names);
-    const present = new Map(live.map((row) => [row.name, row]));
-    checkNames(declared, present, app);
-    const drafts: SkillDraft[] = [];
+    const plan = planSweep(app, declared, await this.skills.lockOfApp(tx, scope, app.appId, names));
+    if (plan.faults.length > 0) throw new SweepRefused(plan.faults);
+    const drafts = plan.missing.map((one) => draftOf(scope, app, null, contentDeclared(one)));
     const settled: SkillEntity[] = [];
-    for (const one of declared) {
+    for (const { declared: one, row } of plan.present) {
       const content = contentDeclared(one);
-      const before = present.get(one.name) ?? null;
-      if (before?.source_digest !== content.source_digest) drafts.push(draftOf(scope, app, before, content));
-      else if (before.sync_state !== 'synced') settled.push(synced(before));
+      if (row.source_digest !== content.source_digest) drafts.push(draftOf(scope, app, row, content));
+      else if (row.sync_state !== 'synced') settled.push(synced(row));
     }
-    const isDeclared = new Set(names);
-    const gone = live.filter(({ app_id, name }) => app_id === app.appId && !isDeclared.has(name));
+    const { gone } = plan;
     await this.writer.archive(tx, scope, gone);
     await this.writer.write(tx, scope, drafts);
     if (settled.length > 0) await this.skills.updateMany(tx, scope, settled);
@@ -116,22 +114,6 @@ function contentDeclared({ name, spec, pointer }: Declared): SkillContent {
     if (!(error instanceof Problem)) throw error;
     throw new SweepRefused(faultsOf(error, `${pointer}/spec`));
   }
-}
-
-/** Refuses names of skills that are not the app's. */
-function checkNames(
-  declared: readonly Declared[],
-  present: ReadonlyMap<string, SkillEntity>,
-  { appId }: SweptApp,
-): void {
-  const faults = declared.flatMap(({ name, pointer }) => {
-    const row = present.get(name);
-    if (!row || row.app_id === appId) return [];
-    const owner = row.app_id === null ? 'which no app declares' : 'which another app declares';
-    const detail = `is taken by a skill of the workspace, ${owner}`;
-    return [{ pointer: `${pointer}/name`, detail }];
-  });
-  if (faults.length > 0) throw new SweepRefused(faults);
 }
 
 function draftOf(
