@@ -114,6 +114,48 @@ describe('what is another tenant’s', () => {
     expect(await digestOf(app.database, theirs.orgId, theirs.workspaceId)).toEqual(tenant);
   }, 300_000);
 
+  it('is not shown to who has a cursor of a list of theirs', async () => {
+    const owner = (await theirs.member('owner')).in(theirs.workspaceId);
+    let followed = 0;
+    for (const [label, path] of operations.filter(
+      ([one, path]) => one.startsWith('GET') && !path.includes('{'),
+    )) {
+      if (ROWS[label]?.level === 'platform') continue;
+      const { body } = await owner.get(`${path}?limit=1`);
+      const cursor = (body as { page?: { next_cursor?: string } }).page?.next_cursor;
+      if (typeof cursor !== 'string') continue;
+      followed += 1;
+      for (const outsider of outsiders.filter(({ isColleague }) => !isColleague)) {
+        const answer = await outsider.client.get(`${path}?cursor=${encodeURIComponent(cursor)}`);
+        const told = toldBy(answer, { method: 'GET', path, type: undefined, namesTheirs: false }, ids);
+        expect([outsider.name, label, told.isShown]).toEqual([outsider.name, label, false]);
+      }
+    }
+    expect(followed).toBeGreaterThan(3);
+  });
+
+  it('is told apart by no ETag of it', async () => {
+    const conditions = ['*', '"1"', '"2"'];
+    for (const outsider of outsiders) {
+      for (const [label, path] of operations.filter(
+        ([one, path]) => one.startsWith('GET') && path.includes('{'),
+      )) {
+        const row = ROWS[label]!;
+        if (isTheirs(row, outsider)) continue;
+        for (const request of requestsOf(label, path, row, ids, outsider.own)) {
+          for (const condition of conditions) {
+            const { status } = await outsider.client.get(request.path, { 'if-none-match': condition });
+            expect([outsider.name, label, status === 304 || status === 412]).toEqual([
+              outsider.name,
+              label,
+              false,
+            ]);
+          }
+        }
+      }
+    }
+  }, 300_000);
+
   it('is not answered again to others who use the same idempotency key', async () => {
     const key = { 'idempotency-key': 'shared' };
     const body = { name: 'once' };
