@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
-import { AuditLog, changesTold, type SearchDocument, SearchIndex, type SyncState } from '../registry';
+import { AuditLog, changesTold, given, type SearchDocument, SearchIndex, type SyncState } from '../registry';
 import { type ArchiveDigest, SkillContents } from './content/skill-contents';
 import type { SkillFile } from './format/skill-files';
 import type { SkillContent } from './skill-content';
@@ -180,7 +180,7 @@ const audited = (row: SkillEntity) => ({
 });
 
 function auditedDraft({ before, row }: SkillDraft) {
-  if (!before) return { ...audited(row), action: 'create' as const };
+  if (!before) return { ...audited(row), action: 'create' as const, changes: given({ name: row.name }) };
   const differing = Object.entries(row).filter(
     ([column, value]) => JSON.stringify(value) !== JSON.stringify(before[column as keyof SkillEntity]),
   );

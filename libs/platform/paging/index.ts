@@ -5,6 +5,7 @@ export {
   ChangingListQueryDto,
   ListQueryDto,
   NamedListQueryDto,
+  OrderedListQueryDto,
   PageQueryDto,
   type Page,
   PAGE_BYTES,

@@ -82,11 +82,14 @@ export class PageQueryDto {
   cursor?: string;
 }
 
-/** Query parameters that every list takes. */
-export class ListQueryDto extends PageQueryDto {
+/** Query parameters of a list whose rows are never archived. */
+export class OrderedListQueryDto extends PageQueryDto {
   @sortedBy(['created_at'])
   sort?: string;
+}
 
+/** Query parameters that every other list takes. */
+export class ListQueryDto extends OrderedListQueryDto {
   /** Also those that were archived. */
   @IsOptional()
   @IsBoolean()

@@ -22,6 +22,9 @@ const PERMISSIONS_MAX = 100;
 const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;
 
+/** In place of what class-validator says, which is hardly a sentence. */
+const TWICE = { message: 'may not name the same twice' };
+
 /** A tool that an agent may call. */
 export class AgentToolDto {
   /** An MCP server of the workspace. */
@@ -90,8 +93,8 @@ export class AgentFieldsDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
-  @ArrayUnique()
-  @Length(1, 255, { each: true })
+  @ArrayUnique(TWICE)
+  @Length(1, 255, { each: true, message: 'must have elements that are texts of 1 to 255 characters' })
   required_permissions?: string[] | null;
 
   /** Steps after which whoever runs it should end a turn. */
@@ -110,7 +113,7 @@ export const IsTools = () =>
     Nested(() => AgentToolDto),
     IsArray(),
     ArrayMaxSize(TOOLS_MAX),
-    ArrayUnique(({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name])),
+    ArrayUnique(({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]), TWICE),
   );
 
 /** Skills, each once. */
@@ -119,5 +122,5 @@ export const IsSkills = () =>
     Nested(() => AgentSkillDto),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
-    ArrayUnique(({ skill_id }: AgentSkillDto) => skill_id),
+    ArrayUnique(({ skill_id }: AgentSkillDto) => skill_id, TWICE),
   );

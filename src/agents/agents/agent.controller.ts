@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nes
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, versioned } from '#platform/http';
-import { ListQueryDto, type Page } from '#platform/paging';
+import { OrderedListQueryDto, type Page } from '#platform/paging';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -76,7 +76,7 @@ export class AgentController {
   listVersions(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
-    @Query() query: ListQueryDto,
+    @Query() query: OrderedListQueryDto,
   ): Promise<Page<AgentVersionDto>> {
     return this.agents.listVersions(scope, id, query);
   }

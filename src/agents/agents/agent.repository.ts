@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, type Tx, Where } from '#platform/db';
-import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import { BY_NAME, type OrderedListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import { whereReadable } from '../../registry';
 import type { AgentListQueryDto } from './agent.dto';
@@ -48,7 +48,7 @@ export class AgentRepository extends OrgRepository<AgentEntity> {
     if (ids.length > 0) await tx.query(KEEP_VERSIONS, [ids, scope.orgId, scope.principalId]);
   }
 
-  listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<RowPage<AgentVersionRow>> {
+  listVersions(scope: OrgScope, id: string, query: OrderedListQueryDto): Promise<RowPage<AgentVersionRow>> {
     const where = new Where(scope.orgKey).add('agent_id = ?', id);
     return listPage<AgentVersionRow>(
       this.database,

@@ -3,12 +3,13 @@ import type { OrgScope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import type { ListQueryDto, Page } from '#platform/paging';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
   AuditLog,
   changesOf,
   changesTold,
+  given,
   checkLive,
   checkNotMoved,
   readable,
@@ -53,7 +54,11 @@ export class AgentService {
       await this.references.check(tx, workspace, row);
       await this.agents.insert(row, tx);
       await this.agents.keepVersions(tx, scope, [row.agent_id]);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ name: row.name }),
+      });
       await this.index.put(tx, scope, found(row));
       return versionedView(row);
     });
@@ -117,7 +122,11 @@ export class AgentService {
     });
   }
 
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<AgentVersionDto>> {
+  async listVersions(
+    scope: OrgScope,
+    id: string,
+    query: OrderedListQueryDto,
+  ): Promise<Page<AgentVersionDto>> {
     await this.get(scope, id);
     const { rows, page } = await this.agents.listVersions(scope, id, query);
     return { items: rows.map(toAgentVersionDto), page };

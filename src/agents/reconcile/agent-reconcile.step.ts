@@ -8,6 +8,7 @@ import {
   type AuditChange,
   AuditLog,
   changesTold,
+  given,
   type Declared,
   planSweep,
   ReconcileStep,
@@ -77,7 +78,11 @@ export class AgentReconcileStep extends ReconcileStep {
     await this.audit.record(
       tx,
       scope,
-      ...created.map((row) => ({ ...audited(row), action: 'create' as const })),
+      ...created.map((row) => ({
+        ...audited(row),
+        action: 'create' as const,
+        changes: given({ name: row.name }),
+      })),
       ...versions.map(({ row, told }) => ({ ...audited(row), action: 'update' as const, changes: told })),
       ...archived.map((row) => ({ ...audited(row), action: 'archive' as const })),
     );

@@ -49,8 +49,10 @@ export class AgentResolver {
         place: string,
       ): string => {
         const found = name == null ? id : known.get(name);
-        if (found == null)
-          faults.push({ pointer: `${pointer}/${place}`, detail: 'is none of the workspace' });
+        if (found == null) {
+          const detail = 'names nothing that the workspace has, or that this app declares';
+          faults.push({ pointer: `${pointer}/${place}`, detail });
+        }
         return found ?? '';
       };
       const content = contentOf({

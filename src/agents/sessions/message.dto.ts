@@ -1,7 +1,7 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
 import { AnyJson, IsJson, IsOneOf, NotNull } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { TRACE_ID } from '../../telemetry';
 import { MESSAGE_ROLES, type MessageRole, type SessionMessageEntity } from './message.entity';
 
@@ -30,7 +30,7 @@ export class CreateMessageDto {
 }
 
 /** Messages are never archived. */
-export class MessageListQueryDto extends OmitType(ListQueryDto, ['include_archived'] as const) {
+export class MessageListQueryDto extends OrderedListQueryDto {
   /** Those of one role. */
   @NotNull()
   @IsOneOf(MESSAGE_ROLES, { required: false })

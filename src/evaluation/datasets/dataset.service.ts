@@ -12,7 +12,7 @@ import {
   checkWorkspaceOfPatch,
   checkWorkspaceOfSearch,
 } from '../shared/workspace-body';
-import { AuditLog, changesTold } from '../../registry';
+import { AuditLog, changesTold, given } from '../../registry';
 import { DatasetSchemas } from './dataset-schemas';
 import type {
   CreateDatasetDto,
@@ -56,7 +56,11 @@ export class DatasetService {
     };
     await this.database.transaction(async (tx) => {
       await this.datasets.insert(row, tx);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ name: row.name }),
+      });
     });
     return versionedView(row);
   }

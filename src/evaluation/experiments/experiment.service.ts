@@ -14,7 +14,7 @@ import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { searchAsList } from '#platform/paging';
-import { AuditLog, changesTold } from '../../registry';
+import { AuditLog, changesTold, given } from '../../registry';
 import {
   checkWorkspaceOfCreate,
   checkWorkspaceOfPatch,
@@ -66,7 +66,11 @@ export class ExperimentService {
       }
       if (dataset) checkSize(dataset, datasetVersion);
       await this.experiments.insert(row, tx);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ name: row.name }),
+      });
       return { ...versionedView(row), resumed: false };
     });
   }

@@ -7,7 +7,7 @@ import { toJsonText, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
-import { AuditLog, changesTold } from '../../registry';
+import { AuditLog, changesTold, given } from '../../registry';
 import { ScorerDefinitions } from './definitions/scorer-definitions';
 import type {
   CreateScorerDto,
@@ -54,7 +54,11 @@ export class ScorerService {
     await this.database.transaction(async (tx) => {
       await this.scorers.insert(row, tx);
       await this.scorers.keepVersion(tx, scope, row.scorer_id);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ name: row.name }),
+      });
     });
     return versionedView(row);
   }

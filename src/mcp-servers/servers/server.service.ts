@@ -8,6 +8,7 @@ import type { ListQueryDto, Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import {
   AuditLog,
+  given,
   changesOf,
   checkLive,
   checkNotMoved,
@@ -59,7 +60,11 @@ export class ServerService {
       const row = this.newRow(scope, dto);
       await this.servers.insert(row, tx);
       await this.servers.keepVersions(tx, scope, [row.server_id]);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ name: row.name }),
+      });
       await this.keepFound(tx, scope, row);
       if (dto.tools) await this.tools.replace(tx, workspace, row, dto.tools);
       return versionedView(row);

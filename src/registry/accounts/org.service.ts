@@ -17,7 +17,7 @@ import {
 } from './org.dto';
 import type { OrgEntity } from './org.entity';
 import { OrganizationRepository } from './org.repository';
-import { type Actor, AuditLog, changesTold, type PlatformActor } from '../audit/audit-log';
+import { type Actor, AuditLog, changesTold, given, type PlatformActor } from '../audit/audit-log';
 import { UserService } from './user.service';
 
 /** Organizations: one's own, and, for platform principals, all of them. */
@@ -68,7 +68,7 @@ export class OrgService {
       archived_at: null,
     };
     await this.organizations.insert(row, on);
-    await this.audit.record(on, actor, { ...audited(row), action: 'create' });
+    await this.audit.record(on, actor, { ...audited(row), action: 'create', changes: given({ name }) });
     return row;
   }
 

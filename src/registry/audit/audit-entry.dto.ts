@@ -1,7 +1,7 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsString, MaxLength } from 'class-validator';
 import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   AUDIT_ACTIONS,
   type AuditAction,
@@ -11,7 +11,7 @@ import {
 } from './audit-entry.entity';
 
 /** Entries are never archived. */
-export class AuditLogQueryDto extends OmitType(ListQueryDto, ['include_archived'] as const) {
+export class AuditLogQueryDto extends OrderedListQueryDto {
   /** What was done within this workspace. */
   @NotNull()
   @IsString()

@@ -7,7 +7,7 @@ import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { checkNotMoved, readable, WorkspaceAccess } from '../access/workspace-access';
-import { AuditLog, changesTold } from '../audit/audit-log';
+import { AuditLog, changesTold, given } from '../audit/audit-log';
 import type { SearchDocument } from '../search/search-document';
 import { SearchIndex } from '../search/search-index';
 import { changesOf, checkLive } from '../shared/change';
@@ -46,7 +46,11 @@ export class RepoService {
       const workspace = await this.access.enter(tx, scope, dto.workspace_id, ['editor']);
       const row = newRow(scope, dto, url);
       if (await this.repos.insertNew(tx, row)) {
-        await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+        await this.audit.record(tx, scope, {
+          ...audited(row),
+          action: 'create',
+          changes: given({ url, name: row.name }),
+        });
         await this.index.put(tx, scope, found(row));
         return { ...versionedView(row), isNew: true };
       }

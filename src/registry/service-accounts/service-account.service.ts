@@ -66,11 +66,11 @@ export class ServiceAccountService {
       archived_at: null,
     };
     await this.serviceAccounts.insert(row, on);
-    const { roles, workspace_ids } = row;
+    const { name, roles, workspace_ids } = row;
     await this.audit.record(on, scope, {
       ...audited(row),
       action: 'create',
-      changes: given({ roles, workspace_ids }),
+      changes: given({ name, roles, workspace_ids }),
     });
     return row;
   }

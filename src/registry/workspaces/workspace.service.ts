@@ -83,7 +83,11 @@ export class WorkspaceService {
       archived_at: null,
     };
     await this.workspaces.insert(row, on);
-    await this.audit.record(on, scope, { ...audited(row), action: 'create' });
+    await this.audit.record(on, scope, {
+      ...audited(row),
+      action: 'create',
+      changes: given({ name: row.name }),
+    });
     return row;
   }
 

@@ -183,6 +183,7 @@ describe('sessions with agents', () => {
         [2, 4],
       );
       expect((await runtime.get(`${path}?role=human`)).status).toBe(422);
+      expect((await runtime.get(`${path}?sort=ordinal`)).status).toBe(422);
       expect((await runtime.get(`${path}?include_archived=true`)).status).toBe(400);
     });
 

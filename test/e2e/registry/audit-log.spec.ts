@@ -271,6 +271,7 @@ describe('the audit log', () => {
     }
     expect((await owner.get(`${LOG}?action=nothing`)).status).toBe(422);
     expect((await owner.get(`${LOG}?resource=x`)).status).toBe(400);
+    expect((await owner.get(`${LOG}?sort=name`)).status).toBe(422);
     expect((await owner.get(`${LOG}?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z`)).status).toBe(
       400,
     );
