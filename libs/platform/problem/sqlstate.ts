@@ -93,7 +93,9 @@ export function problemOfDatabaseError(error: unknown): Problem | null {
   if (typeof driverError === 'object' && driverError !== null) return problemOfDatabaseError(driverError);
   if (Array.isArray(errors) && errors.length > 0) return problemOfDatabaseError(errors[0]);
   if (typeof code === 'string' && typeof severity === 'string') {
-    const named = typeof constraint === 'string' ? byConstraint.get(constraint) : undefined;
+    // of violations (class 23) alone: an index is also named by what cannot be put into it
+    const isViolation = code.startsWith('23') && typeof constraint === 'string';
+    const named = isViolation ? byConstraint.get(constraint) : undefined;
     const rule = named ?? BY_SQLSTATE[code] ?? BY_SQLSTATE[code.slice(0, 3)] ?? BY_SQLSTATE[code.slice(0, 2)];
     return rule ? new Problem(rule.code, rule.detail, { headers: rule.headers, cause: error }) : null;
   }

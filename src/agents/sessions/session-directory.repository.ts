@@ -40,8 +40,16 @@ export class SessionDirectoryRepository {
     );
   }
 
-  sessionsOf(scope: Scope, agentIds: readonly string[], limit: number): Promise<SessionRefRow[]> {
-    const where = new Where(scope.key).add('agent_id = ANY (?)', agentIds).add('archived_at IS NULL');
+  sessionsOf(
+    scope: Scope,
+    agentIds: readonly string[],
+    among: readonly string[] | undefined,
+    limit: number,
+  ): Promise<SessionRefRow[]> {
+    const where = new Where(scope.key)
+      .add('agent_id = ANY (?)', agentIds)
+      .add('archived_at IS NULL')
+      .addIf(among, 'session_id = ANY (?)');
     return this.database.query<SessionRefRow>(
       `SELECT session_id, last_message_at FROM agent_sessions WHERE ${where.toString()}
        ORDER BY last_message_at DESC, session_id DESC LIMIT ${where.parameter(limit)}`,

@@ -36,9 +36,18 @@ export class SessionDirectory {
     return new Map(found.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
   }
 
-  /** Sessions of these agents that are not archived, those where something was said last first, at most `limit`. */
-  sessionsOf(scope: Scope, agentIds: readonly string[], limit: number): Promise<SessionRef[]> {
-    return this.sessions.sessionsOf(scope, agentIds, limit);
+  /**
+   * Sessions of these agents that are not archived, those where something was said last first, at most `limit`.
+   *
+   * @param among only of these; of all where it is undefined
+   */
+  sessionsOf(
+    scope: Scope,
+    agentIds: readonly string[],
+    among: readonly string[] | undefined,
+    limit: number,
+  ): Promise<SessionRef[]> {
+    return this.sessions.sessionsOf(scope, agentIds, among, limit);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -23,6 +23,14 @@ export class CreateSessionDto {
   @IsOptional()
   @IsName()
   title?: string | null;
+
+  /** The version of the agent that it is held to; the present one unless given. */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2 ** 31 - 1)
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  version_ordinal?: number | null;
 
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })

@@ -5,6 +5,7 @@ import { checkIfMatch, checkImmutable, checkValues, patchMetadata, type Versione
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
 import { changesOf, checkLive, checkNotMoved, readable, within, WorkspaceAccess } from '../../registry';
 import { SessionService, type StartedListQueryDto, type TraceDto } from '../../telemetry';
 import { AGENT } from '../agents/agent-record';
@@ -36,8 +37,8 @@ export class AgentSessionService {
   ) {}
 
   /**
-   * Begins a session with an agent, held to its present version; the prompt is its first message. Errors: 404 for the
-   * agent, 403, 409 when the agent or its workspace is archived.
+   * Begins a session with an agent, held to its present version or to an earlier one; the prompt is its first message.
+   * Errors: 404 for the agent, 403, 409 when the agent or its workspace is archived, 400 for a version that it has not.
    */
   create(scope: OrgScope, agentId: string, dto: CreateSessionDto): Promise<Versioned<AgentSessionDto>> {
     return this.database.transaction(async (tx) => {
@@ -45,6 +46,7 @@ export class AgentSessionService {
       const agent = await this.access.admit(tx, scope, locked, AGENT, agentId, SESSION_WRITERS);
       checkLive(agent, AGENT);
       const row = newSession(scope, agent, dto);
+      checkVersion(row, agent);
       await this.sessions.insert(row, tx);
       await this.messages.insert(tx, newMessage(scope, row, 1, { role: 'user', content: dto.prompt }));
       return versionedView(row);
@@ -117,6 +119,13 @@ export class AgentSessionService {
   }
 }
 
+/** Versions are numbered without gaps, and none is ever deleted. */
+function checkVersion({ version_ordinal }: AgentSessionEntity, agent: AgentEntity): void {
+  if (version_ordinal <= agent.version_ordinal) return;
+  const detail = `is no version of the agent, whose newest is ${agent.version_ordinal}`;
+  throw problem.invalidFields([{ pointer: '/version_ordinal', detail }]);
+}
+
 function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto): AgentSessionEntity {
   const now = new Date();
   return {
@@ -124,7 +133,7 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
     org_id: scope.orgId,
     workspace_id: agent.workspace_id,
     agent_id: agent.agent_id,
-    version_ordinal: agent.version_ordinal,
+    version_ordinal: dto.version_ordinal ?? agent.version_ordinal,
     title: dto.title ?? null,
     prompt: dto.prompt,
     session_status: 'active',

@@ -12,7 +12,7 @@ import { StoredCandidates, UnscoredTargets } from './unscored-targets';
 /** Results of one experiment that a selection is made from. */
 export const EXPERIMENT_RESULTS_MAX = 100_000;
 /** Sessions of the agents that a selection names. */
-const AGENT_SESSIONS_MAX = 10_000;
+const AGENT_SESSIONS_MAX = 100_000;
 const CHUNK = 1_000;
 
 interface Dated extends Candidate {
@@ -103,13 +103,16 @@ export class CandidateSource {
     scope: Scope,
     { sessionIds, agentIds }: Selection,
   ): Promise<string[] | undefined> {
-    const ofAgents = agentIds && (await this.sessionsOfAgents(scope, agentIds));
-    return intersection(sessionIds, ofAgents);
+    return agentIds ? this.sessionsOfAgents(scope, agentIds, sessionIds) : sessionIds;
   }
 
   /** 422 where there are too many to select from. */
-  private async sessionsOfAgents(scope: Scope, agentIds: string[]): Promise<string[]> {
-    const found = await this.agents.sessionsOf(scope, agentIds, AGENT_SESSIONS_MAX + 1);
+  private async sessionsOfAgents(
+    scope: Scope,
+    agentIds: string[],
+    sessionIds: string[] | undefined,
+  ): Promise<string[]> {
+    const found = await this.agents.sessionsOf(scope, agentIds, sessionIds, AGENT_SESSIONS_MAX + 1);
     if (found.length <= AGENT_SESSIONS_MAX) return found.map(({ session_id }) => session_id);
     const detail = `have over ${AGENT_SESSIONS_MAX} sessions; name those that are meant by session_ids`;
     throw problem.validationFailed([{ pointer: '/agent_ids', detail }]);

@@ -26,8 +26,16 @@ export function changesOfServer(
     ...authOf(row, dto, secrets),
     metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
   });
-  return changes && row.app_id !== null ? { ...changes, sync_state: 'drifted' } : changes;
+  return changes && drifted(row, changes);
 }
+
+/** What is written of a server of which something else than its own members changes: its tools. */
+export const touched = (row: ServerEntity): Partial<ServerEntity> =>
+  drifted(row, { generation: row.generation + 1, updated_at: new Date() });
+
+/** A server that an app declares is no longer as it is declared. */
+const drifted = (row: ServerEntity, changes: Partial<ServerEntity>): Partial<ServerEntity> =>
+  row.app_id === null ? changes : { ...changes, sync_state: 'drifted' };
 
 /** 400 for an address that is none. */
 export function checkUrl(url: string): void {

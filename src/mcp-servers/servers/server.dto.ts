@@ -88,7 +88,7 @@ export class CreateServerDto {
   @Nested(() => ServerAuthDto)
   auth?: ServerAuthDto | null;
 
-  /** That it belongs to the platform rather than to a team. Can never change. */
+  /** That it belongs to the platform rather than to a team: true needs the role admin. Can never change. */
   @IsOptional()
   @IsBoolean()
   is_system?: boolean | null;
@@ -148,6 +148,13 @@ export class PatchServerDto {
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
   metadata?: object | null;
+
+  /** All that the server is known to offer; 409 once it was asked itself. Null for nothing. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(TOOLS_MAX)
+  @ApiProperty({ type: () => [GivenToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
+  tools?: unknown[] | null;
 }
 
 export class ServerListQueryDto extends NamedListQueryDto {

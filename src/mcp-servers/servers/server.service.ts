@@ -19,7 +19,7 @@ import {
 } from '../../registry';
 import { toolFaults } from '../tools/tool-form';
 import { ToolStore } from '../tools/tool-store';
-import { changesOfServer, checkUrl, isVersioned, told } from './server-change';
+import { changesOfServer, checkUrl, isVersioned, told, touched } from './server-change';
 import type {
   CreateServerDto,
   PatchServerDto,
@@ -56,7 +56,8 @@ export class ServerService {
     const faults = faultsIn(dto);
     if (faults.length > 0) throw problem.invalidFields(faults);
     return this.database.transaction(async (tx) => {
-      const workspace = await this.access.enter(tx, scope, dto.workspace_id, ['editor']);
+      const role = dto.is_system === true ? 'admin' : 'editor';
+      const workspace = await this.access.enter(tx, scope, dto.workspace_id, [role]);
       const row = this.newRow(scope, dto);
       await this.servers.insert(row, tx);
       await this.servers.keepVersions(tx, scope, [row.server_id]);
@@ -91,6 +92,7 @@ export class ServerService {
    */
   patch(scope: OrgScope, id: string, dto: PatchServerDto, ifMatch?: string): Promise<Versioned<ServerDto>> {
     if (dto.url !== undefined) checkUrl(dto.url);
+    checkTools(dto.tools ?? []);
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'editor');
       checkIfMatch(ifMatch, row.generation);
@@ -98,7 +100,8 @@ export class ServerService {
       checkNotMoved(row, dto.workspace_id);
       checkImmutable(row, dto, ['server_id', 'is_system']);
       checkValues(dto);
-      const changes = changesOfServer(row, dto, this.secrets);
+      const hasOtherTools = await this.replaceTools(tx, scope, row, dto);
+      const changes = changesOfServer(row, dto, this.secrets) ?? (hasOtherTools ? touched(row) : null);
       if (!changes) return versionedView(row);
       const makesVersion = isVersioned(changes);
       const written = makesVersion
@@ -106,7 +109,11 @@ export class ServerService {
         : changes;
       await this.servers.update(tx, scope, id, written);
       if (makesVersion) await this.servers.keepVersions(tx, scope, [id]);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'update', changes: told(row, changes) });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'update',
+        changes: [...told(row, changes), ...(hasOtherTools ? [{ member: 'tools' }] : [])],
+      });
       const wasRegistry = isRegistry(row);
       const changed = Object.assign(row, written);
       await this.keepFound(tx, scope, changed);
@@ -115,6 +122,20 @@ export class ServerService {
       }
       return versionedView(changed);
     });
+  }
+
+  /** Whether a patch changes what the server is known to offer. 409 where the server was asked itself. */
+  private async replaceTools(
+    tx: Tx,
+    scope: OrgScope,
+    row: ServerEntity,
+    { tools }: PatchServerDto,
+  ): Promise<boolean> {
+    if (tools === undefined) return false;
+    if (row.tools_listed_at)
+      throw problem.conflict('The server was asked for its tools, and tells them itself.');
+    const changes = await this.tools.replace(tx, within(scope, row.workspace_id), row, tools ?? []);
+    return changes.added.length + changes.updated.length + changes.archived.length > 0;
   }
 
   /** Archives a server with its tools, and deletes its secret; repeated, it answers the same. Its name is free again. */
@@ -199,6 +220,11 @@ function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
     ...(isSecretMissing ? [{ pointer: '/auth/value', detail: `is required of the type ${auth.type}` }] : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];
+}
+
+function checkTools(tools: readonly unknown[]): void {
+  const faults = toolFaults(tools, '/tools');
+  if (faults.length > 0) throw problem.invalidFields(faults);
 }
 
 const audited = (row: ServerEntity) => ({

@@ -73,6 +73,9 @@ describe('the address of a repository', () => {
     'https://example.com:99999/acme/agents',
     'git@github.com:',
     'https://github.com/acme/a\0b',
+    'https://github.com/acme/a%00b',
+    'https://github.com/acme/a%0ab',
+    `https://github.com/acme/${'\u4e00'.repeat(400)}`,
   ])('is not %j', (text) => {
     expect(normalizeRepoUrl(text)).toBeNull();
   });
@@ -81,5 +84,7 @@ describe('the address of a repository', () => {
     expect(repoNameOf('https://github.com/acme/agents')).toBe('agents');
     expect(repoNameOf('https://example.com/acme/b%C3%BCcher')).toBe('bücher');
     expect(repoNameOf('https://example.com/acme/b%FF')).toBe('b%FF');
+    expect(repoNameOf('https://example.com/acme/b%2Fc')).toBe('b%2Fc');
+    expect(repoNameOf(`https://example.com/acme/${'x'.repeat(2000)}`)).toBe('x'.repeat(255));
   });
 });

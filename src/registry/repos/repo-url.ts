@@ -50,7 +50,8 @@ function addressOf(scheme: string, rest: string): string | null {
   // the parser takes 443 for granted
   const port = url.port === '' && /^[^/]*:443(?:\/|$)/.test(rest) ? '443' : url.port;
   const tellsApart = scheme !== SSH && port !== '' && port !== DEFAULT_PORTS[scheme];
-  return `https://${SSH_HOSTS[host] ?? host}${tellsApart ? `:${port}` : ''}/${path}`;
+  const address = `https://${SSH_HOSTS[host] ?? host}${tellsApart ? `:${port}` : ''}/${path}`;
+  return address.length <= REPO_URL_MAX ? address : null;
 }
 
 function parse(text: string): URL | null {
@@ -71,10 +72,12 @@ function pathOf(rest: string): string | null {
   const last = segments.pop()?.replace(/\.git$/i, '');
   if (last === undefined || last === '') return null;
   const path = [...segments, last];
-  return path.some((segment) => segment === null || segment === '.' || segment === '..')
-    ? null
-    : path.join('/');
+  return path.every(isName) ? path.join('/') : null;
 }
+
+/** Neither a step, nor one with an escaped control character. */
+const isName = (segment: string): boolean =>
+  !/^\.{1,2}$/.test(segment) && !/%(?:[01][0-9A-F]|7F)/.test(segment);
 
 /** A segment with nothing escaped that need not be (RFC 3986, section 6.2.2.2). */
 function plain(segment: string): string {
@@ -86,12 +89,22 @@ function plain(segment: string): string {
     .replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** What a repository is called where it was given no name: the last part of its path. */
-export const repoNameOf = (url: string): string => {
+/** As long as a name may be. */
+const NAME_MAX = 255;
+
+/** What a repository is called where it was given no name: the last part of its path, where that can be read. */
+export function repoNameOf(url: string): string {
   const last = url.slice(url.lastIndexOf('/') + 1);
+  const name = decoded(last);
+  return Array.from(/[\p{Cc}/]/u.test(name) ? last : name)
+    .slice(0, NAME_MAX)
+    .join('');
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(last);
+    return decodeURIComponent(text);
   } catch {
-    return last;
+    return text;
   }
-};
+}

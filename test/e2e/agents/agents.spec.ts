@@ -280,7 +280,7 @@ describe('agents', () => {
     await admin.post(`${path}/archive`);
     const log = await admin.get(`/registry/v1/audit-log?resource_id=${agent.agent_id}&sort=created_at`);
     expect((log.body.items as any[]).map(({ action, changes }) => [action, changes])).toEqual([
-      ['create', []],
+      ['create', [{ member: 'name', after: agent.name }]],
       ['update', [{ member: 'model', before: null, after: 'm' }, { member: 'instructions' }]],
       ['archive', []],
     ]);

@@ -103,6 +103,14 @@ describe('sessions with agents', () => {
     expect((await runtime.get(`${SESSIONS}/${first.session_id}`)).body.version_ordinal).toBe(1);
   });
 
+  it('may be held to an earlier version, and to none that there is not', async () => {
+    const of = await makeAgent();
+    await editor.patch(`/agent/v1/agents/${of}`, { instructions: 'changed' });
+    expect((await begin({ version_ordinal: 1 }, runtime, of)).body.version_ordinal).toBe(1);
+    const later = await begin({ version_ordinal: 3 }, runtime, of);
+    expect([later.status, (later.body as any).errors[0].pointer]).toEqual([400, '/version_ordinal']);
+  });
+
   it.each<[string, Record<string, unknown>, string]>([
     ['no prompt', { prompt: '' }, '/prompt'],
     ['a prompt that is no text', { prompt: ['Hello'] }, '/prompt'],

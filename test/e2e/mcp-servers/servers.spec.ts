@@ -241,13 +241,15 @@ describe('MCP servers', () => {
   describe('of the platform', () => {
     it('are listed and counted, but for the one that is called registry', async () => {
       const workspace_id = await org.newWorkspace();
-      const hidden = await register({
+      const registry = {
         workspace_id,
         name: 'registry',
         is_system: true,
         tools: [{ name: 'search', input_schema: {} }],
-      });
-      await register({ workspace_id, name: 'files', is_system: true });
+      };
+      expect((await register(registry)).status).toBe(403);
+      const hidden = await register(registry, admin);
+      await register({ workspace_id, name: 'files', is_system: true }, admin);
       for (const query of ['', '&include_archived=true', '&name=registry', '&q=registry']) {
         const { body } = await editor.get(`${SERVERS}?workspace_id=${workspace_id}${query}`);
         const expected = query.includes('registry') ? [] : ['files'];
@@ -370,7 +372,7 @@ describe('MCP servers', () => {
         'mcp_server',
         [{ member: 'name', before: 'told', after: 'told again' }, { member: 'description' }],
       ],
-      ['create', 'mcp_server', []],
+      ['create', 'mcp_server', [{ member: 'name', after: 'told' }]],
     ]);
   });
 });

@@ -125,6 +125,23 @@ describe('the tools of an MCP server', () => {
     expect(body.page.total).toBe(1_000);
   });
 
+  it('are given anew by a patch, until the server was asked itself', async () => {
+    const server = await register([SEARCH, CLOSE]);
+    const path = `${SERVERS}/${server.body.server_id}`;
+    const patched = await editor.patch(path, { tools: [{ ...SEARCH, title: 'Other' }] });
+    expect([patched.status, patched.body.generation, patched.body.version_ordinal]).toEqual([200, 2, 1]);
+    expect(await toolsOf(server)).toMatchObject([{ name: 'search', title: 'Other' }]);
+    const same = await editor.patch(path, { tools: [{ ...SEARCH, title: 'Other' }] });
+    expect(same.body.generation).toBe(2);
+    const unfit = await editor.patch(path, { tools: [{ name: 'x' }] });
+    expect([unfit.status, unfit.body.errors[0].pointer]).toEqual([400, '/tools/0/input_schema']);
+    await app.database.query('UPDATE mcp_servers SET tools_listed_at = now() WHERE server_id = $1', [
+      server.body.server_id,
+    ]);
+    expect((await editor.patch(path, { tools: [] })).status).toBe(409);
+    expect(await toolsOf(server)).toHaveLength(1);
+  });
+
   describe('as the server lists them anew', () => {
     it('are added, changed where their digest is, archived, or left as they are', async () => {
       const server = await register([SEARCH, CLOSE, { ...CLOSE, name: 'gone' }]);

@@ -286,7 +286,7 @@ describe('a sweep of an app', () => {
 
   it('archives a system server named registry in all of the organization, and nowhere else', async () => {
     const registry = (by: AppsFixture, body: object) =>
-      by.editor.post(SERVERS, { name: 'registry', url: 'https://x.example/', ...body });
+      by.admin.post(SERVERS, { name: 'registry', url: 'https://x.example/', ...body });
     const elsewhere = await on.org.newWorkspace();
     const other = await AppsFixture.create(app);
     const made = [

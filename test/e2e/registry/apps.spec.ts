@@ -17,7 +17,7 @@ describe('apps', () => {
   it('are declared with 201, an address and an ETag, and come back as they were sent', async () => {
     const resources = [
       { ...server('tickets', { metadata: { zeta: 1, alpha: 2 } }), note: 'not kept' },
-      { kind: 'skill', name: 'replies', spec: { any: ['thing'] } },
+      { kind: 'skill', name: 'replies', spec: { instructions: 'Reply.', description: 'How to reply.' } },
     ];
     const made = await on.declare({
       app: 'support',

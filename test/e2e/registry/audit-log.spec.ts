@@ -66,7 +66,7 @@ describe('the audit log', () => {
     await owner.post(`/registry/v1/workspaces/${id}/archive`);
     const entries = await entriesOf(`?resource_id=${id}&sort=created_at`);
     expect(entries.map(told)).toEqual([
-      ['create', 'workspace', id, []],
+      ['create', 'workspace', id, [{ member: 'name', after: 'first' }]],
       [
         'update',
         'workspace',
@@ -135,6 +135,7 @@ describe('the audit log', () => {
         'service_account',
         account.service_account_id,
         [
+          { member: 'name', after: 'ci' },
           { member: 'roles', after: ['viewer'] },
           { member: 'workspace_ids', after: [org.workspaceId] },
         ],
@@ -204,14 +205,14 @@ describe('the audit log', () => {
       `?workspace_id=${org.workspaceId}&sort=created_at&since=${dataset.created_at}`,
     );
     expect(entries.map(({ action, resource_type, changes }) => [action, resource_type, changes])).toEqual([
-      ['create', 'dataset', []],
+      ['create', 'dataset', [{ member: 'name', after: 'cases' }]],
       [
         'update',
         'dataset',
         [{ member: 'name', before: 'cases', after: 'questions' }, { member: 'metadata' }],
       ],
       ['archive', 'dataset', []],
-      ['create', 'experiment', []],
+      ['create', 'experiment', [{ member: 'name', after: 'sums' }]],
       [
         'update',
         'experiment',
@@ -222,7 +223,7 @@ describe('the audit log', () => {
         ],
       ],
       ['archive', 'experiment', []],
-      ['create', 'scorer', []],
+      ['create', 'scorer', [{ member: 'name', after: 'exact' }]],
       ['create', 'scoring_rule', []],
       ['update', 'scoring_rule', [{ member: 'sample_rate', before: 0.5, after: 0.25 }]],
       ['archive', 'scoring_rule', []],
@@ -246,7 +247,7 @@ describe('the audit log', () => {
       await app.issuer.issueToken({ sub: 'grace', org_id: made.body.org_id, user_id: 'grace' }),
     );
     expect((await entriesOf('?sort=created_at', theirs)).map(told)).toEqual([
-      ['create', 'org', made.body.org_id, []],
+      ['create', 'org', made.body.org_id, [{ member: 'name', after: 'new' }]],
       ['create', 'user', 'grace', [{ member: 'roles', after: ['owner'] }]],
     ]);
   });

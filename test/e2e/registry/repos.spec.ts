@@ -100,6 +100,14 @@ describe('repositories', () => {
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
   });
 
+  it('are told apart from those that are too long, however these are written', async () => {
+    const long = Array.from({ length: 1900 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
+    const answer = await register({ url: `https://git.example.com/${long}/b` });
+    expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
+    const { body: repo } = await register({ url: `https://git.example.com/acme/${'x'.repeat(1900)}` });
+    expect((await editor.patch(`${REPOS}/${repo.repo_id}`, { name: repo.name })).status).toBe(200);
+  });
+
   it('answer 422 for a visibility that is none', async () => {
     const answer = await register({ visibility: 'secret' });
     expect([answer.status, (answer.body as any).code]).toEqual([422, 'validation_failed']);
