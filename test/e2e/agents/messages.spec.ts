@@ -1,0 +1,109 @@
+import { type Answer, createTestApp, newTraceId, type TestApp } from '#testing';
+import { type Message, SESSIONS, SessionsFixture } from './sessions.fixture';
+
+describe('the messages of a session', () => {
+  let app: TestApp;
+  let on: SessionsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await SessionsFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  it('are of any JSON, as it was sent and in the order in which it was said', async () => {
+    const { body: session } = await on.begin();
+    const id = session.session_id;
+    const trace_id = newTraceId();
+    const bodies = [
+      { role: 'assistant', content: null, tool_calls: [{ id: '1', function: { b: 1, a: 2 } }], trace_id },
+      { role: 'tool', content: [{ type: 'text', text: 'found\nit' }, 7] },
+      { role: 'system', content: { z: 1, a: { ['__proto__']: 'x' } } },
+      { role: 'assistant', content: 'Done.' },
+    ];
+    for (const body of bodies) expect((await on.say(id, body)).status).toBe(201);
+    const listed = await on.messagesOf(id);
+    expect(listed.slice(1)).toEqual(bodies.map((body) => expect.objectContaining(body) as object));
+    expect(listed.map(({ ordinal }) => ordinal)).toEqual([1, 2, 3, 4, 5]);
+    const path = `${SESSIONS}/${id}/messages/${listed[1]!.message_id}`;
+    expect((await on.runtime.get(path)).body).toEqual(listed[1]);
+    expect((await on.runtime.get(`${SESSIONS}/${id}/messages/msg_none`)).status).toBe(404);
+    const { body: other } = await on.begin();
+    expect((await on.runtime.get(path.replace(id, other.session_id))).status).toBe(404);
+    expect((await on.runtime.get(`${SESSIONS}/${id}`)).body).toMatchObject({
+      message_count: 5,
+      generation: 5,
+    });
+  });
+
+  it('are in one order, without gaps, also from several writers in several processes', async () => {
+    const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+    try {
+      const { body: session } = await on.begin();
+      const token = await on.org.token('runtime');
+      const writers = [app.api(token), other.api(token), app.api(token)];
+      const answers = await Promise.all(
+        writers.flatMap((by, writer) =>
+          Array.from({ length: 10 }, (_, i) => on.say(session.session_id, { content: `${writer}.${i}` }, by)),
+        ),
+      );
+      expect(answers.every(({ status }) => status === 201)).toBe(true);
+      const listed = await on.messagesOf(session.session_id, '?limit=500');
+      expect(listed.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 31 }, (_, i) => i + 1));
+      for (const { body } of answers) expect(listed[body.ordinal - 1]).toEqual(body);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('are read page by page, the other way round, and of one role', async () => {
+    const { body: session } = await on.begin();
+    for (let i = 2; i <= 5; i++) {
+      await on.say(session.session_id, { role: i % 2 ? 'user' : 'assistant', content: i });
+    }
+    const path = `${SESSIONS}/${session.session_id}/messages`;
+    const first = await on.runtime.get(`${path}?limit=2`);
+    const second = await on.runtime.get(`${path}?limit=2&cursor=${first.body.page.next_cursor}`);
+    const ordinals = (answer: Answer) => (answer.body.items as Message[]).map(({ ordinal }) => ordinal);
+    expect([ordinals(first), ordinals(second), first.body.page.total]).toEqual([[1, 2], [3, 4], 5]);
+    expect((await on.messagesOf(session.session_id, '?sort=-created_at&limit=1'))[0]!.ordinal).toBe(5);
+    expect(
+      (await on.messagesOf(session.session_id, '?role=assistant')).map(({ content }) => content),
+    ).toEqual([2, 4]);
+    expect((await on.runtime.get(`${path}?role=human`)).status).toBe(422);
+    expect((await on.runtime.get(`${path}?sort=ordinal`)).status).toBe(422);
+    expect((await on.runtime.get(`${path}?include_archived=true`)).status).toBe(400);
+  });
+
+  it.each<[string, Record<string, unknown>, number, string]>([
+    ['an unknown role', { role: 'human' }, 422, '/role'],
+    ['no content', { content: undefined }, 400, '/content'],
+    ['a trace of zeros', { trace_id: '0'.repeat(32) }, 400, '/trace_id'],
+    ['a trace in capitals', { trace_id: 'A'.repeat(32) }, 400, '/trace_id'],
+    ['calls that are no list', { tool_calls: { id: 1 } }, 400, '/tool_calls'],
+  ])('are refused with %s', async (_, body, status, pointer) => {
+    const { body: session } = await on.begin();
+    const answer = await on.say(session.session_id, body);
+    expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([status, pointer]);
+    expect(await on.messagesOf(session.session_id)).toHaveLength(1);
+  });
+
+  it('are taken once for each key, however often they are sent', async () => {
+    const { body: session } = await on.begin();
+    const path = `${SESSIONS}/${session.session_id}/messages`;
+    const send = () => on.runtime.post(path, { role: 'user', content: 'x' }, { 'idempotency-key': 'one' });
+    expect((await send()).body).toEqual((await send()).body);
+    expect(await on.messagesOf(session.session_id)).toHaveLength(2);
+  });
+
+  it('are taken only while it is active', async () => {
+    const { body: session } = await on.begin();
+    const path = `${SESSIONS}/${session.session_id}`;
+    for (const session_status of ['completed', 'failed']) {
+      expect((await on.runtime.patch(path, { session_status })).body.session_status).toBe(session_status);
+      expect((await on.say(session.session_id, {})).status).toBe(409);
+    }
+    await on.runtime.patch(path, { session_status: 'active' });
+    expect((await on.say(session.session_id, {})).status).toBe(201);
+  });
+});
