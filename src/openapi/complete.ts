@@ -92,13 +92,14 @@ const BEYOND_WORKSPACES = /^\/registry\/v1\/(orgs|me|tokens)\b/;
 function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
   const takesHeader = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
+  const declaresIfMatch = operation.parameters?.some(({ name }) => name === 'If-Match') === true;
   const notRepeatable = operation[NOT_REPEATABLE_EXTENSION] === true;
   return {
     path,
     method,
     isPublic,
     takesIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
-    takesIfMatch: method === 'patch',
+    takesIfMatch: method === 'patch' || declaresIfMatch,
     workspace: takesHeader ? 'required' : isPublic || BEYOND_WORKSPACES.test(path) ? 'none' : 'optional',
     makesVersioned: Object.entries(paths).some(
       ([one, methods]) =>
@@ -139,7 +140,7 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
 }
 
-function headersTaken({ method, takesIdempotencyKey, takesIfMatch, workspace }: Traits): Parameter[] {
+function headersTaken({ method, takesIdempotencyKey, workspace }: Traits): Parameter[] {
   const taken: [taken: boolean, name: string, description: string][] = [
     [
       workspace === 'optional',
@@ -151,7 +152,12 @@ function headersTaken({ method, takesIdempotencyKey, takesIfMatch, workspace }: 
       'Idempotency-Key',
       'A repeat with the same key and body within 24 hours answers what the first did.',
     ],
-    [takesIfMatch, 'If-Match', 'The ETag the change is based on; 412 when the resource has changed since.'],
+    // others tell whose ETag it is
+    [
+      method === 'patch',
+      'If-Match',
+      'The ETag the change is based on; 412 when the resource has changed since.',
+    ],
     [method === 'get', 'If-None-Match', 'The ETag already held; 304 when the resource has not changed.'],
   ];
   return taken.flatMap(([isTaken, name, description]) =>

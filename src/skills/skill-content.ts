@@ -41,15 +41,16 @@ export function contentOfMembers(members: SkillMembers, given: readonly GivenFil
       );
     }
   }
-  const content = SkillMd.written(members);
-  return contentOf(SkillMd.read(content).members, directoryOf([...given, { path: SKILL_MD, content }]));
+  const written = SkillMd.written(members);
+  const files = directoryOf([...given, { path: SKILL_MD, content: written.bytes }]);
+  return contentOf(written.members, files);
 }
 
 /** The same files with another SKILL.md. @param others those of the version before, which are kept */
-export function contentWith(skillMd: Buffer, others: readonly SkillFile[]): SkillContent {
-  const file = skillFile({ path: SKILL_MD, content: skillMd });
+export function contentWith(skillMd: SkillMd, others: readonly SkillFile[]): SkillContent {
+  const file = skillFile({ path: SKILL_MD, content: skillMd.bytes });
   const files = sorted([...others.filter(({ path }) => path !== SKILL_MD), file]);
-  return contentOf(SkillMd.read(skillMd).members, files);
+  return contentOf(skillMd.members, files);
 }
 
 const contentOf = (members: SkillMembers, files: SkillFile[]): SkillContent => ({

@@ -67,6 +67,20 @@ export const AreTools = (): PropertyDecorator => (target, property) => {
   });
 };
 
+/** For what a patch cannot change, and is not to leave out in silence. @param instead what would be right */
+export const IsNotPatched =
+  (instead: string): PropertyDecorator =>
+  (target, property) =>
+    registerDecorator({
+      name: 'isNotPatched',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (value: unknown) => value === undefined,
+        defaultMessage: () => `cannot be patched: ${instead}`,
+      },
+    });
+
 /** A file besides SKILL.md. */
 export class SkillFileInputDto {
   /** Relative to the directory of the skill, with `/` between names: `scripts/build.py`. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
+import { checkIfMatch, mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { FairTurns } from '#platform/turns';
 import { checkLive, checkNotMoved, readable, within, WorkspaceAccess } from '../registry';
@@ -67,8 +67,8 @@ export class SkillUploadService {
   }
 
   /**
-   * Makes a version, or answers the newest where it holds the same. Errors: those of `readUpload`, 404, 403, 409 when
-   * the skill or its workspace is archived, 422 for another name or workspace than the skill's.
+   * Makes a version, or answers the newest where it holds the same. Errors: those of `readUpload`, 404, 403, 412 for an
+   * `If-Match` that is not the skill's ETag any more, 409 when the skill or its workspace is archived, 422 for another name or workspace than the skill's.
    */
   createVersion(
     scope: OrgScope,
@@ -76,13 +76,14 @@ export class SkillUploadService {
     request: SpooledRequest,
     query: SkillUploadQueryDto,
     signal: AbortSignal,
+    ifMatch?: string,
   ): Promise<UploadedVersion> {
     return this.inTurn(scope, signal, async () => {
       const upload = await readUpload(request, mediaOf(request), query, CreateSkillVersionDto);
       const { name } = readable(scope, await this.skills.find(scope, id), KIND, id);
       const content = upload.contentFor(name);
       return this.database.transaction(async (tx) => {
-        const row = await this.lock(tx, scope, id, upload);
+        const row = await this.lock(tx, scope, id, upload, ifMatch);
         request.file.checkOpen();
         return this.store(tx, scope, row, content);
       });
@@ -102,9 +103,16 @@ export class SkillUploadService {
     }
   }
 
-  private async lock(tx: Tx, scope: OrgScope, id: string, upload: SkillUpload): Promise<SkillEntity> {
+  private async lock(
+    tx: Tx,
+    scope: OrgScope,
+    id: string,
+    upload: SkillUpload,
+    ifMatch: string | undefined,
+  ): Promise<SkillEntity> {
     const found = await this.skills.lock(tx, scope, id, 'update');
     const row = await this.access.admit(tx, scope, found, KIND, id, ['editor']);
+    checkIfMatch(ifMatch, row.generation);
     checkLive(row, KIND);
     checkNotMoved(row, upload.workspaceId);
     if (upload.name !== undefined && upload.name !== row.name) throw problem.immutableField('/name');

@@ -1,9 +1,17 @@
 import { Controller, Get, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import {
+  ApiCreatedResponse,
+  ApiExtraModels,
+  ApiHeader,
+  ApiOkResponse,
+  ApiTags,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   ApiBodies,
   created,
+  IfMatch,
   pathNumber,
   type Reply,
   RequestBody,
@@ -45,6 +53,11 @@ export class SkillVersionController {
   })
   @ApiExtraModels(CreateSkillVersionDto)
   @ApiBodies(uploadBodies({ $ref: getSchemaPath(CreateSkillVersionDto) }, []))
+  @ApiHeader({
+    name: 'If-Match',
+    required: false,
+    description: 'The ETag of the skill, not of a version; 412 when the skill has changed since.',
+  })
   @ApiCreatedResponse({ type: SkillVersionDetailDto })
   @ApiOkResponse({ type: SkillVersionDetailDto, description: 'The newest version holds the same already.' })
   async create(
@@ -53,8 +66,9 @@ export class SkillVersionController {
     @SpooledBody() body: SpooledRequest,
     @Query() query: SkillUploadQueryDto,
     @RequestSignal() signal: AbortSignal,
+    @IfMatch() ifMatch?: string,
   ): Promise<Reply> {
-    const { view, isNew } = await this.uploads.createVersion(scope, id, body, query, signal);
+    const { view, isNew } = await this.uploads.createVersion(scope, id, body, query, signal, ifMatch);
     const { version_ordinal: ordinal } = view;
     return isNew
       ? created(`/skill/v1/skills/${id}/versions/${ordinal}`, view, ordinal)

@@ -5,7 +5,7 @@ import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import { AuditLog, changesTold, given, type SearchDocument, SearchIndex, type SyncState } from '../registry';
 import { type ArchiveDigest, SkillContents } from './content/skill-contents';
-import type { SkillFile } from './format/skill-files';
+import { SKILL_MD, type SkillFile } from './format/skill-files';
 import type { SkillContent } from './skill-content';
 import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
@@ -23,8 +23,8 @@ export interface SkillDraft {
 /** Members whose values the audit log tells. */
 const TOLD = ['license', 'sync_state'] as const;
 
-/** What of a skill the search finds: the beginning of its instructions, in UTF-16 units. */
-const SEARCHED_MAX = 64 * 1024;
+/** Of the paths of a skill, in UTF-16 units: they leave room for the instructions in what the search looks through. */
+const PATHS_MAX = 16 * 1024;
 
 /** Writes versions of skills, and all that goes with them; many at once in as many statements as one. */
 @Injectable()
@@ -52,7 +52,7 @@ export class SkillWriter {
     await this.versions.insertMany(tx, await this.versionRows(tx, scope, drafts));
     await this.versions.insertFiles(tx, drafts.flatMap(fileRows));
     await this.audit.record(tx, scope, ...drafts.map(auditedDraft));
-    await this.index.put(tx, scope, ...drafts.map(({ row }) => found(row)));
+    await this.index.put(tx, scope, ...drafts.map(found));
   }
 
   /** Has skills be archived. @param rows as they are */
@@ -189,11 +189,24 @@ function auditedDraft({ before, row }: SkillDraft) {
   return { ...audited(row), action: 'update' as const, changes };
 }
 
-const found = (row: SkillEntity): SearchDocument => ({
+/** The paths stand before the instructions, which may be longer than what is looked through. */
+const found = ({ row, files }: SkillDraft): SearchDocument => ({
   type: 'skill',
   id: row.skill_id,
   workspaceId: row.workspace_id,
   name: row.name,
   description: row.description,
-  body: row.instructions.slice(0, SEARCHED_MAX).replace(/\p{Cs}$/u, ''),
+  body: [...pathsIn(files), row.instructions].join('\n'),
 });
+
+/** Those of the other files than SKILL.md, as many as there is room for. */
+function pathsIn(files: readonly SkillFile[]): string[] {
+  const paths: string[] = [];
+  let room = PATHS_MAX;
+  for (const { path } of files) {
+    room -= path.length + 1;
+    if (room < 0) break;
+    if (path !== SKILL_MD) paths.push(path);
+  }
+  return paths;
+}

@@ -1,10 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { SYNC_STATES, type SyncState } from '../registry';
 import { TOOLS_MAX } from './format/skill-members';
-import { AreTools, IsSkillName, IsTextOf, SkillSpecDto } from './skill-members.dto';
+import { AreTools, IsNotPatched, IsSkillName, IsTextOf, SkillSpecDto } from './skill-members.dto';
 import { COMPATIBILITY_MAX, DESCRIPTION_MAX, LICENSE_MAX } from './format/skill-members';
 import { SKILL_MD_MAX } from './format/skill-md';
 
@@ -69,6 +69,11 @@ export class PatchSkillDto {
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
   metadata?: object | null;
+
+  /** Refused, where other members that are unknown are ignored: it would be taken for the skill's new files. */
+  @ApiHideProperty()
+  @IsNotPatched('make a version of them by POST …/versions')
+  files?: unknown;
 }
 
 export class SkillListQueryDto extends NamedListQueryDto {

@@ -91,7 +91,7 @@ export class SkillService {
 }
 
 /** SKILL.md with what a patch changes; null where that is nothing. */
-function editedWith(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): Buffer | null {
+function editedWith(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
   const skillMd = SkillMd.read(bytes);
   const { members } = skillMd;
   const changed: SkillMembers = {

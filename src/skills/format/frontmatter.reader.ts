@@ -1,13 +1,15 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, Lexer, parseDocument, Parser } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, Lexer, parseDocument, Parser, visit } from 'yaml';
 import { SkillFault } from './skill.fault';
-import { SKILL_MD } from './skill-files';
+import { SKILL_MD, shown } from './skill-files';
 
 /** In UTF-16 units: some twenty times what the largest ones have. */
 export const FRONTMATTER_MAX = 64 * 1024;
 
-/** So that its parser, which calls itself for each level and compares each key with all others, ends, and soon. */
+/** So that its parser, which calls itself for each level, ends, and soon. */
 const TOKENS_MAX = 20_000;
 const OPEN_MAX = 200;
+/** In all mappings together: more than the metadata, at its largest, has room for. */
+const NAMES_MAX = 3_000;
 
 /** Values that are read, those that aliases repeat counted each time. */
 const VALUES_MAX = 10_000;
@@ -25,11 +27,31 @@ export function parseFrontmatter(text: string): Document {
     schema: 'core',
     prettyErrors: false,
     logLevel: 'silent',
+    // it would compare each name with all others
+    uniqueKeys: false,
   });
   const [error] = [...document.errors, ...document.warnings];
   if (error) throw unfit(`is not YAML: ${error.message.slice(0, 200)}`);
   if (!isMap(document.contents)) throw unfit('is no mapping of names to values');
+  checkNames(document);
   return document;
+}
+
+/** No mapping has a name twice, be it of a member that nobody reads: other programs refuse that, or take either. */
+function checkNames(document: Document): void {
+  let count = 0;
+  visit(document, {
+    Map(_, { items }) {
+      count += items.length;
+      if (count > NAMES_MAX) throw unfit(`may have at most ${NAMES_MAX} names`);
+      const names = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (names.has(key.value)) throw unfit(`has the name ${shown(String(key.value))} twice in a mapping`);
+        names.add(key.value);
+      }
+    },
+  });
 }
 
 /**

@@ -57,7 +57,7 @@ describe('SKILL.md', () => {
   it('that is written of members says them', () => {
     fc.assert(
       fc.property(members, (given) => {
-        expect(canonicalJson(SkillMd.read(SkillMd.written(given)).members)).toBe(canonicalJson(given));
+        expect(canonicalJson(SkillMd.read(SkillMd.written(given).bytes).members)).toBe(canonicalJson(given));
       }),
       { numRuns: 200 },
     );
@@ -66,8 +66,8 @@ describe('SKILL.md', () => {
   it('that is edited into other members says those', () => {
     fc.assert(
       fc.property(members, members, (before, after) => {
-        const edited = SkillMd.read(SkillMd.written(before)).edited({ ...after, name: before.name });
-        expect(canonicalJson(SkillMd.read(edited).members)).toBe(
+        const edited = SkillMd.written(before).edited({ ...after, name: before.name });
+        expect(canonicalJson(SkillMd.read(edited.bytes).members)).toBe(
           canonicalJson({ ...after, name: before.name }),
         );
       }),
@@ -78,13 +78,38 @@ describe('SKILL.md', () => {
   it('that is edited into itself is the same bytes', () => {
     const bytes = Buffer.from('---\nname:   a # b\ndescription: >-\n   d\n\nx: {a:   1}\n---   \nbody');
     const read = SkillMd.read(bytes);
-    expect(read.edited(read.members)).toEqual(bytes);
+    expect(read.edited(read.members).bytes).toEqual(bytes);
+  });
+
+  const PLAIN: SkillMembers = {
+    name: 'a',
+    description: 'd',
+    license: null,
+    compatibility: null,
+    allowed_tools: null,
+    metadata: {},
+    instructions: '',
+  };
+
+  it('has 0 for -0, which JSON does not tell apart', () => {
+    const metadata = { x: -0, y: [{ z: -0 }] };
+    const zeros = JSON.stringify({ x: 0, y: [{ z: 0 }] });
+    const written = SkillMd.written({ ...PLAIN, metadata });
+    expect(JSON.stringify(written.members.metadata)).toBe(zeros);
+    const edited = SkillMd.written(PLAIN).edited({ ...PLAIN, metadata });
+    expect(JSON.stringify(edited.members.metadata)).toBe(zeros);
+  });
+
+  it('that cannot say what was given is not written, and tells that, not of a form that nobody sent', () => {
+    const given = { ...PLAIN, allowed_tools: ['one tool that reads as many'] };
+    expect(() => SkillMd.written(given)).toThrow(/cannot be written of these members/);
+    expect(() => SkillMd.written(PLAIN).edited(given)).toThrow(/cannot be changed a member at a time/);
   });
 
   it('may end with its frontmatter', () => {
     const read = SkillMd.read(Buffer.from('---\nname: a\ndescription: d\n---'));
     expect(read.members.instructions).toBe('');
-    expect(read.edited({ ...read.members, instructions: 'x' }).toString()).toBe(
+    expect(read.edited({ ...read.members, instructions: 'x' }).bytes.toString()).toBe(
       '---\nname: a\ndescription: d\n---\n\nx',
     );
   });

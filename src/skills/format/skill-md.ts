@@ -1,4 +1,4 @@
-import { Document, isMap, YAMLMap } from 'yaml';
+import { Document, isMap, Pair, YAMLMap } from 'yaml';
 import { canonicalJson, isJsonObject } from '#platform/json';
 import { FRONTMATTER_MAX, FrontmatterReader, parseFrontmatter, unfit } from './frontmatter.reader';
 import { SkillFault } from './skill.fault';
@@ -25,7 +25,10 @@ export class SkillMd {
   readonly members: SkillMembers;
 
   private constructor(
+    /** As it is kept. */
+    readonly bytes: Buffer,
     private readonly parts: Parts,
+    private readonly document: Document,
     frontmatter: FrontmatterMembers,
   ) {
     this.members = { ...frontmatter, instructions: instructionsIn(parts) };
@@ -37,19 +40,23 @@ export class SkillMd {
     const text = textOf(bytes);
     if (text.includes('\0')) throw new SkillFault(`${SKILL_MD} may not hold a NUL character.`);
     const parts = partsOf(text);
-    const reader = new FrontmatterReader(parseFrontmatter(parts.frontmatter));
+    const document = parseFrontmatter(parts.frontmatter);
+    const reader = new FrontmatterReader(document);
     return new SkillMd(
+      bytes,
       parts,
+      document,
       readMembers((name) => reader.read(name)),
     );
   }
 
-  /** A new one. */
-  static written({ instructions, ...members }: SkillMembers): Buffer {
+  /** A new one. Throws `SkillFault` for what it has no room for. */
+  static written(given: SkillMembers): SkillMd {
+    const { instructions, ...members } = withPlainZeros(given);
     const document = new Document({});
     for (const member of Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[])
       put(document, member, members[member]);
-    return checked({ ...members, instructions }, document, (frontmatter) => ({
+    return checked({ ...members, instructions }, document, NOT_WRITABLE, (frontmatter) => ({
       mark: '',
       opening: `${FENCE}\n`,
       frontmatter,
@@ -59,11 +66,13 @@ export class SkillMd {
   }
 
   /**
-   * The bytes with other members. What is not changed stays as it is written: members that nobody knows, comments,
-   * the order, and, where the frontmatter changes nothing, all of it.
+   * The same with other members. What is not changed stays as it is written: members that nobody knows, comments,
+   * the order, and, where the frontmatter changes nothing, all of it. Throws `SkillFault` as `written` does, and where its form
+   * stands in the way.
    */
-  edited(changed: SkillMembers): Buffer {
-    const document = parseFrontmatter(this.parts.frontmatter);
+  edited(given: SkillMembers): SkillMd {
+    const changed = withPlainZeros(given);
+    const document = this.document.clone();
     const others = (Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[]).filter(
       (member) => canonicalJson(changed[member]) !== canonicalJson(this.members[member]),
     );
@@ -79,7 +88,7 @@ export class SkillMd {
         : `${isWindows ? '\r\n' : '\n'}${changed.instructions}`;
     // a file may end with its fence
     const closing = body === '' || parts.closing.endsWith('\n') ? parts.closing : `${FENCE}\n`;
-    return checked(changed, document, (written) => ({
+    return checked(changed, document, NOT_EDITABLE, (written) => ({
       ...parts,
       frontmatter:
         others.length === 0 ? parts.frontmatter : isWindows ? written.replace(/\r?\n/g, '\r\n') : written,
@@ -179,10 +188,17 @@ function putMetadata(document: Document, before: object, after: object): void {
 function metadataNode(document: Document, metadata: object): YAMLMap {
   const node = new YAMLMap<string, unknown>(document.schema);
   for (const [name, value] of Object.entries(metadata)) {
-    node.set(name, isNested(value) ? document.createNode(value, { flow: true }) : value);
+    // set() would look through those that are there
+    node.items.push(new Pair(name, isNested(value) ? document.createNode(value, { flow: true }) : value));
   }
   return node;
 }
+
+/** -0 is 0 in JSON as most read it, and in YAML another number, which would be told as a text. */
+const withPlainZeros = (members: SkillMembers): SkillMembers => ({
+  ...members,
+  metadata: JSON.parse(JSON.stringify(members.metadata)) as object,
+});
 
 const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
@@ -190,22 +206,22 @@ const isNested = (value: unknown): boolean => typeof value === 'object' && value
 function checked(
   wanted: SkillMembers,
   document: Document,
+  otherwise: string,
   partsWith: (frontmatter: string) => Parts,
-): Buffer {
-  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document));
-  const bytes = Buffer.from(mark + opening + frontmatter + closing + body);
-  const { members } = SkillMd.read(bytes);
-  if (canonicalJson(members) !== canonicalJson(wanted)) throw unfit(NOT_EDITABLE);
-  return bytes;
+): SkillMd {
+  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document, otherwise));
+  const read = SkillMd.read(Buffer.from(mark + opening + frontmatter + closing + body));
+  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(otherwise);
+  return read;
 }
 
-function writtenBy(document: Document): string {
+function writtenBy(document: Document, otherwise: string): string {
   try {
     return document.toString(WRITTEN);
   } catch {
-    throw unfit(NOT_EDITABLE);
+    throw new SkillFault(otherwise);
   }
 }
 
-const NOT_EDITABLE =
-  'cannot be changed a member at a time, because of its anchors or its form: upload the directory with another';
+const NOT_EDITABLE = `The frontmatter of ${SKILL_MD} cannot be changed a member at a time, because of its anchors or its form: upload the directory with another.`;
+const NOT_WRITABLE = `${SKILL_MD} cannot be written of these members so that it says the same: upload the directory with one of your own.`;

@@ -1,10 +1,17 @@
 import { commonDirectory, comparePaths, faultOfPath, foldedPath } from './skill-path';
 
 describe('the path of a file in a skill', () => {
-  it.each(['SKILL.md', 'scripts/a b.sh', '.hidden', '...', 'a..b/c', 'ä/世界.md', 'con', 'x:y'.slice(1)])(
-    'may be %j',
-    (path) => expect(faultOfPath(path)).toBeNull(),
-  );
+  it.each([
+    'SKILL.md',
+    'scripts/a b.sh',
+    '.hidden',
+    '...',
+    'a..b/c',
+    'ä/世界.md',
+    'con',
+    'x:y'.slice(1),
+    'x/'.repeat(63) + 'x',
+  ])('may be %j', (path) => expect(faultOfPath(path)).toBeNull());
 
   it.each([
     '',
@@ -25,6 +32,7 @@ describe('the path of a file in a skill', () => {
     '\uD800',
     'x'.repeat(256),
     'x/'.repeat(600) + 'x',
+    'x/'.repeat(64) + 'x',
   ])('may not be %j', (path) => expect(faultOfPath(path)).not.toBeNull());
 
   it.each([

@@ -2,6 +2,9 @@
 const PATH_BYTES_MAX = 1024;
 const NAME_BYTES_MAX = 255;
 
+/** Directories within each other, and the file: each is looked up among all files. */
+const NAMES_MAX = 64;
+
 /** What systems leave in directories, and nobody means to send. */
 const LEFT_BY_SYSTEMS = new Set(['.DS_Store', '__MACOSX']);
 
@@ -17,7 +20,9 @@ export function faultOfPath(path: string): string | null {
   if (path.includes('\\')) return 'may not hold a backslash: directories are divided by /';
   if (path.startsWith('/')) return 'must be relative to the directory of the skill';
   if (/^[a-z]:/i.test(path)) return 'may not begin with a drive';
-  for (const name of path.split('/')) {
+  const names = path.split('/');
+  if (names.length > NAMES_MAX) return `may have at most ${NAMES_MAX} names between slashes`;
+  for (const name of names) {
     if (name === '') return 'may not have an empty name between slashes, or at its end';
     if (name === '.' || name === '..') return 'may not hold . or .., which could leave the directory';
     if (Buffer.byteLength(name) > NAME_BYTES_MAX) {

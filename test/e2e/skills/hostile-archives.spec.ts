@@ -41,6 +41,11 @@ describe('an archive that is no skill', () => {
     ['with a NUL in a path', () => zipOf([skill(), file('a\0.md')]), /control/],
     ['with a line break in a path', () => zipOf([skill(), file('a\nb')]), /control/],
     ['with an empty name', () => zipOf([skill(), file('a//b')]), /empty name/],
+    [
+      'with a file in 64 directories',
+      () => zipOf([skill(), file(`${'d/'.repeat(64)}x`)]),
+      /at most 64 names/,
+    ],
     ['with an empty path', () => zipOf([skill(), file('')]), /empty/],
     ['with a path of 1,100 bytes', () => zipOf([skill(), file(`${'ä/'.repeat(366)}xx`)]), /1024 bytes/],
     ['with a name of 256 bytes', () => zipOf([skill(), file('x'.repeat(256))]), /255 bytes/],
@@ -169,7 +174,8 @@ describe('an archive that is no skill', () => {
     ]);
     const answers = [await callers.upload(zip), await callers.upload(moved)];
     expect(answers.map(({ status }) => status)).toEqual([400, 400]);
-    expect(answers[1]!.body.detail).toMatch(/overlaps/);
+    expect(answers[0]!.body.detail).toMatch(/"a" has another name in another place/);
+    expect(answers[1]!.body.detail).toMatch(/"a" overlaps/);
   });
 
   it('of more bytes than an upload may have is 413', async () => {
@@ -178,10 +184,23 @@ describe('an archive that is no skill', () => {
   });
 
   it('leaves nothing behind', async () => {
-    const counted = await app.database.query<{ skills: number; blobs: number }>(
-      'SELECT (SELECT count(*) FROM skills) AS skills, (SELECT count(*) FROM skill_blobs) AS blobs',
-    );
-    expect(counted).toEqual([{ skills: 0, blobs: 0 }]);
+    const kept = () =>
+      app.database.query(
+        `SELECT (SELECT count(*) FROM skills) AS skills, (SELECT count(*) FROM skill_versions) AS versions,
+           (SELECT count(*) FROM skill_files) AS files, (SELECT count(*) FROM skill_blobs) AS blobs`,
+      );
+    const entry = skill();
+    const { headers } = await callers.upload(zipOf([entry]));
+    const before = await kept();
+    const damaged = (one: RawEntry) =>
+      zipOf([one, file('whole', { content: 'whole' }), file('a', { crc: 1 })]);
+    const answers = [
+      await callers.upload(damaged(skill())),
+      await callers.upload(damaged(entry), `${headers.get('location')}/versions`),
+      await callers.upload(zipOf([entry, file('other', { content: 'of a name that is taken' })])),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 409]);
+    expect(await kept()).toEqual(before);
   });
 
   it('is told from one with what systems leave behind, and with directories', async () => {

@@ -3,6 +3,8 @@ import { SkillCallers } from './skills.fixture';
 
 const named = (name: string, more = ''): string => `---\nname: ${name}\ndescription: d\n${more}---\n`;
 
+const keys = (count: number): string => Array.from({ length: count }, (_, i) => `k${i}`).join();
+
 /** Each level names the one before nine times: 9^9 values of a few hundred bytes. */
 const laughs = Array.from(
   { length: 9 },
@@ -40,7 +42,14 @@ describe('a SKILL.md', () => {
     ['larger than 1 MiB', named('a') + 'x'.repeat(1024 * 1024), /1 MiB/],
     ['that is no mapping', '---\n- a\n---\n', /no mapping/],
     ['that is no YAML', '---\nname: [a\n---\n', /not YAML/],
-    ['with a member twice', named('a', 'name: b\n'), /not YAML/],
+    ['with a member twice', named('a', 'name: b\n'), /"name" twice/],
+    ['with a name twice in what nobody reads', named('a', 'x:\n  - {y: 1, "y": 2}\n'), /"y" twice/],
+    ['with 4,900 names', named('a', `x: {${keys(4900)}}\n`), /at most 3000 names/],
+    [
+      'with 4,900 names in many mappings',
+      named('a', `x: [${`{${keys(49)}},`.repeat(100)}]\n`),
+      /at most 3000 names/,
+    ],
     ['with a tag of its own', named('a', 'x: !!js/function a\n'), /not YAML/],
     ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
     ['without a description', '---\nname: a\n---\n', /description .* is required/],
@@ -123,10 +132,18 @@ describe('a SKILL.md', () => {
     expect(size_bytes).toBe(Buffer.byteLength(expected));
   });
 
+  it('with as many names as metadata has room for is read, and edited', async () => {
+    const { status, headers } = await upload(named('many-names', `x: {${keys(2_900)}}\n`));
+    expect(status).toBe(201);
+    const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
+    expect([edited.status, edited.body.version_ordinal]).toEqual([200, 2]);
+  });
+
   it('whose anchor is used elsewhere is not edited into another', async () => {
     const { headers } = await upload(named('anchored', 'license: &l MIT\nother: *l\n'));
     const edited = await callers.editor.patch(headers.get('location')!, { license: null });
     expect([edited.status, edited.body.code]).toEqual([400, 'invalid_request']);
+    expect(edited.body.detail).toMatch(/anchors/);
     expect((await callers.editor.get(headers.get('location')!)).body).toMatchObject({
       license: 'MIT',
       version_ordinal: 1,

@@ -56,6 +56,18 @@ describe('skills that are refused', () => {
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
+  it('are not patched with files, which POST …/versions takes', async () => {
+    const { body: skill } = await create({ files: [{ path: 'a', content: 'a' }] });
+    for (const files of [[{ path: 'a', content: 'b' }], [], null]) {
+      const answer = await editor.patch(`${SKILLS}/${skill.skill_id}`, { license: 'MIT', files });
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+      expect(answer.body.errors).toEqual([
+        { pointer: '/files', detail: 'cannot be patched: make a version of them by POST …/versions' },
+      ]);
+    }
+    expect((await editor.get(`${SKILLS}/${skill.skill_id}`)).body).toEqual(skill);
+  });
+
   it('answer 422 for an encoding that is none', async () => {
     const answer = await create({ files: [{ path: 'a', content: '', encoding: 'latin1' }] });
     expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);

@@ -131,6 +131,26 @@ describe('versions of skills', () => {
     expect((await callers.editor.get(`${path}?limit=0`)).body.page.total).toBe(fresh.length + 1);
   });
 
+  it('are not made of a skill that has changed since it was read, where that is asked for', async () => {
+    const { body: skill } = await callers.create({ name: newName() });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    const send = (ifMatch: string, instructions: string) =>
+      callers.editor.post(`${path}/versions`, { description: 'd', instructions }, { 'if-match': ifMatch });
+    const first = await send('"1"', 'First.');
+    expect([first.status, first.body.version_ordinal]).toEqual([201, 2]);
+    const stale = [await send('"1"', 'Second.'), await send('"1"', 'First.')];
+    expect(stale.map(({ status, body }) => [status, body.code])).toEqual([
+      [412, 'precondition_failed'],
+      [412, 'precondition_failed'],
+    ]);
+    expect((await callers.editor.get(path)).body).toMatchObject({
+      version_ordinal: 2,
+      instructions: 'First.',
+    });
+    const { headers } = await callers.editor.get(path);
+    expect((await send(headers.get('etag')!, 'Second.')).status).toBe(201);
+  });
+
   it('have an archive that is the same bytes each time, whatever else, and tells its digest', async () => {
     const files: [string, string][] = [
       ['golden/SKILL.md', '---\nname: golden\ndescription: Never changes.\n---\n\n# Golden\n'],

@@ -207,6 +207,42 @@ describe('skills', () => {
     ]);
   });
 
+  it('are found by the paths of their files, also where their instructions are long', async () => {
+    const workspace_id = await callers.org.newWorkspace();
+    const files = [{ path: 'scripts/quokka.py', content: '' }];
+    const { body: skill } = await create({ workspace_id, files, instructions: 'word '.repeat(20_000) });
+    await create({ workspace_id });
+    const found = async (query: string) => {
+      const { body } = await editor.post('/registry/v1/search', { mode: 'keyword', query, workspace_id });
+      return (body.items as any[]).map(({ type, id }) => [type, id]);
+    };
+    expect(await found('quokka.py')).toEqual([['skill', skill.skill_id]]);
+    await editor.post(`${SKILLS}/${skill.skill_id}/versions`, {
+      description: 'd',
+      instructions: '',
+      files: [{ path: 'scripts/numbat.py', content: '' }],
+    });
+    expect([await found('quokka.py'), await found('numbat.py')]).toEqual([[], [['skill', skill.skill_id]]]);
+  });
+
+  it('leave room for their instructions in the search, however many files they have', async () => {
+    const files = Array.from({ length: 300 }, (_, i) => ({ path: `${'d'.repeat(250)}/${i}`, content: '' }));
+    const { body: skill } = await create({ files, instructions: 'Sing of bilbies.' });
+    const { body } = await editor.post('/registry/v1/search', { mode: 'keyword', query: 'bilbies' });
+    expect((body.items as any[]).map(({ id }) => id)).toEqual([skill.skill_id]);
+  });
+
+  it('take -0 in metadata for 0', async () => {
+    const { status, body } = await callers.editor.post(
+      SKILLS,
+      Buffer.from(
+        `{"workspace_id":"${callers.org.workspaceId}","name":"${newName()}","description":"d","instructions":"","metadata":{"x":-0}}`,
+      ),
+      { 'content-type': 'application/json' },
+    );
+    expect([status, body.metadata]).toEqual([201, { x: 0 }]);
+  });
+
   it('tell the audit log and the search of every change', async () => {
     const { body: skill } = await create({ instructions: 'Sing of wombats.' });
     const path = `${SKILLS}/${skill.skill_id}`;

@@ -7,8 +7,9 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import { type Row, ROWS } from './matrix.rows';
+import { ROWS } from './matrix.rows';
 import { type Ids, populate, strangeTo } from './population';
+import type { Row } from './row.fixture';
 import { digestOf } from './tenant-digest';
 
 /** Somebody who is none of their business, and within which workspace they ask. */

@@ -1,0 +1,85 @@
+import http from 'node:http';
+import type { Pool } from 'pg';
+import type { Tx } from '#platform/db';
+import { type Answer, createTestApp, type TestApp } from '#testing';
+import { until, untilSpooled } from '../evaluation/dataset-versions.fixture';
+import { SkillCallers, SKILLS } from './skills.fixture';
+
+describe('uploads of skills', () => {
+  let app: TestApp;
+  let callers: SkillCallers;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    callers = await SkillCallers.of(app);
+  });
+  afterAll(() => app.close());
+
+  const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
+
+  /** How many statements wait for what a transaction has locked. */
+  async function waiting(tx: Tx): Promise<number> {
+    const [row] = await tx.query<{ waiting: number }>(
+      `SELECT count(DISTINCT pid)::int AS waiting FROM pg_locks
+       WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`,
+    );
+    return row!.waiting;
+  }
+
+  it('are stored two at a time, and leave connections to others', async () => {
+    let sent: Promise<Answer>[] = [];
+    await untilSpooled(0);
+    await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE skills IN ACCESS EXCLUSIVE MODE');
+      sent = Array.from({ length: 20 }, (_, i) => callers.create({ name: `in-turn-${i}` }));
+      await untilSpooled(20);
+      await until(async () => (await waiting(tx)) >= 2);
+      for (let asked = 0; asked < 5; asked++) {
+        expect((await callers.editor.get('/registry/v1/repos')).status).toBe(200);
+      }
+      expect(await waiting(tx)).toBe(2);
+    });
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(sent.map(() => 201));
+  });
+
+  /** Has an upload come to where it waits for a lock, and its client go away. */
+  async function abandon(path: string, body: object, lock: (tx: Tx) => Promise<unknown>): Promise<void> {
+    const json = JSON.stringify({ description: 'd', instructions: 'Abandoned.', ...body });
+    await untilSpooled(0);
+    await app.database.transaction(async (tx) => {
+      await lock(tx);
+      const request = http.request(app.url + path, {
+        method: 'POST',
+        agent: false,
+        headers: {
+          authorization: `Bearer ${await callers.org.token('editor')}`,
+          'content-type': 'application/json',
+        },
+      });
+      const gone = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
+      request.end(json);
+      await until(async () => (await waiting(tx)) === 1);
+      request.destroy();
+      await gone;
+      await untilSpooled(0);
+    });
+    await until(() => pool().totalCount === pool().idleCount);
+  }
+
+  it('make no skill once their client is gone', async () => {
+    const workspace_id = await callers.org.newWorkspace();
+    await abandon(SKILLS, { workspace_id, name: 'abandoned' }, (tx) =>
+      tx.query('SELECT FROM workspaces WHERE workspace_id = $1 FOR UPDATE', [workspace_id]),
+    );
+    expect((await callers.editor.get(`${SKILLS}?workspace_id=${workspace_id}`)).body.items).toEqual([]);
+  });
+
+  it('make no version once their client is gone', async () => {
+    const { body: skill } = await callers.create({ name: 'of-one-version' });
+    const path = `${SKILLS}/${skill.skill_id}`;
+    await abandon(`${path}/versions`, {}, (tx) =>
+      tx.query('SELECT FROM skills WHERE skill_id = $1 FOR UPDATE', [skill.skill_id]),
+    );
+    expect((await callers.editor.get(path)).body).toEqual(skill);
+  });
+});

@@ -1,0 +1,57 @@
+import { filteredBy, inWorkspace, NOTHING, ofWorkspace, type Row } from './row.fixture';
+
+/** Skills, MCP servers, agents and their sessions. */
+export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
+  'POST /skill/v1/skills': {
+    bodies: inWorkspace({ name: 'x', description: 'x', instructions: 'x' }),
+  },
+  'GET /skill/v1/skills': { queries: ofWorkspace() },
+  'GET /skill/v1/skills/{skill_id}': NOTHING,
+  'PATCH /skill/v1/skills/{skill_id}': { bodies: () => [{ description: 'taken over' }] },
+  'POST /skill/v1/skills/{skill_id}/archive': NOTHING,
+  'POST /skill/v1/skills/{skill_id}/versions': {
+    bodies: () => [{ description: 'x', instructions: 'taken over' }],
+  },
+  'GET /skill/v1/skills/{skill_id}/versions': NOTHING,
+  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}': NOTHING,
+  'GET /skill/v1/skills/{skill_id}/versions/{version_ordinal}/content': NOTHING,
+
+  'POST /mcp/v1/servers': { bodies: inWorkspace({ name: 'x', url: 'https://x.example.com' }) },
+  'GET /mcp/v1/servers': { queries: ofWorkspace() },
+  'GET /mcp/v1/servers/{server_id}': NOTHING,
+  'PATCH /mcp/v1/servers/{server_id}': { bodies: () => [{ url: 'https://x.example.com' }] },
+  'POST /mcp/v1/servers/{server_id}/archive': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/versions': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/versions/{version_ordinal}': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/tools': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/tools/{tool_id}': NOTHING,
+
+  'POST /agent/v1/agents': {
+    bodies: (theirs, own) => [
+      { workspace_id: theirs.workspace_id, name: 'x' },
+      { workspace_id: own.workspace_id, name: 'x', skills: [{ skill_id: theirs.skill_id }] },
+      {
+        workspace_id: own.workspace_id,
+        name: 'x',
+        tools: [{ server_id: theirs.server_id, tool_name: `${theirs.marker}_tool` }],
+      },
+    ],
+  },
+  'GET /agent/v1/agents': {
+    queries: (theirs) => [...ofWorkspace('app')(theirs), `name=${theirs.marker} agent`],
+  },
+  'GET /agent/v1/agents/{agent_id}': NOTHING,
+  'PATCH /agent/v1/agents/{agent_id}': { bodies: () => [{ instructions: 'taken over' }] },
+  'POST /agent/v1/agents/{agent_id}/archive': NOTHING,
+  'GET /agent/v1/agents/{agent_id}/versions': NOTHING,
+  'GET /agent/v1/agents/{agent_id}/versions/{version_ordinal}': NOTHING,
+  'POST /agent/v1/agents/{agent_id}/sessions': { bodies: () => [{ prompt: 'x' }] },
+  'GET /agent/v1/sessions': { queries: filteredBy('workspace_id', 'agent_id') },
+  'GET /agent/v1/sessions/{session_id}': NOTHING,
+  'PATCH /agent/v1/sessions/{session_id}': { bodies: () => [{ title: 'taken over' }] },
+  'POST /agent/v1/sessions/{session_id}/archive': NOTHING,
+  'GET /agent/v1/sessions/{session_id}/traces': NOTHING,
+  'POST /agent/v1/sessions/{session_id}/messages': { bodies: () => [{ role: 'user', content: 'x' }] },
+  'GET /agent/v1/sessions/{session_id}/messages': NOTHING,
+  'GET /agent/v1/sessions/{session_id}/messages/{message_id}': NOTHING,
+};

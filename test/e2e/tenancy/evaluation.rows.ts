@@ -1,0 +1,139 @@
+import { filteredBy, inWorkspace, NOTHING, OWN, words, type Row } from './row.fixture';
+
+/** Datasets, experiments, scorers and scores. */
+export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
+  'POST /eval/v1/datasets': { bodies: inWorkspace({ name: 'x' }) },
+  'GET /eval/v1/datasets': { queries: words },
+  'POST /eval/v1/datasets/search': {
+    bodies: (theirs) => [{ q: theirs.marker }, { workspace_id: theirs.workspace_id }],
+  },
+  'GET /eval/v1/datasets/{dataset_id}': NOTHING,
+  'PATCH /eval/v1/datasets/{dataset_id}': { bodies: () => [{ name: 'taken over' }] },
+  'POST /eval/v1/datasets/{dataset_id}/archive': NOTHING,
+  'POST /eval/v1/datasets/{dataset_id}/versions': { type: 'text/csv', bodies: () => ['question\nx\n'] },
+  'GET /eval/v1/datasets/{dataset_id}/versions': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/versions/{version}': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/versions/{version}/content': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/versions/{version}/rows': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/records/export': NOTHING,
+  'POST /eval/v1/datasets/{dataset_id}/records/import': {
+    type: 'application/jsonl',
+    bodies: () => ['{"input": 1}\n'],
+  },
+  'POST /eval/v1/datasets/{dataset_id}/records': {
+    bodies: (_, own) => [{ workspace_id: own.workspace_id, input: 1 }],
+  },
+  'GET /eval/v1/datasets/{dataset_id}/records': { queries: words },
+  'POST /eval/v1/datasets/{dataset_id}/records/bulk': {
+    bodies: (_, own) => [{ workspace_id: own.workspace_id, items: [{ input: 1 }] }],
+  },
+  'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': NOTHING,
+  'PATCH /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': { bodies: () => [{ label: 'x' }] },
+  'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/archive': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/versions': NOTHING,
+  'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/versions/{version}': NOTHING,
+
+  'POST /eval/v1/experiments': {
+    bodies: (theirs, own) => [
+      { workspace_id: theirs.workspace_id, name: 'x' },
+      { workspace_id: own.workspace_id, name: 'x', dataset_id: theirs.dataset_id },
+      { workspace_id: own.workspace_id, name: 'x', baseline_experiment_id: theirs.experiment_id },
+    ],
+  },
+  'GET /eval/v1/experiments': {
+    queries: (theirs) => [
+      ...words(theirs),
+      ...filteredBy('dataset_id')(theirs),
+      `config=marker:${theirs.marker}`,
+    ],
+  },
+  'POST /eval/v1/experiments/search': {
+    bodies: (theirs) => [{ q: theirs.marker }, { score: { scorer: theirs.marker, gte: 0 } }],
+  },
+  'GET /eval/v1/experiments/{experiment_id}': NOTHING,
+  'PATCH /eval/v1/experiments/{experiment_id}': { bodies: () => [{ experiment_status: 'failed' }] },
+  'POST /eval/v1/experiments/{experiment_id}/archive': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/compare': {
+    queries: (theirs) => [`baseline_experiment_id=${theirs.experiment_id}`],
+  },
+  'POST /eval/v1/experiments/{experiment_id}/gate': {
+    bodies: (theirs) => [
+      { rules: [{ scorer: 's', min_mean: 0 }], baseline_experiment_id: theirs.experiment_id },
+    ],
+  },
+  'POST /eval/v1/experiments/{experiment_id}/results': {
+    bodies: (_, own) => [{ workspace_id: own.workspace_id, case_id: 'x' }],
+  },
+  'GET /eval/v1/experiments/{experiment_id}/results': NOTHING,
+  'POST /eval/v1/experiments/{experiment_id}/results/bulk': {
+    bodies: (_, own) => [{ workspace_id: own.workspace_id, items: [{ case_id: 'x' }] }],
+  },
+  'GET /eval/v1/experiments/{experiment_id}/results/{result_id}': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/traces': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
+  'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,
+  'POST /eval/v1/experiments/{experiment_id}/traces/stats/query': { bodies: () => [{}] },
+
+  'POST /eval/v1/scorers': {
+    bodies: inWorkspace({ name: 'x', scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } }),
+  },
+  'GET /eval/v1/scorers': { queries: words },
+  'GET /eval/v1/scorers/{scorer_id}': NOTHING,
+  'PATCH /eval/v1/scorers/{scorer_id}': { bodies: () => [{ name: 'taken over' }] },
+  'POST /eval/v1/scorers/{scorer_id}/archive': NOTHING,
+  'GET /eval/v1/scorers/{scorer_id}/versions': NOTHING,
+  'GET /eval/v1/scorers/{scorer_id}/versions/{version}': NOTHING,
+  'GET /eval/v1/scorers/{scorer_id}/agreement': {
+    queries: (theirs) => [`reference_scorer_id=${theirs.scorer_id}`],
+  },
+  'GET /eval/v1/scorer-starters': OWN,
+  'POST /eval/v1/scorers/{scorer_id}/score': {
+    bodies: (theirs) =>
+      (['trace_id', 'session_id', 'agent_id'] as const)
+        .map((one): object => ({ mode: 'test', [`${one}s`]: [theirs[one]] }))
+        .concat({ mode: 'test', experiment_id: theirs.experiment_id }),
+  },
+  'GET /eval/v1/score-runs': { queries: filteredBy('scorer_id', 'experiment_id') },
+  'GET /eval/v1/score-runs/{score_run_id}': NOTHING,
+  'GET /eval/v1/score-runs/{score_run_id}/results': NOTHING,
+  'POST /eval/v1/score-runs/{score_run_id}/cancel': NOTHING,
+  'POST /eval/v1/scorers/{scorer_id}/rules': {
+    bodies: (_, own) => [{ workspace_id: own.workspace_id, sample_rate: 0.5 }],
+  },
+  'GET /eval/v1/scorers/{scorer_id}/rules': NOTHING,
+  'GET /eval/v1/scorers/{scorer_id}/rules/{rule_id}': NOTHING,
+  'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
+  'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,
+  'POST /eval/v1/scores': {
+    bodies: (theirs, own) => [
+      {
+        workspace_id: own.workspace_id,
+        scorer_id: theirs.scorer_id,
+        result_id: theirs.result_id,
+        value: true,
+      },
+      {
+        workspace_id: own.workspace_id,
+        scorer_id: own.human_scorer_id,
+        result_id: theirs.result_id,
+        value: true,
+      },
+      {
+        workspace_id: own.workspace_id,
+        scorer_id: own.human_scorer_id,
+        trace_id: theirs.trace_id,
+        value: true,
+      },
+      {
+        workspace_id: own.workspace_id,
+        scorer_id: own.human_scorer_id,
+        session_id: theirs.session_id,
+        value: true,
+      },
+    ],
+  },
+  'GET /eval/v1/scores': {
+    queries: filteredBy('scorer_id', 'trace_id', 'session_id', 'result_id', 'experiment_id'),
+  },
+  'GET /eval/v1/scores/{score_id}': NOTHING,
+};

@@ -1,0 +1,99 @@
+import {
+  filteredBy,
+  inWorkspace,
+  NOTHING,
+  ofWorkspace,
+  ORGANIZATION,
+  OWN,
+  words,
+  type Row,
+} from './row.fixture';
+
+const RESOURCES = { resources: [] };
+
+/** The registry, and what a process tells everyone. */
+export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
+  'GET /health/live': OWN,
+  'GET /health/ready': OWN,
+  'GET /.well-known/jwks.json': OWN,
+  'GET /registry/v1/me': OWN,
+  'GET /registry/v1/org': OWN,
+  'PATCH /registry/v1/org': { level: 'own', bodies: () => [{}] },
+  'POST /registry/v1/orgs': { level: 'platform', bodies: () => [{}] },
+  'GET /registry/v1/orgs': { level: 'platform' },
+  'GET /registry/v1/orgs/{org_id}': { level: 'platform' },
+  'PATCH /registry/v1/orgs/{org_id}': { level: 'platform', bodies: () => [{ status: 'suspended' }] },
+  'POST /registry/v1/users': { level: 'own', bodies: () => [{}] },
+  'GET /registry/v1/users': { level: 'organization', queries: words },
+  'GET /registry/v1/users/{user_id}': ORGANIZATION,
+  'PATCH /registry/v1/users/{user_id}': { level: 'organization', bodies: () => [{ status: 'suspended' }] },
+  'POST /registry/v1/workspaces': { level: 'own', bodies: () => [{}] },
+  'GET /registry/v1/workspaces': { queries: words },
+  'GET /registry/v1/workspaces/{workspace_id}': NOTHING,
+  'PATCH /registry/v1/workspaces/{workspace_id}': { bodies: () => [{ name: 'taken over' }] },
+  'POST /registry/v1/workspaces/{workspace_id}/archive': NOTHING,
+  'GET /registry/v1/workspaces/{workspace_id}/members': NOTHING,
+  'GET /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
+  'PUT /registry/v1/workspaces/{workspace_id}/members/{principal_id}': {
+    level: 'organization',
+    bodies: () => [{ roles: ['viewer'] }],
+  },
+  'DELETE /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
+  // who manages accounts is told apart what there is not, and what they cannot grant
+  'POST /registry/v1/service-accounts': {
+    level: 'organization',
+    bodies: (theirs) => [{ name: 'x', workspace_ids: [theirs.workspace_id] }],
+  },
+  'GET /registry/v1/service-accounts': { level: 'organization', queries: ofWorkspace() },
+  'GET /registry/v1/service-accounts/{service_account_id}': ORGANIZATION,
+  'PATCH /registry/v1/service-accounts/{service_account_id}': {
+    level: 'organization',
+    bodies: () => [{ status: 'suspended' }],
+  },
+  'POST /registry/v1/service-accounts/{service_account_id}/archive': ORGANIZATION,
+  'POST /registry/v1/service-accounts/{service_account_id}/keys': {
+    level: 'organization',
+    bodies: () => [{ name: 'x' }],
+  },
+  'GET /registry/v1/service-accounts/{service_account_id}/keys': ORGANIZATION,
+  'GET /registry/v1/service-accounts/{service_account_id}/keys/{key_id}': ORGANIZATION,
+  'POST /registry/v1/service-accounts/{service_account_id}/keys/{key_id}/revoke': ORGANIZATION,
+  'POST /registry/v1/tokens': {
+    level: 'own',
+    bodies: (theirs) => [
+      { grant_type: 'client_credentials', client_id: theirs.service_account_id, client_secret: 'rsk_x' },
+    ],
+  },
+  'POST /registry/v1/tokens/revoke': { level: 'own', bodies: () => [{}] },
+  'POST /registry/v1/repos': {
+    bodies: (theirs) => inWorkspace({ url: `https://git.example.com/${theirs.marker}/repo` })(theirs),
+  },
+  'GET /registry/v1/repos': {
+    queries: (theirs) => [...ofWorkspace()(theirs), `url=https://git.example.com/${theirs.marker}/repo`],
+  },
+  'GET /registry/v1/repos/{repo_id}': NOTHING,
+  'PATCH /registry/v1/repos/{repo_id}': { bodies: () => [{ name: 'taken over' }] },
+  'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
+  'GET /registry/v1/audit-log': {
+    queries: (theirs) => [
+      ...filteredBy('workspace_id', 'principal_id')(theirs),
+      `resource_id=${theirs.agent_id}`,
+    ],
+  },
+  'POST /registry/v1/apps': {
+    bodies: (theirs) => inWorkspace({ app: `${theirs.marker}-app`, ...RESOURCES })(theirs),
+  },
+  'GET /registry/v1/apps': { queries: ofWorkspace() },
+  'GET /registry/v1/apps/{app}': NOTHING,
+  'PATCH /registry/v1/apps/{app}': { bodies: () => [RESOURCES] },
+  'POST /registry/v1/apps/{app}/archive': NOTHING,
+  'POST /registry/v1/apps/{app}/reconcile': NOTHING,
+  'POST /registry/v1/search': {
+    bodies: (theirs) =>
+      ['keyword', 'vector', 'hybrid'].flatMap((mode) => [
+        { mode, query: theirs.marker },
+        { mode, query: `${theirs.marker} agent` },
+        { mode, query: 'agent', workspace_id: theirs.workspace_id },
+      ]),
+  },
+};

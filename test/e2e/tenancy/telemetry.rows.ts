@@ -1,0 +1,19 @@
+import { filteredBy, NOTHING, type Row } from './row.fixture';
+
+/** Traces, sessions, logs and metrics. */
+export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
+  'POST /telemetry/v1/traces': { level: 'own', bodies: () => [{ resourceSpans: [] }] },
+  'GET /telemetry/v1/traces': {
+    queries: (theirs) => [...filteredBy('session_id')(theirs), `model=${theirs.marker}-model`],
+  },
+  'GET /telemetry/v1/traces/{trace_id}': NOTHING,
+  'GET /telemetry/v1/traces/{trace_id}/spans': NOTHING,
+  'GET /telemetry/v1/traces/{trace_id}/spans/export': NOTHING,
+  'GET /telemetry/v1/sessions': { queries: filteredBy() },
+  'GET /telemetry/v1/sessions/{session_id}': NOTHING,
+  'GET /telemetry/v1/sessions/{session_id}/traces': NOTHING,
+  'POST /telemetry/v1/logs': { level: 'own', bodies: () => [{ resourceLogs: [] }] },
+  'GET /telemetry/v1/logs': { queries: filteredBy() },
+  'POST /telemetry/v1/metrics': { level: 'own', bodies: () => [{ resourceMetrics: [] }] },
+  'GET /telemetry/v1/metrics': { queries: filteredBy() },
+};
