@@ -19,6 +19,7 @@ export class RegistrySearch1795132801510 implements MigrationInterface {
       DROP TABLE search_embeddings, search_backends, search_documents;
       DROP FUNCTION search_document_words(text, text, text, text);
       DROP FUNCTION search_query(text, text[], text);
+      DROP FUNCTION search_spelling(text);
     `);
   }
 }
@@ -40,10 +41,19 @@ async function createExtension(runner: QueryRunner, name: string): Promise<void>
  * so that the beginning of a word finds nothing of other organizations that would have to be passed over; another mark
  * stands before the words of names. A lexeme may have 2,046 bytes with its mark.
  *
+ * `search_spelling` is a name in lower case, with one blank between its words: in place of punctuation, and where
+ * `createInvoice` begins another. Names are held against it that are the query but for punctuation, or written alike.
+ *
  * `search_query` makes the query for words that hold no punctuation: each by its beginning or its stem, joined by `&` or
  * `|`. Words without meaning (the, of) count only where there are no others. Null where nothing is left.
  */
 const FUNCTIONS = `
+  CREATE FUNCTION search_spelling(name text)
+  RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.lower(pg_catalog.translate(
+      pg_catalog.regexp_replace(name, '([a-z0-9])([A-Z])', '\\1 \\2', 'g'),
+      $p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32))), '\\s+', ' ', 'g'))
+  $$;
   CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
   RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     WITH given AS MATERIALIZED (
@@ -99,6 +109,8 @@ const TABLES = `
     org_id text COLLATE "C" NOT NULL,
     workspace_id text COLLATE "C" NOT NULL,
     name text NOT NULL,
+    -- see search_spelling
+    spelling text NOT NULL GENERATED ALWAYS AS (search_spelling(name)) STORED,
     description text,
     body text NOT NULL,
     -- raised when the texts change: what was made of earlier ones is told by it
@@ -109,7 +121,7 @@ const TABLES = `
   );
   CREATE UNIQUE INDEX search_documents_of_resources ON search_documents (resource_type, resource_id);
   CREATE INDEX search_documents_by_words ON search_documents USING gin (workspace_id, words);
-  CREATE INDEX search_documents_by_names ON search_documents USING gin (org_id, workspace_id, name gin_trgm_ops);
+  CREATE INDEX search_documents_by_names ON search_documents USING gin (org_id, workspace_id, spelling gin_trgm_ops);
   CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at);
 
   CREATE TABLE search_backends (
@@ -126,7 +138,7 @@ const TABLES = `
   );
   CREATE UNIQUE INDEX search_backends_active ON search_backends (is_active) WHERE is_active;
   INSERT INTO search_backends (identity, dimensions, is_active, wanted_at, queued_to)
-    VALUES ('builtin-1:256', 256, true, '-infinity', 9223372036854775807);
+    VALUES ('builtin-2:256', 256, true, '-infinity', 9223372036854775807);
 
   CREATE TABLE search_embeddings (
     document_id bigint NOT NULL REFERENCES search_documents ON DELETE CASCADE,

@@ -24,6 +24,11 @@ describe('a highlight', () => {
     expect(highlightOf(`<${'x'.repeat(2000)}>`)).toMatch(/^<mark>x{999}<\/mark>$/);
   });
 
+  it('has no half of a character where it is cut', () => {
+    const html = highlightOf(`<${'😀'.repeat(600)}>`)!;
+    expect(html).toBe(`<mark>${'😀'.repeat(499)}</mark>`);
+  });
+
   it('has one stand-in for each mark, and none that ends a line', () => {
     const [punctuation, standIns] = HIGHLIGHT_PUNCTUATION;
     expect(new Set(standIns).size).toBe(punctuation.length);

@@ -1,3 +1,5 @@
+import { cutText } from './search-words';
+
 /** What PostgreSQL's parser keeps words together by, as in paths, addresses and names of code, and what markup is made of. */
 const PUNCTUATION = '#%&+-./:;<=>?@_~';
 
@@ -35,7 +37,7 @@ export function highlightOf(headline: string | null): string | null {
   if (headline === null || !headline.includes('<')) return null;
   let isOpen = false;
   let html = '';
-  for (const character of headline.slice(0, PASSAGE_MAX)) {
+  for (const character of cutText(headline, PASSAGE_MAX)) {
     if (character === '<' || character === '>') {
       isOpen = character === '<';
       html += isOpen ? '<mark>' : '</mark>';

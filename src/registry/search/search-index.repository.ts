@@ -54,7 +54,7 @@ const PUT_EMBEDDINGS = {
     CROSS JOIN search_backends
     ORDER BY document_id, backend_id
     ON CONFLICT (document_id, backend_id) DO UPDATE
-      SET parts = coalesce(excluded.parts, e.parts), revision = excluded.revision, is_pending = excluded.is_pending,
+      SET parts = CASE WHEN excluded.is_pending THEN e.parts ELSE excluded.parts END, revision = excluded.revision, is_pending = excluded.is_pending,
         attempts = 0, due_at = excluded.due_at
       WHERE e.revision <> excluded.revision AND e.org_id = excluded.org_id`,
 };

@@ -19,6 +19,28 @@ export const wordsOf = (query: string): string[] =>
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .map((word) => Array.from(word).slice(0, WORD_MAX).join(''));
 
+/** What is looked for by words. */
+export interface Sought {
+  /** As it was typed, without blanks around it. */
+  typed: string;
+  words: readonly string[];
+}
+
+export const soughtOf = (query: string): Sought => ({ typed: query.trim(), words: wordsOf(query) });
+
+/** Letters of a word within which two may be in each other's place. */
+const SWAPPED_MAX = 24;
+
+/** A word with two neighbouring letters in each other's place, for each two that differ. */
+export function swapped(word: string): string[] {
+  const letters = Array.from(word);
+  return letters.slice(0, SWAPPED_MAX - 1).flatMap((letter, at) => {
+    const next = letters[at + 1];
+    if (next === undefined || next === letter) return [];
+    return [[...letters.slice(0, at), next, letter, ...letters.slice(at + 2)].join('')];
+  });
+}
+
 /** The beginning of a text, of at most so many UTF-16 units, with no half of a character at its end. */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text;

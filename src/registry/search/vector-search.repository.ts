@@ -102,6 +102,8 @@ export class VectorSearchRepository {
        LIMIT ${NEAREST_MAX + 1}`,
       where.values,
     );
+    // what follows in the transaction is to be planned as ever
+    await on.query('SET LOCAL enable_sort TO DEFAULT');
     return near.sort((a, b) => b.score - a.score || (a.resource_id < b.resource_id ? -1 : 1));
   }
 }

@@ -64,10 +64,10 @@ describe('search by the embeddings of another backend', () => {
     await register(editor, workspace_id, { name: 'my car' });
     await register(editor, workspace_id, { name: 'poisoned weather' });
 
-    server.reply = ({ json }) => (json.input.length > 1 ? { status: 503 } : 'answers');
+    server.reply = () => (server.asked.length > 1 ? { status: 503 } : 'answers');
     worker = await createTestWorker(app);
     await until(() => Promise.resolve(server.count('climate') > 0));
-    expect(await backends()).toEqual(['builtin-1 active', 'openai']);
+    expect(await backends()).toEqual(['builtin-2 active', 'openai']);
     expect((await names(editor, { ...query, query: 'my car' }))[0]).toBe('my car');
     const meanwhile = await register(editor, workspace_id, { name: 'a car of tomorrow' });
 
@@ -180,7 +180,7 @@ describe('search by the embeddings of another backend', () => {
     await register(editor, workspace_id, { name: 'my car' });
     const env = { EMBEDDINGS_BASE_URL: '', EMBEDDINGS_MODEL: '', EMBEDDINGS_API_KEY: '' };
     worker = await createTestWorker(app, env);
-    await until(async () => (await backends()).join() === 'builtin-1 active');
+    await until(async () => (await backends()).join() === 'builtin-2 active');
     await until(async () => {
       const rows = await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending');
       return rows.length === 0;

@@ -7,7 +7,7 @@ import {
 } from '#testing';
 import type { SqlExecutor } from '#platform/db';
 import { KeywordSearchRepository, RANKED_MAX } from '../../../src/registry/search/keyword-search.repository';
-import { markOf, wordsOf } from '../../../src/registry/search/search-words';
+import { markOf, soughtOf } from '../../../src/registry/search/search-words';
 import { editorOf, names, register, search } from './search.fixture';
 
 const MANY = RANKED_MAX + 100;
@@ -63,7 +63,7 @@ describe('searches of much', () => {
     const ranking = await app.database.transaction((tx) =>
       app
         .get(KeywordSearchRepository)
-        .rank(explained(tx), small.scope, {}, wordsOf('r'), { limit: 10, offset: 0 }),
+        .rank(explained(tx), small.scope, {}, soughtOf('r'), { limit: 10, offset: 0 }),
     );
     expect(ranking.documents).toHaveLength(1);
     const scans = [

@@ -131,6 +131,16 @@ describe('search by vectors where there is pgvector', () => {
     expect(JSON.stringify(plan.rows)).toContain(`search_embeddings_near_${backend.backend_id}`);
   });
 
+  it('leaves the rest of the transaction planned as ever', async () => {
+    const backend = await backends.active();
+    const rows = await database.transaction(async (tx) => {
+      await searches.rank(tx, scopeOf('org_large'), {}, backend, embedBuiltin('agent')!, -1);
+      return tx.query<{ enable_sort: string }>('SHOW enable_sort');
+    });
+    expect(usedIndex()).toBe(true);
+    expect(rows).toEqual([{ enable_sort: 'on' }]);
+  });
+
   it('finds all of a small organization among many others’', async () => {
     const { documents, total } = await rank('org_small', 'agent');
     expect([documents.length, total]).toEqual([40, 40]);

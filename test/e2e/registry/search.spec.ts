@@ -241,7 +241,7 @@ describe('search by words', () => {
         { keyword: null, vector: 2 },
       ]);
       expect(body.page.total).toBe(2);
-      expect(body.items.every(({ score }) => score > 0.2 && score <= 1)).toBe(true);
+      expect(body.items.every(({ score }) => score > 0.3 && score <= 1)).toBe(true);
       expect(await names(editor, { mode: 'vector', query: '—', workspace_id })).toEqual([]);
     });
 

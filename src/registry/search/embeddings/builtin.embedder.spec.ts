@@ -11,7 +11,9 @@ describe('the built-in embedder', () => {
   it('gives the same vectors on every machine, as its identity says', () => {
     const digest = (text: string) =>
       createHash('sha256').update(embedBuiltin(text)!.join(',')).digest('hex').slice(0, 16);
-    expect(['Invoice agent', 'ÜBER die Straße', '請求書', 'a'].map(digest)).toEqual(GOLDEN);
+    expect(
+      ['Invoice agent', 'ÜBER die Straße', '請求書', 'a', 'Invoice agent\nMakes bills'].map(digest),
+    ).toEqual(GOLDEN);
   });
 
   it('makes vectors of length 1, and none of texts without words', () => {
@@ -26,6 +28,13 @@ describe('the built-in embedder', () => {
     expect(cosine('route planner', 'planner of routes')).toBeGreaterThan(0.5);
     expect(cosine('invoice', 'invoce')).toBeGreaterThan(0.2);
     expect(Math.abs(cosine('weather forecast', 'invoice agent'))).toBeLessThan(0.2);
+  });
+
+  it('counts the first line, a name, as much as all the rest', () => {
+    const rest = Array.from({ length: 900 }, (_, n) => `word${n * n}`).join(' ');
+    expect(cosine('barometer', `barometer\n${rest}`)).toBeGreaterThan(0.6);
+    expect(cosine('barometer', `other ${rest}\nbarometer`)).toBeGreaterThan(0.6);
+    expect(cosine('barometer', '—\nbarometer')).toBeCloseTo(1, 6);
   });
 
   it('takes long texts in their length', () => {
@@ -54,4 +63,10 @@ describe('vectors', () => {
   });
 });
 
-const GOLDEN = ['362f8dbc09ab83f7', '36438f186409b585', '0165ead94c1c925d', '0548910c259fec55'];
+const GOLDEN = [
+  '362f8dbc09ab83f7',
+  '36438f186409b585',
+  '0165ead94c1c925d',
+  '0548910c259fec55',
+  'b67685c354898bc0',
+];

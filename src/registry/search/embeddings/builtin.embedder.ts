@@ -3,7 +3,7 @@ import { normalized } from './parts';
 export const BUILTIN_DIMENSIONS = 256;
 
 /** Changes whenever the vectors do: what was embedded before is then embedded anew. */
-export const BUILTIN_IDENTITY = `builtin-1:${BUILTIN_DIMENSIONS}`;
+export const BUILTIN_IDENTITY = `builtin-2:${BUILTIN_DIMENSIONS}`;
 
 /** What a word counts for, and all trigrams of its letters together. */
 const WORD_WEIGHT = 1;
@@ -15,9 +15,18 @@ const WORD_MAX = 40;
 /**
  * Embeds a text without a model: its words and the trigrams of their letters are hashed to 256 dimensions, each with a
  * sign of its own, and the whole is made to be of length 1. Texts are near each other where they share words, or words
- * that are written alike; of meaning it knows nothing. What occurs often counts by the logarithm. Null for a text without words.
+ * that are written alike; of meaning it knows nothing. What occurs often counts by the logarithm. The first line and the
+ * rest are brought to the same length first, so that no text drowns its name. Null for a text without words.
  */
 export function embedBuiltin(text: string): Float64Array | null {
+  const end = text.indexOf('\n');
+  const name = hashed(end < 0 ? text : text.slice(0, end));
+  const rest = end < 0 ? null : hashed(text.slice(end + 1));
+  if (!name || !rest) return name ?? rest;
+  return normalized(name.map((value, index) => value + rest[index]!));
+}
+
+function hashed(text: string): Float64Array | null {
   const counts = new Map<string, number>();
   for (const [word] of text
     .normalize('NFKC')
@@ -41,8 +50,8 @@ export function embedBuiltin(text: string): Float64Array | null {
 const WORD_SEED = 0x811c9dc5;
 const TRIGRAM_SEED = 0x9e3779b9;
 
-function add(vector: Float64Array, hashed: number, weight: number): void {
-  vector[hashed % BUILTIN_DIMENSIONS]! += hashed & 0x80000000 ? -weight : weight;
+function add(vector: Float64Array, place: number, weight: number): void {
+  vector[place % BUILTIN_DIMENSIONS]! += place & 0x80000000 ? -weight : weight;
 }
 
 /** FNV-1a over UTF-16 units, with the finish of MurmurHash3, so that all bits depend on all units. Unsigned, 32 bits. */

@@ -11,6 +11,9 @@ export interface Embedder {
   embed(texts: readonly string[], signal?: AbortSignal): Promise<(Float64Array | null)[]>;
 }
 
+/** A text that no backend can take offence at: tells whether it answers, and of how many numbers its vectors are. */
+export const PROBE = 'How many numbers does a vector have?';
+
 /** A backend of embeddings did not answer as it should. */
 export class EmbeddingFailure extends Error {
   /**

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { rootLogger } from '#platform/logging';
 import { embeddedText } from './embedded-text';
-import { type Embedder, EmbeddingFailure } from './embedder';
+import { type Embedder, EmbeddingFailure, PROBE } from './embedder';
 import { GIVEN_UP, type PendingEmbedding, PendingEmbeddingRepository } from './pending-embedding.repository';
 import type { SearchBackend } from './search-backend.repository';
 
@@ -41,24 +41,58 @@ export class EmbeddingFiller {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      const vectors = await embedder.embed(taken.map(embeddedText), signal);
-      const odd = vectors.find((vector) => vector && vector.length !== backend.dimensions);
-      if (odd) throw new EmbeddingFailure(`answered with ${odd.length} numbers, not ${backend.dimensions}`);
+      const vectors = await this.ask(backend, embedder, taken.map(embeddedText), signal);
       this.troubles = 0;
       await this.pending.keep(
         backend.backend_id,
         taken.map((pending, index) => ({ pending, vector: vectors[index] ?? null })),
       );
     } catch (error) {
-      const isOfTexts = error instanceof EmbeddingFailure && error.isOfTexts;
+      const isOfTexts = await this.isOfTexts(error, backend, embedder, signal);
       if (isOfTexts && taken.length > 1) {
-        // which of them it is, is told by asking for each alone
-        for (const one of taken) await this.embed(backend, embedder, [one], signal);
+        // which of them it is, is told by asking for halves, down to each alone
+        const half = Math.ceil(taken.length / 2);
+        await this.embed(backend, embedder, taken.slice(0, half), signal);
+        await this.embed(backend, embedder, taken.slice(half), signal);
         return;
       }
       const waitMs = isOfTexts ? refusedMs(taken[0]!) : this.troubleMs(error);
       await this.pending.giveBack(backend.backend_id, taken, waitMs, isOfTexts);
       if (!(error instanceof EmbeddingFailure) && !signal.aborted) throw error;
+    }
+  }
+
+  private async ask(
+    backend: SearchBackend,
+    embedder: Embedder,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<(Float64Array | null)[]> {
+    const vectors = await embedder.embed(texts, signal);
+    const odd = vectors.find((vector) => vector && vector.length !== backend.dimensions);
+    if (odd) throw new EmbeddingFailure(`answered with ${odd.length} numbers, not ${backend.dimensions}`);
+    return vectors;
+  }
+
+  /**
+   * Whether the texts are at fault, and not the backend: it says so, or it fails of them and answers about another at the
+   * same time. Else one text that it cannot cope with would keep all that it is asked for with from being embedded.
+   */
+  private async isOfTexts(
+    error: unknown,
+    backend: SearchBackend,
+    embedder: Embedder,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (!(error instanceof EmbeddingFailure) || signal.aborted) return false;
+    if (error.isOfTexts) return true;
+    // one that asks to be left alone is
+    if (error.retryAfterMs !== undefined) return false;
+    try {
+      await this.ask(backend, embedder, [PROBE], signal);
+      return true;
+    } catch {
+      return false;
     }
   }
 

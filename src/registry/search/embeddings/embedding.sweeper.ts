@@ -1,10 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Environment } from '#platform/config';
 import { PeriodicTasks } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { BUILTIN_DIMENSIONS } from './builtin.embedder';
 import { BuiltinBatches } from './builtin.batches';
-import { type Embedder, EmbeddingFailure } from './embedder';
+import { type Embedder, EmbeddingFailure, PROBE } from './embedder';
 import { EmbeddingFiller } from './embedding.filler';
 import { PendingEmbeddingRepository } from './pending-embedding.repository';
 import { RemoteEmbedder } from './remote.embedder';
@@ -13,6 +12,10 @@ import { VectorIndexRepository } from './vector-index.repository';
 
 const SWEEP_MS = 1_000;
 const INDEX_MS = 60_000;
+const WANT_AGAIN_MS = 5_000;
+
+/** Of all documents, those that have to be embedded before searches go by another backend: it may refuse some. */
+const COMPLETE_SHARE = 0.95;
 
 /**
  * Keeps embeddings as they are to be, in a worker: asks for those that are pending; where the worker is configured with
@@ -26,9 +29,11 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
   private readonly own: Embedder;
   /** Whether the database knows that this worker wants its backend. */
   private isWanted = false;
+  /** A backend that cannot be used is asked again then. */
+  private wantAgainAt = 0;
+  private isShortTold = false;
 
   constructor(
-    private readonly environment: Environment,
     private readonly tasks: PeriodicTasks,
     private readonly backends: SearchBackendRepository,
     private readonly pending: PendingEmbeddingRepository,
@@ -64,10 +69,12 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
   }
 
   private async want(): Promise<boolean> {
+    if (performance.now() < this.wantAgainAt) return false;
     try {
       await this.backends.want(this.own.identity, await this.dimensions());
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;
+      this.wantAgainAt = performance.now() + WANT_AGAIN_MS;
       rootLogger.warn({ trouble: error.trouble }, 'the backend of embeddings cannot be used');
       return false;
     }
@@ -75,14 +82,15 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
     return true;
   }
 
+  /** As many as the vector of a text has: a backend that embeds none is not even asked for those of documents. */
   private async dimensions(): Promise<number> {
     if (this.own === this.builtin) return BUILTIN_DIMENSIONS;
-    const configured = this.environment.EMBEDDINGS_DIMENSIONS;
-    if (configured !== undefined) return configured;
-    const known = (await this.backends.list()).find(({ identity }) => identity === this.own.identity);
-    if (known) return known.dimensions;
-    const [vector] = await this.remote.embed(['How many numbers does a vector have?'], this.stopping.signal);
+    const [vector] = await this.remote.embed([PROBE], this.stopping.signal);
     if (!vector) throw new EmbeddingFailure('answered with a vector of zeros');
+    const known = (await this.backends.list()).find(({ identity }) => identity === this.own.identity);
+    if (known && known.dimensions !== vector.length) {
+      throw new EmbeddingFailure(`answered with ${vector.length} numbers, not ${known.dimensions} as before`);
+    }
     return vector.length;
   }
 
@@ -106,11 +114,24 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
     const active = all.find((one) => one.is_active);
     if (!wanted || !active) return;
     if (this.embedderOf(active)) {
-      if (!(await this.pending.isComplete(wanted.backend_id))) return;
+      if (!(await this.isComplete(wanted))) return;
       await this.index();
-    }
+    } else if (!(await this.pending.hasBegun(wanted.backend_id))) return;
     await this.backends.activate(wanted.backend_id);
     rootLogger.info({ from: active.identity, to: wanted.identity }, 'searches go by another backend');
+  }
+
+  /** Whether so much is embedded by a backend that searches lose next to nothing by going by it. */
+  private async isComplete({ backend_id, identity }: SearchBackend): Promise<boolean> {
+    const { is_settled, documents, vectors, embedded } = await this.pending.progress(backend_id);
+    if (!is_settled) return false;
+    if (documents === 0 || (vectors > 0 && embedded >= documents * COMPLETE_SHARE)) return true;
+    if (!this.isShortTold) {
+      const found = { backend: identity, documents, embedded };
+      rootLogger.warn(found, 'too many documents are refused for searches to go by another backend');
+    }
+    this.isShortTold = true;
+    return false;
   }
 
   /** What this process can ask for vectors that are comparable with a backend's. */

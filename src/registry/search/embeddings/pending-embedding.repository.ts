@@ -13,6 +13,17 @@ export interface PendingEmbedding {
   body: string;
 }
 
+/** How far a backend is with all documents. */
+export interface EmbeddingProgress {
+  /** Nothing is waited for any more; until then nothing is counted. */
+  is_settled: boolean;
+  documents: number;
+  /** Those that have a vector. */
+  vectors: number;
+  /** Those that have what the backend made of them: a vector, or none because they have no words. */
+  embedded: number;
+}
+
 /** Of a text that was refused so often, no more is expected: it is tried once a day, and holds up nothing. */
 export const GIVEN_UP = 5;
 
@@ -108,15 +119,30 @@ export class PendingEmbeddingRepository {
     );
   }
 
-  /** Whether every document has a vector of a backend, but for those that it will not have. */
-  async isComplete(backendId: number): Promise<boolean> {
-    const [row] = await this.database.query<{ is_complete: boolean }>(
-      `SELECT queued_to = ${ALL} AND NOT EXISTS (SELECT 1 FROM search_embeddings e
-         WHERE e.backend_id = b.backend_id AND is_pending AND parts IS NULL AND attempts < ${GIVEN_UP}) AS is_complete
-       FROM search_backends b WHERE backend_id = $1`,
+  /** How far a backend is. What it was asked for and refused is not embedded, and is waited for no more. */
+  async progress(backendId: number): Promise<EmbeddingProgress> {
+    const [row] = await this.database.query<EmbeddingProgress>(
+      `SELECT is_settled, counted.* FROM search_backends b,
+         LATERAL (SELECT queued_to = ${ALL} AND NOT EXISTS (SELECT 1 FROM search_embeddings e
+           WHERE e.backend_id = b.backend_id AND is_pending AND parts IS NULL AND attempts < ${GIVEN_UP}) AS is_settled
+         ) settled,
+         LATERAL (SELECT count(*) AS documents, count(parts) AS vectors,
+             count(*) FILTER (WHERE parts IS NOT NULL OR NOT is_pending) AS embedded
+           FROM search_embeddings e WHERE e.backend_id = b.backend_id AND is_settled) counted
+       WHERE backend_id = $1`,
       [backendId],
     );
-    return row?.is_complete ?? false;
+    return row ?? { is_settled: false, documents: 0, vectors: 0, embedded: 0 };
+  }
+
+  /** Whether a backend has made a vector yet, or there is nothing to make one of. */
+  async hasBegun(backendId: number): Promise<boolean> {
+    const [row] = await this.database.query<{ has_begun: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM search_embeddings WHERE backend_id = $1 AND parts IS NOT NULL)
+         OR NOT EXISTS (SELECT 1 FROM search_documents) AS has_begun`,
+      [backendId],
+    );
+    return row!.has_begun;
   }
 
   /** Deletes embeddings of a backend that nobody goes by any more, some at a time. */

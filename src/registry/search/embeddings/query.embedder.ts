@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
+import { FairTurns } from '#platform/turns';
 import { BUILTIN_IDENTITY, embedBuiltin } from './builtin.embedder';
 import { EmbeddingFailure } from './embedder';
 import { RemoteEmbedder } from './remote.embedder';
@@ -14,20 +15,48 @@ const KEPT = 500;
 const LEFT_ALONE_MS = 5_000;
 const LEFT_ALONE_MAX_MS = 60_000;
 
-/** Embeds what is searched for, by the backend that the documents were embedded by. */
+/** Queries that a backend is asked about at once, and that wait besides, of all organizations together. */
+const AT_ONCE = 8;
+const WAITING_MAX = 200;
+
+/** Whose turn it is, where many ask. */
+export type TurnOwner = Parameters<FairTurns['take']>[0];
+
+/** A query that the backend is asked about, for all who search for it meanwhile. */
+interface Asking {
+  answer: Promise<Float64Array | null>;
+  /** How many wait for it: where none does any more, it is given up. */
+  waiting: number;
+  stop: AbortController;
+  isUnderWay: boolean;
+}
+
+/** Embeds what is searched for, by the backend that the documents were embedded by. Organizations take turns. */
 @Injectable()
 export class QueryEmbedder {
   private readonly kept = new LRUCache<string, Float64Array>({ max: KEPT });
+  private readonly asking = new Map<string, Asking>();
+  private readonly turns = new FairTurns(AT_ONCE, WAITING_MAX);
   private askAgainAt = 0;
 
   constructor(private readonly remote: RemoteEmbedder) {}
 
   /**
    * The vector of a query; null for one without words. Errors: 503 `service_unavailable` where the backend does not
-   * answer, or this process is configured with another; the signal's reason.
+   * answer, or this process is configured with another; 503 `service_overloaded` where too many wait to ask it; the
+   * signal's reason.
+   *
+   * @param withinMs how long it is waited for
    */
-  async embed(backend: SearchBackend, query: string, signal: AbortSignal): Promise<Float64Array | null> {
-    if (backend.identity === BUILTIN_IDENTITY) return embedBuiltin(query);
+  async embed(
+    owner: TurnOwner,
+    backend: SearchBackend,
+    query: string,
+    signal: AbortSignal,
+    withinMs: number,
+  ): Promise<Float64Array | null> {
+    // one line: the first of several would count for more, as the name of a document does
+    if (backend.identity === BUILTIN_IDENTITY) return embedBuiltin(query.replace(/\s+/g, ' '));
     if (!this.remote.isConfigured || backend.identity !== this.remote.identity) {
       throw unavailable('Documents are embedded by another backend than this process is configured with.');
     }
@@ -35,12 +64,66 @@ export class QueryEmbedder {
     const key = `${backend.backend_id} ${query}`;
     const known = this.kept.get(key);
     if (known) return known;
-    const vector = await this.ask(query, signal);
-    if (vector && vector.length !== backend.dimensions) {
-      throw unavailable('The backend of embeddings answered with a vector of another length than before.');
+    signal.throwIfAborted();
+    const asking = this.asking.get(key) ?? this.begin(key, owner, backend, query);
+    return this.answerOf(key, asking, signal, withinMs);
+  }
+
+  private begin(key: string, owner: TurnOwner, backend: SearchBackend, query: string): Asking {
+    const stop = new AbortController();
+    const asking: Asking = { answer: Promise.resolve(null), waiting: 0, stop, isUnderWay: false };
+    asking.answer = this.turns
+      .take(owner, stop.signal, async () => {
+        asking.isUnderWay = true;
+        const vector = await this.ask(query, stop.signal);
+        if (vector && vector.length !== backend.dimensions) {
+          throw unavailable(
+            'The backend of embeddings answered with a vector of another length than before.',
+          );
+        }
+        if (vector) this.kept.set(key, vector);
+        return vector;
+      })
+      .finally(() => this.forget(key, asking));
+    // those who wait are told; it is no fault where none does
+    asking.answer.catch(() => undefined);
+    this.asking.set(key, asking);
+    return asking;
+  }
+
+  /** Waits for an answer as long as this one may; others may wait on. */
+  private async answerOf(
+    key: string,
+    asking: Asking,
+    signal: AbortSignal,
+    withinMs: number,
+  ): Promise<Float64Array | null> {
+    const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(withinMs))]);
+    const left = new Promise<never>((_, reject) => {
+      over.addEventListener(
+        'abort',
+        () => {
+          if (!signal.aborted && asking.isUnderWay) this.leaveAlone('did not answer in time for a search');
+          reject(
+            signal.aborted ? (signal.reason as Error) : unavailable('The query was not embedded in time.'),
+          );
+        },
+        { once: true },
+      );
+    });
+    asking.waiting++;
+    try {
+      return await Promise.race([asking.answer, left]);
+    } finally {
+      if (--asking.waiting === 0) {
+        this.forget(key, asking);
+        asking.stop.abort(new Error('nobody waits for it any more'));
+      }
     }
-    if (vector) this.kept.set(key, vector);
-    return vector;
+  }
+
+  private forget(key: string, asking: Asking): void {
+    if (this.asking.get(key) === asking) this.asking.delete(key);
   }
 
   private async ask(query: string, signal: AbortSignal): Promise<Float64Array | null> {
@@ -52,13 +135,14 @@ export class QueryEmbedder {
       return vector ?? null;
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;
-      if (!error.isOfTexts) {
-        const wait = Math.min(error.retryAfterMs ?? LEFT_ALONE_MS, LEFT_ALONE_MAX_MS);
-        this.askAgainAt = performance.now() + wait;
-        rootLogger.warn({ trouble: error.trouble }, 'a query could not be embedded');
-      }
+      if (!error.isOfTexts) this.leaveAlone(error.trouble, error.retryAfterMs);
       throw unavailable(error.message, error);
     }
+  }
+
+  private leaveAlone(trouble: string, forMs = LEFT_ALONE_MS): void {
+    this.askAgainAt = performance.now() + Math.min(forMs, LEFT_ALONE_MAX_MS);
+    rootLogger.warn({ trouble }, 'a query could not be embedded');
   }
 }
 

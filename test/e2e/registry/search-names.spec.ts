@@ -1,0 +1,87 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { SearchIndex } from '../../../src/registry/search/search-index';
+import { markOf } from '../../../src/registry/search/search-words';
+import { editorOf, names, register, search } from './search.fixture';
+
+describe('search by names', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await editorOf(org);
+  });
+  afterAll(() => app.close());
+
+  const found = (workspace_id: string, query: string): Promise<string[]> =>
+    names(editor, { mode: 'keyword', query, workspace_id });
+
+  it.each([
+    ['invoce', 'createInvoice'],
+    ['serach orders', 'search_orders'],
+    ['data-laoder', 'data-loader'],
+    ['the documnt reader', 'document reader'],
+    ['the serach orders', 'search_orders'],
+  ])('finds for %s what is written %s', async (query, name) => {
+    const workspace_id = await org.newWorkspace();
+    await register(editor, workspace_id, { name });
+    await register(editor, workspace_id, { name: 'weather' });
+    expect(await found(workspace_id, query)).toEqual([name]);
+  });
+
+  it('has the very name first, with its punctuation, and then those that differ in that alone', async () => {
+    const workspace_id = await org.newWorkspace();
+    for (const name of ['old pdf forms', 'pdf-forms-pdf-forms-legacy', 'pdfForms', 'pdf-forms'])
+      await register(editor, workspace_id, { name });
+    expect((await found(workspace_id, ' PDF-forms ')).slice(0, 2)).toEqual(['pdf-forms', 'pdfForms']);
+    const { body } = await search(editor, { mode: 'keyword', query: 'pdf forms', workspace_id });
+    expect(body.items.map(({ score }) => score > 0.98)).toEqual([true, true, false, false]);
+  });
+
+  it('has the most alike of many names first, and no total of those that are not told', async () => {
+    const workspace_id = await org.newWorkspace();
+    await app.database.query(
+      `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
+       SELECT 'repo', 'alike_' || $2 || n, $1, $2, name, null, '', now(), search_document_words($3, name, null, '')
+       FROM generate_series(1, 502) n, LATERAL (SELECT CASE n WHEN 502 THEN 'barometer' ELSE 'barometric' END) of (name)`,
+      [org.orgId, workspace_id, markOf(org.orgId)],
+    );
+    const { body } = await search(editor, { mode: 'keyword', query: 'baromater', workspace_id, limit: 500 });
+    expect([body.items.length, body.items[0]!.name, body.page.total]).toEqual([500, 'barometer', null]);
+  });
+
+  describe('by vectors', () => {
+    it('forgets what was made of earlier texts where the present ones have no words', async () => {
+      const workspaceId = await org.newWorkspace();
+      const put = (name: string) =>
+        app.database.transaction((tx) =>
+          app.get(SearchIndex).put(tx, org.scope, {
+            ...{ type: 'repo', id: `of ${workspaceId}`, workspaceId },
+            ...{ name, description: null },
+          }),
+        );
+      const query = { mode: 'vector', query: 'barometer', workspace_id: workspaceId };
+      await put('barometer');
+      expect(await names(editor, query)).toEqual(['barometer']);
+      await put('—');
+      expect(await names(editor, query)).toEqual([]);
+    });
+
+    it('is not kept from a name by a long text', async () => {
+      const workspace_id = await org.newWorkspace();
+      const description = Array.from({ length: 900 }, (_, n) => `w${n * n}x`).join(' ');
+      await register(editor, workspace_id, { name: 'barometer', description });
+      expect(await names(editor, { mode: 'vector', query: 'barometer', workspace_id })).toEqual([
+        'barometer',
+      ]);
+    });
+  });
+});

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  type TestWorker,
+} from '#testing';
+import { EmbeddingSweeper } from '../../../src/registry/search/embeddings/embedding.sweeper';
+import { EmbeddingsServer } from './embeddings.server';
+import { editorOf, names, register, search } from './search.fixture';
+
+describe('search where a backend of embeddings refuses or fails', () => {
+  let server: EmbeddingsServer;
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+  let workspace_id: string;
+  let worker: TestWorker;
+
+  beforeAll(async () => {
+    server = await EmbeddingsServer.listen();
+    const env = server.env({ EMBEDDINGS_DIMENSIONS: String(server.dimensions), REQUEST_TIMEOUT_MS: '3000' });
+    app = await createTestApp({ env });
+    org = await newOrganization(app);
+    editor = await editorOf(org);
+    workspace_id = await org.newWorkspace();
+    for (let n = 0; n < 3; n++) await register(editor, workspace_id, { name: `climate ${n}` });
+    await register(editor, workspace_id, { name: 'my car' });
+  });
+  afterAll(async () => {
+    await worker?.close();
+    await app.close();
+    await server.close();
+  });
+
+  const sweep = async (times = 1): Promise<void> => {
+    for (let turn = 0; turn < times; turn++) await worker.get(EmbeddingSweeper).sweep();
+  };
+  const active = async (): Promise<string> => {
+    const [row] = await app.database.query<{ kind: string }>(
+      `SELECT split_part(identity, ':', 1) AS kind FROM search_backends WHERE is_active`,
+    );
+    return row!.kind;
+  };
+  const dueNow = () => app.database.query('UPDATE search_embeddings SET due_at = now() WHERE is_pending');
+  const isProbe = (input: string[]): boolean => input[0]!.startsWith('How many');
+
+  it('is never switched to a backend that refuses everything', async () => {
+    server.reply = () => ({ status: 400 });
+    worker = await createTestWorker(app);
+    await sweep(2);
+    expect(await app.database.query('SELECT 1 FROM search_backends')).toHaveLength(1);
+    await worker.close();
+
+    server.reply = ({ json }) => (isProbe(json.input) ? 'answers' : { status: 400 });
+    worker = await createTestWorker(app);
+    for (let turn = 0; turn < 7; turn++) {
+      await sweep();
+      await dueNow();
+    }
+    const refused = await app.database.query(
+      'SELECT 1 FROM search_embeddings WHERE is_pending AND attempts >= 5',
+    );
+    expect(refused).toHaveLength(4);
+    expect(await active()).toBe('builtin-2');
+    expect((await names(editor, { mode: 'vector', query: 'my car', workspace_id }))[0]).toBe('my car');
+  });
+
+  it('is not switched to one that embeds less than nearly all', async () => {
+    server.reply = ({ json }) =>
+      json.input.some((text) => text.includes('car')) ? { status: 400 } : 'answers';
+    await dueNow();
+    await sweep(2);
+    expect(await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending')).toHaveLength(1);
+    expect(await active()).toBe('builtin-2');
+  });
+
+  it('embeds what else is in a batch with a text that the backend fails of, and counts that one’s attempts', async () => {
+    for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `weather ${n}` });
+    server.reply = ({ json }) =>
+      json.input.some((text) => text.includes('car')) ? { status: 500 } : 'answers';
+    await app.database.query('UPDATE search_embeddings SET due_at = now(), attempts = 0 WHERE is_pending');
+    await sweep();
+    const pending = await app.database.query<{ name: string; attempts: number }>(
+      `SELECT name, attempts FROM search_embeddings JOIN search_documents USING (document_id) WHERE is_pending`,
+    );
+    expect(pending).toEqual([{ name: 'my car', attempts: 1 }]);
+    await app.database.query('UPDATE search_embeddings SET attempts = 5 WHERE is_pending');
+    await sweep();
+    expect(await active()).toBe('openai');
+  });
+
+  it('asks once about a query that many search for, and remembers what is answered', async () => {
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    server.reply = async (): Promise<'answers'> => {
+      await held;
+      return 'answers';
+    };
+    const query = { mode: 'vector', query: 'climate of the many', workspace_id };
+    const answers = Promise.all(Array.from({ length: 5 }, () => search(editor, query)));
+    while (server.count('climate of the many') === 0) await sleep(5);
+    await sleep(100);
+    release!();
+    expect((await answers).map(({ status }) => status)).toEqual(Array(5).fill(200));
+    expect((await search(editor, { ...query, offset: 1 })).status).toBe(200);
+    expect(server.count('climate of the many')).toBe(1);
+  });
+
+  it('asks about a few queries at once, and the others when those are answered', async () => {
+    const before = server.asked.length;
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    server.reply = async (): Promise<'answers'> => {
+      await held;
+      return 'answers';
+    };
+    const answers = Promise.all(
+      Array.from({ length: 12 }, (_, n) => search(editor, { mode: 'vector', query: `climate of ${n}` })),
+    );
+    while (server.asked.length < before + 8) await sleep(5);
+    await sleep(200);
+    expect(server.asked.length - before).toBe(8);
+    release!();
+    expect((await answers).map(({ status }) => status)).toEqual(Array(12).fill(200));
+  });
+
+  it('is answered by words in time where the backend takes longer than a search may', async () => {
+    server.reply = () => 'hangs';
+    const { status, body } = await search(editor, { query: 'car', workspace_id });
+    expect([status, body.vector_unavailable, body.items[0]?.name]).toEqual([200, true, 'my car']);
+  });
+
+  it('leaves the backend alone for as long as it asks for', async () => {
+    const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
+    try {
+      const by = other.api(await org.token('viewer'));
+      server.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });
+      const of = async (query: string): Promise<number> =>
+        (await search(by, { mode: 'vector', query, workspace_id })).status;
+      expect(await of('limited one')).toBe(503);
+      server.reply = () => 'answers';
+      expect(await of('limited two')).toBe(503);
+      expect([server.count('limited one'), server.count('limited two')]).toEqual([1, 0]);
+    } finally {
+      await other.close();
+    }
+    await register(editor, workspace_id, { name: 'money of workers' });
+    server.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });
+    await sweep();
+    await dueNow();
+    await sweep();
+    expect(server.count('money of workers')).toBe(1);
+  });
+});
