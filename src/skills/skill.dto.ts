@@ -99,7 +99,7 @@ export class SkillListQueryDto extends NamedListQueryDto {
   @IsOneOf(SYNC_STATES, { required: false })
   sync_state?: SyncState;
 
-  /** Those that this app declares. */
+  /** Those that this app declares, by its slug or its id. */
   @NotNull()
   @IsString()
   @MaxLength(255)

@@ -71,7 +71,7 @@ export class SkillRepository extends OrgRepository<SkillEntity> {
       .addSearch(query.q)
       .addIf(query.name, 'name = ?')
       .addIf(query.sync_state, 'sync_state = ?')
-      .addIf(query.app, 'app = ?');
+      .addIf(query.app, query.app?.startsWith('app_') ? 'app_id = ?' : 'app = ?');
     return listPage<SkillEntity>(
       this.database,
       {

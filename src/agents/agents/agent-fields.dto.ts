@@ -16,8 +16,8 @@ import { IsJsonObject, METADATA_MAX_BYTES, Nested } from '#platform/http';
 import { IsDescription, IsName } from '../../registry';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
-const TOOLS_MAX = 500;
-const SKILLS_MAX = 100;
+export const TOOLS_MAX = 500;
+export const SKILLS_MAX = 100;
 const PERMISSIONS_MAX = 100;
 const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;

@@ -25,7 +25,7 @@ export class AgentRepository extends OrgRepository<AgentEntity> {
   list(scope: OrgScope, query: AgentListQueryDto): Promise<RowPage<AgentEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addIf(query.sync_state, 'sync_state = ?')
-      .addIf(query.app, 'app = ?')
+      .addIf(query.app, query.app?.startsWith('app_') ? 'app_id = ?' : 'app = ?')
       .addIf(query.name, 'name COLLATE "C" = ?')
       .addSearch(query.q);
     return listPage<AgentEntity>(

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { validateBody } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
@@ -23,8 +22,9 @@ import type { AgentContent, AgentEntity } from '../agents/agent.entity';
 import { audited, found, TOLD } from '../agents/agent-record';
 import { AgentRepository } from '../agents/agent.repository';
 import { AgentResolver } from './agent-resolver';
-import { AgentSpecDto, faultsInSpec } from './agent-spec.dto';
-import { AgentSweepRepository } from './agent-sweep.repository';
+import { faultsAmongSpecs, faultsInSpec } from './agent-spec';
+import type { AgentSpec } from './agent-spec.dto';
+import { AgentSweepRepository, digestOf, type OwnedAgent } from './agent-sweep.repository';
 
 /** What a sweep does to the agents that an app declares. */
 @Injectable()
@@ -47,53 +47,99 @@ export class AgentReconcileStep extends ReconcileStep {
     return faultsInSpec(spec, pointer);
   }
 
+  override faultsAmong(declared: readonly Declared[]): FieldError[] {
+    return faultsAmongSpecs(declared);
+  }
+
   async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
     const names = declared.map(({ name }) => name);
     const plan = planSweep(app, declared, await this.sweeps.lockDeclared(tx, scope, app, names));
     const specs = declared.map(({ spec, pointer }) => ({
       pointer: `${pointer}/spec`,
-      spec: validateBody(AgentSpecDto, spec, `${pointer}/spec`),
+      spec: spec as AgentSpec,
     }));
     const { contents, faults } = await this.resolver.resolve(tx, scope, specs);
     const refused = [...plan.faults, ...faults];
     if (refused.length > 0) throw new SweepRefused(refused);
     const contentOf = new Map(declared.map((one, index) => [one, contents[index]!]));
 
-    const now = new Date();
-    const created = plan.missing.map((one) => newRow(scope, app, one.name, contentOf.get(one)!, now));
-    const changed = plan.present.flatMap(({ declared: one, row }) =>
-      changedRow(row, contentOf.get(one)!, now),
-    );
-    const archived = plan.gone.map((row) => ({
-      ...row,
-      archived_at: now,
-      updated_at: now,
-      generation: row.generation + 1,
-    }));
-    await this.sweeps.insertMany(tx, created);
-    await this.sweeps.updateMany(tx, scope, [...changed.map(({ row }) => row), ...archived]);
-    const versions = changed.filter(({ told }) => told.length > 0);
-    const updated = versions.map(({ row }) => row);
-    await this.agents.keepVersions(tx, scope, ids([...created, ...updated]));
-    await this.audit.record(
+    const created = await this.create(tx, scope, app, plan.missing, contentOf);
+    const updated = await this.change(
       tx,
       scope,
-      ...created.map((row) => ({
-        ...audited(row),
-        action: 'create' as const,
-        changes: given({ name: row.name }),
-      })),
-      ...versions.map(({ row, told }) => ({ ...audited(row), action: 'update' as const, changes: told })),
-      ...archived.map((row) => ({ ...audited(row), action: 'archive' as const })),
+      plan.present.map(({ declared: one, row }) => ({ owned: row, content: contentOf.get(one)! })),
     );
-    await this.index.put(tx, scope, ...[...created, ...updated].map(found));
-    await this.index.remove(tx, scope, 'agent', ...ids(archived));
-    return {
-      created: ids(created),
-      updated: ids(updated),
-      archived: ids(archived),
-      liveCount: declared.length,
-    };
+    const archived = await this.archive(tx, scope, plan.gone);
+    return { created, updated, archived, liveCount: declared.length };
+  }
+
+  private async create(
+    tx: Tx,
+    scope: Scope,
+    app: SweptApp,
+    missing: readonly Declared[],
+    contentOf: ReadonlyMap<Declared, AgentContent>,
+  ): Promise<string[]> {
+    const now = new Date();
+    const rows = missing.map((one) => newRow(scope, app, one.name, contentOf.get(one)!, now));
+    const made = await this.sweeps.insertMany(tx, rows);
+    const taken = missing.filter(({ name }) => !made.has(name));
+    if (taken.length > 0) {
+      const detail = 'was taken by one of the workspace while the app was swept';
+      throw new SweepRefused(taken.map(({ pointer }) => ({ pointer: `${pointer}/name`, detail })));
+    }
+    await this.agents.keepVersions(tx, scope, ids(rows));
+    const entries = rows.map((row) => ({
+      ...audited(row),
+      action: 'create' as const,
+      changes: given({ name: row.name }),
+    }));
+    await this.audit.record(tx, scope, ...entries);
+    await this.index.put(tx, scope, ...rows.map(found));
+    return ids(rows);
+  }
+
+  /** What differs is read whole and written page by page: people may have made it larger than memory. */
+  private async change(tx: Tx, scope: Scope, present: readonly PresentAgent[]): Promise<string[]> {
+    const drifted = present.filter(({ owned, content }) => owned.content_sha256 !== digestOf(content));
+    const updated: string[] = [];
+    for (const page of pagesOf(drifted)) updated.push(...(await this.changePage(tx, scope, page)));
+    const versions = new Set(updated);
+    const settled = present
+      .map(({ owned }) => owned)
+      .filter(({ agent_id, sync_state }) => sync_state !== 'synced' && !versions.has(agent_id));
+    await this.sweeps.settle(tx, scope, ids(settled));
+    return updated;
+  }
+
+  private async changePage(tx: Tx, scope: Scope, page: readonly PresentAgent[]): Promise<string[]> {
+    const now = new Date();
+    const contentOf = new Map(page.map(({ owned, content }) => [owned.agent_id, content]));
+    const rows = await this.sweeps.read(tx, scope, [...contentOf.keys()]);
+    const changed = rows.flatMap((row) => changedRow(row, contentOf.get(row.agent_id)!, now));
+    const written = changed.map(({ row }) => row);
+    await this.sweeps.updateMany(tx, scope, written);
+    await this.agents.keepVersions(tx, scope, ids(written));
+    const entries = changed.map(({ row, told }) => ({
+      ...audited(row),
+      action: 'update' as const,
+      changes: told,
+    }));
+    await this.audit.record(tx, scope, ...entries);
+    await this.index.put(tx, scope, ...written.map(found));
+    return ids(written);
+  }
+
+  private async archive(tx: Tx, scope: Scope, gone: readonly OwnedAgent[]): Promise<string[]> {
+    const archived = ids(gone);
+    await this.sweeps.archive(tx, scope, archived);
+    const entries = archived.map((agent_id) => ({
+      ...audited({ agent_id, workspace_id: scope.workspaceId }),
+      action: 'archive' as const,
+    }));
+    await this.audit.record(tx, scope, ...entries);
+    await this.index.remove(tx, scope, 'agent', ...archived);
+    return archived;
   }
 
   mark(
@@ -106,14 +152,43 @@ export class AgentReconcileStep extends ReconcileStep {
     return this.sweeps.mark(tx, scope, app, names, state);
   }
 
-  release(tx: Tx, scope: Scope, app: SweptApp): Promise<void> {
+  mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.sweeps.mend(tx, scope, app, faulty);
+  }
+
+  release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
     return this.sweeps.release(tx, scope, app);
   }
 }
 
-const ids = (rows: readonly AgentEntity[]): string[] => rows.map(({ agent_id }) => agent_id);
+const ids = (rows: readonly Pick<AgentEntity, 'agent_id'>[]): string[] =>
+  rows.map(({ agent_id }) => agent_id);
 
-/** An agent that is to be written, and what of it is another version; nothing where it is only `synced` again. */
+/** An agent that is there, and what it is declared to be. */
+interface PresentAgent {
+  owned: OwnedAgent;
+  content: AgentContent;
+}
+
+/** Of agents that are read whole at a time. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Pages of no more than this, or of one agent. */
+function pagesOf(agents: readonly PresentAgent[]): PresentAgent[][] {
+  const pages: PresentAgent[][] = [];
+  let bytes = Infinity;
+  for (const one of agents) {
+    bytes += one.owned.bytes;
+    if (bytes > PAGE_BYTES) {
+      pages.push([]);
+      bytes = one.owned.bytes;
+    }
+    pages.at(-1)!.push(one);
+  }
+  return pages;
+}
+
+/** An agent that is to be written, and what of it is another version. */
 interface ChangedAgent {
   row: AgentEntity;
   told: AuditChange[];
@@ -122,17 +197,17 @@ interface ChangedAgent {
 /** What is to be written of an agent that is there; nothing where it is as it is declared. */
 function changedRow(row: AgentEntity, content: AgentContent, now: Date): ChangedAgent[] {
   const changes = changedContent(row, content);
-  if (!changes && row.sync_state === 'synced') return [];
+  if (!changes) return [];
   const next: AgentEntity = {
     ...row,
     ...changes,
+    version_ordinal: row.version_ordinal + 1,
+    version_id: newId('ver'),
     sync_state: 'synced',
     generation: row.generation + 1,
     updated_at: now,
   };
-  if (!changes) return [{ row: next, told: [] }];
-  const version = { version_ordinal: row.version_ordinal + 1, version_id: newId('ver') };
-  return [{ row: { ...next, ...version }, told: changesTold<AgentEntity>(row, changes, TOLD) }];
+  return [{ row: next, told: changesTold<AgentEntity>(row, changes, TOLD) }];
 }
 
 const newRow = (

@@ -7,13 +7,14 @@ import { SkillDirectory } from '../../skills';
 import { contentOf } from '../agents/agent-content';
 import type { AgentContent } from '../agents/agent.entity';
 import { AgentReferences } from '../agents/agent-references';
-import type { AgentSpecDto } from './agent-spec.dto';
+import { TWICE } from './agent-spec';
+import type { AgentSpec } from './agent-spec.dto';
 
 type Fault = FieldError & { pointer: string };
 
 /** A spec, and where it stands in its app. */
 interface PlacedSpec {
-  spec: AgentSpecDto;
+  spec: AgentSpec;
   pointer: string;
 }
 
@@ -68,10 +69,30 @@ export class AgentResolver {
       });
       return { content, pointer };
     });
+    for (const { content, pointer } of resolved) faults.push(...repeated(content, pointer));
     if (faults.length === 0) {
       const referring = resolved.map(({ content, pointer }) => ({ ...content, pointer }));
       faults.push(...(await this.references.faultsIn(tx, scope, referring)));
     }
     return { contents: resolved.map(({ content }) => content), faults };
   }
+}
+
+/** What is named in two ways is known to be the same only now. Such an agent would take no PATCH of its own members. */
+function repeated({ tools, skills }: AgentContent, pointer: string): Fault[] {
+  const ofTools = tools.map(
+    ({ server_id, tool_name }) => server_id && JSON.stringify([server_id, tool_name]),
+  );
+  const ofSkills = skills.map(({ skill_id }) => skill_id);
+  return [...repeatedKeys(ofTools, `${pointer}/tools`), ...repeatedKeys(ofSkills, `${pointer}/skills`)];
+}
+
+/** @param keys empty where the reference names nothing */
+function repeatedKeys(keys: readonly string[], pointer: string): Fault[] {
+  const seen = new Set<string>();
+  return keys.flatMap((key, index) => {
+    const isRepeated = key !== '' && seen.has(key);
+    seen.add(key);
+    return isRepeated ? [{ pointer: `${pointer}/${index}`, detail: TWICE }] : [];
+  });
 }

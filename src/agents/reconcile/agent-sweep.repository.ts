@@ -1,13 +1,13 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import type { SweptApp, SyncState } from '../../registry';
-import { type AgentEntity, CONTENT_MEMBERS } from '../agents/agent.entity';
+import { type AgentContent, type AgentEntity, CONTENT_MEMBERS } from '../agents/agent.entity';
 
-const CONTENT = CONTENT_MEMBERS.join(', ');
-const COLUMNS = `agent_id, org_id, workspace_id, name, version_ordinal, version_id, ${CONTENT}, app_id, app, sync_state,
-  generation, created_at, updated_at, created_by, archived_at`;
+const COLUMNS = `agent_id, org_id, workspace_id, name, version_ordinal, version_id, ${CONTENT_MEMBERS.join(', ')}, app_id, app,
+  sync_state, generation, created_at, updated_at, created_by, archived_at`;
 
 /** What a sweep writes again of an agent that it changes. */
 const CHANGED = [
@@ -17,29 +17,86 @@ const CHANGED = [
   'sync_state',
   'generation',
   'updated_at',
-  'archived_at',
 ].map((column) => `${column} = given.${column}`);
+
+/** An agent, as a sweep first looks at it. Of what it is made of, which may be large, the SHA-256 in hexadecimal. */
+export interface OwnedAgent extends Pick<AgentEntity, 'agent_id' | 'name' | 'app_id' | 'sync_state'> {
+  content_sha256: string;
+  /** About as many as the content has. */
+  bytes: number;
+}
+
+const DIGESTED = CONTENT_MEMBERS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
+
+const OWNED = `agent_id, name, app_id, sync_state, bytes,
+  encode(sha256(convert_to(jsonb_build_array(${DIGESTED.join(', ')})::text, 'UTF8')), 'hex') AS content_sha256`;
+
+/** The digest of `OwnedAgent`: of the text that PostgreSQL has for the same content as `jsonb`. */
+export function digestOf(content: AgentContent): string {
+  const members = CONTENT_MEMBERS.map((member) =>
+    member === 'metadata' ? content.metadata.text : content[member],
+  );
+  return createHash('sha256').update(jsonbText(members)).digest('hex');
+}
+
+function jsonbText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(jsonbText).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) =>
+    one.length === other.length ? (one < other ? -1 : 1) : one.length - other.length,
+  );
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${jsonbText(member)}`).join(', ')}}`;
+}
+
+/** The app's live agents that have to do with a change, locked in the order of their ids as by all who change many. */
+const locked = (condition: string): string => `WITH locked AS MATERIALIZED (
+  SELECT agent_id FROM agents WHERE workspace_id = $1 AND app_id = $2 AND archived_at IS NULL AND ${condition}
+  ORDER BY agent_id FOR UPDATE)`;
+
+const MARK = `${locked('name = ANY ($3) AND sync_state <> $4')}
+  UPDATE agents a SET sync_state = $4, generation = generation + 1, updated_at = now()
+  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1`;
+
+const MEND = `${locked("name <> ALL ($3) AND sync_state = 'failed'")}
+  UPDATE agents a SET sync_state = 'pending', generation = generation + 1, updated_at = now()
+  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1`;
+
+const RELEASE = `${locked('true')}
+  UPDATE agents a
+  SET app_id = NULL, app = NULL, sync_state = 'unmanaged', generation = generation + 1, updated_at = now()
+  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1 RETURNING a.agent_id`;
 
 /** The agents of a sweep, any number of them by one statement. */
 @Injectable()
 export class AgentSweepRepository {
   /** The workspace's live agents that are the app's or have one of these names, locked. */
-  lockDeclared(tx: Tx, scope: Scope, { appId }: SweptApp, names: readonly string[]): Promise<AgentEntity[]> {
+  lockDeclared(tx: Tx, scope: Scope, { appId }: SweptApp, names: readonly string[]): Promise<OwnedAgent[]> {
     const where = new Where(scope.key)
       .add('archived_at IS NULL')
       .add('(app_id = ? OR name = ANY (?))', appId, names);
-    return tx.query<AgentEntity>(
-      `SELECT ${COLUMNS} FROM agents WHERE ${where.toString()} ORDER BY agent_id FOR UPDATE`,
+    return tx.query<OwnedAgent>(
+      `SELECT ${OWNED} FROM agents WHERE ${where.toString()} ORDER BY agent_id FOR UPDATE`,
       where.values,
     );
   }
 
-  async insertMany(tx: Tx, rows: readonly AgentEntity[]): Promise<void> {
-    if (rows.length === 0) return;
-    await tx.query(
-      `INSERT INTO agents (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::agents, $1)`,
+  /** Whole agents, which may be large: a page of them. */
+  read(tx: Tx, scope: Scope, ids: readonly string[]): Promise<AgentEntity[]> {
+    return tx.query<AgentEntity>(
+      `SELECT ${COLUMNS} FROM agents WHERE agent_id = ANY ($1) AND workspace_id = $2`,
+      [ids, scope.workspaceId],
+    );
+  }
+
+  /** @returns the names of those that were made: a name may have been taken meanwhile */
+  async insertMany(tx: Tx, rows: readonly AgentEntity[]): Promise<Set<string>> {
+    if (rows.length === 0) return new Set();
+    const made = await tx.query<{ name: string }>(
+      `INSERT INTO agents (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::agents, $1)
+       ON CONFLICT (workspace_id, name) WHERE archived_at IS NULL DO NOTHING RETURNING name`,
       [toJsonText(rows)],
     );
+    return new Set(made.map(({ name }) => name));
   }
 
   async updateMany(tx: Tx, scope: Scope, rows: readonly AgentEntity[]): Promise<void> {
@@ -52,22 +109,38 @@ export class AgentSweepRepository {
     );
   }
 
-  /** Sets the state of the app's live agents: of those with these names, or of all. */
-  async mark(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[], state: SyncState): Promise<void> {
+  /** Has agents that are as declared be `synced`. */
+  async settle(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
     await tx.query(
-      `UPDATE agents SET sync_state = $4, generation = generation + 1, updated_at = now()
-       WHERE workspace_id = $1 AND app_id = $2 AND name = ANY ($3) AND archived_at IS NULL AND sync_state <> $4`,
-      [scope.workspaceId, app.appId, names, state],
+      `UPDATE agents SET sync_state = 'synced', generation = generation + 1, updated_at = $3
+       WHERE agent_id = ANY ($1) AND workspace_id = $2`,
+      [ids, scope.workspaceId, new Date()],
     );
   }
 
-  /** Lets the app's live agents go. */
-  async release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<void> {
+  async archive(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
     await tx.query(
-      `UPDATE agents
-       SET app_id = NULL, app = NULL, sync_state = 'unmanaged', generation = generation + 1, updated_at = now()
-       WHERE workspace_id = $1 AND app_id = $2 AND archived_at IS NULL`,
-      [scope.workspaceId, appId],
+      `UPDATE agents SET archived_at = $3, updated_at = $3, generation = generation + 1
+       WHERE agent_id = ANY ($1) AND workspace_id = $2`,
+      [ids, scope.workspaceId, new Date()],
     );
+  }
+
+  /** Sets the state of the app's live agents that have these names. */
+  async mark(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[], state: SyncState): Promise<void> {
+    await tx.query(MARK, [scope.workspaceId, app.appId, names, state]);
+  }
+
+  /** Sets the app's live agents that are `failed` back to `pending`, but for those that have these names. */
+  async mend(tx: Tx, scope: Scope, { appId }: SweptApp, names: readonly string[]): Promise<void> {
+    await tx.query(MEND, [scope.workspaceId, appId, names]);
+  }
+
+  /** Lets the app's live agents go. @returns their ids. */
+  async release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
+    const rows = await tx.query<{ agent_id: string }>(RELEASE, [scope.workspaceId, appId]);
+    return rows.map(({ agent_id }) => agent_id);
   }
 }

@@ -17,7 +17,11 @@ export class ServerSpecAuthDto {
   header?: string | null;
 }
 
-/** The spec of a declared server: the members of `CreateServerDto` that an app decides. */
+/**
+ * The spec of a declared server: the members of `CreateServerDto` that an app decides. Another one would be declared in
+ * vain, and is refused.
+ */
+@ClosedBody()
 export class ServerSpecDto {
   @IsOptional()
   @IsDescription()

@@ -130,6 +130,16 @@ export class ServerSweepRepository {
     );
   }
 
+  /** Sets the app's live servers that are `failed` back to `pending`, but for those declared by these names. */
+  async mend(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[]): Promise<void> {
+    await tx.query(
+      `UPDATE mcp_servers SET sync_state = 'pending', updated_at = $3, generation = generation + 1
+       WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL AND sync_state = 'failed'
+         AND declared_name <> ALL ($4::text[])`,
+      [app.appId, scope.workspaceId, new Date(), names],
+    );
+  }
+
   /** Lets the app's live servers go. @returns their ids. */
   async release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
     const rows = await tx.query<{ server_id: string }>(

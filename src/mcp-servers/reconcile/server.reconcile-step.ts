@@ -72,14 +72,12 @@ export class ServerReconcileStep extends ReconcileStep {
     return this.sweeps.mark(tx, scope, app, state, names);
   }
 
-  async release(tx: Tx, scope: Scope, app: SweptApp): Promise<void> {
-    const released = await this.sweeps.release(tx, scope, app);
-    const changes = [{ member: 'app', before: app.app, after: null }];
-    await this.audit.record(
-      tx,
-      scope,
-      ...released.map((id) => ({ ...audited(id, scope.workspaceId), action: 'update' as const, changes })),
-    );
+  mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.sweeps.mend(tx, scope, app, faulty);
+  }
+
+  release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
+    return this.sweeps.release(tx, scope, app);
   }
 
   private async archive(tx: Tx, scope: Scope, undeclared: readonly OwnedServer[]): Promise<string[]> {

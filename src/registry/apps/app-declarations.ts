@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isJsonObject, type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
@@ -9,6 +10,8 @@ export const RESOURCES_MAX = 10_000;
 /** More faults than anybody mends at once. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
+/** Declarations that are checked before others get their turn: each of them may take some milliseconds. */
+const TURN = 20;
 
 /** A resource that an app declares, of the right form. */
 interface Declaration {
@@ -26,8 +29,8 @@ export class AppDeclarations {
   constructor(private readonly steps: ReconcileSteps) {}
 
   /** 400 for declarations that are not of the right form. Those of an unknown kind are left to `checkKinds`. */
-  check(resources: readonly unknown[]): void {
-    const faults = this.faultsIn(resources);
+  async check(resources: readonly unknown[]): Promise<void> {
+    const faults = await this.faultsIn(resources);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
@@ -47,13 +50,9 @@ export class AppDeclarations {
   }
 
   /** Stored ones, by kind. Of a kind that there is no more, there are none. */
-  read(stored: RawJson): { declared: Map<DeclaredKind, Declared[]>; faults: Faults } {
+  async read(stored: RawJson): Promise<{ declared: Map<DeclaredKind, Declared[]>; faults: Faults }> {
     const resources = stored.parse() as Declaration[];
-    const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
-    for (const [index, { kind, name, spec }] of resources.entries()) {
-      declared.get(kind)?.push({ name, spec, pointer: `/resources/${index}` });
-    }
-    return { declared, faults: this.faultsIn(resources) };
+    return { declared: byKind(resources), faults: await this.faultsIn(resources) };
   }
 
   /** The names of what is declared otherwise than before, or no more, by kind. */
@@ -77,11 +76,12 @@ export class AppDeclarations {
     return faulty;
   }
 
-  private faultsIn(resources: readonly unknown[]): Faults {
+  private async faultsIn(resources: readonly unknown[]): Promise<Faults> {
     const faults: Faults = [];
     const keys = new Set<string>();
     for (const [index, one] of resources.entries()) {
       if (faults.length >= FAULTS_MAX) break;
+      if (index % TURN === TURN - 1) await turn();
       const pointer = `/resources/${index}`;
       const ofForm = formFaults(one, pointer);
       faults.push(...ofForm);
@@ -94,7 +94,14 @@ export class AppDeclarations {
       keys.add(key);
       if (isKind(declaration.kind)) faults.push(...this.specFaults(declaration, `${pointer}/spec`));
     }
+    if (faults.length === 0) faults.push(...this.faultsAmong(resources as readonly Declaration[]));
     return faults.slice(0, FAULTS_MAX);
+  }
+
+  private faultsAmong(resources: readonly Declaration[]): Faults {
+    return [...byKind(resources)].flatMap(([kind, declared]) =>
+      this.steps.of(kind).faultsAmong(declared),
+    ) as Faults;
   }
 
   private specFaults({ kind, name, spec }: Declaration, pointer: string): Faults {
@@ -107,6 +114,14 @@ const KINDS = DECLARED_KINDS.join(', ');
 const isKind = (kind: unknown): kind is DeclaredKind => (DECLARED_KINDS as readonly unknown[]).includes(kind);
 
 const keyOf = ({ kind, name }: Declaration): string => `${kind}/${name}`;
+
+function byKind(resources: readonly Declaration[]): Map<DeclaredKind, Declared[]> {
+  const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
+  for (const [index, { kind, name, spec }] of resources.entries()) {
+    declared.get(kind)?.push({ name, spec, pointer: `/resources/${index}` });
+  }
+  return declared;
+}
 
 function formFaults(declaration: unknown, pointer: string): Faults {
   if (!isJsonObject(declaration)) return [{ pointer, detail: 'must be an object' }];

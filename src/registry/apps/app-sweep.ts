@@ -75,7 +75,7 @@ export class AppSweep {
   }
 
   private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
-    const { declared, faults } = this.declarations.read(row.resources);
+    const { declared, faults } = await this.declarations.read(row.resources);
     if (faults.length > 0) throw new SweepRefused(faults);
     const counts: Counts = { created: 0, updated: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
@@ -101,13 +101,16 @@ export class AppSweep {
     await this.audit.record(tx, scope, { ...audited(row), action: 'reconcile', changes: given(counts) });
   }
 
-  /** Has the app tell why its sweep failed, unless it was changed since. What the sweep itself met goes before. */
+  /**
+   * Has the app tell why its sweep failed, unless it was changed or swept since. What the sweep itself met goes before.
+   * A sweep that ends as the one before it makes no generation.
+   */
   private async tell(scope: OrgScope, swept: AppEntity, error: unknown): Promise<void> {
     const told = toldOf(error);
     try {
       await this.database.transaction(async (tx) => {
         const row = await this.apps.lock(tx, scope, swept.app_id, 'update');
-        if (!row || row.archived_at || row.generation !== swept.generation) return;
+        if (!row || row.archived_at || !isAsSwept(row, swept)) return;
         const sync_error: SyncError = { ...told, at: new Date().toISOString() };
         const isNews = row.sync_state !== 'failed' || !isSame(row.sync_error, told);
         await this.end(tx, scope, row, isNews && { sync_state: 'failed', sync_error });
@@ -121,11 +124,14 @@ export class AppSweep {
     }
   }
 
+  /** What failed before and is not at fault now waits for a sweep that succeeds. */
   private async markFaulty(tx: Tx, scope: OrgScope, row: AppEntity, { faults }: SweepRefused): Promise<void> {
     const app = { appId: row.app_id, app: row.app };
+    const workspace = within(scope, row.workspace_id);
     for (const [kind, names] of this.declarations.faulty(row.resources, faults)) {
-      if (names.length === 0) continue;
-      await this.steps.of(kind).mark(tx, within(scope, row.workspace_id), app, names, 'failed');
+      const step = this.steps.of(kind);
+      await step.mend(tx, workspace, app, names);
+      if (names.length > 0) await step.mark(tx, workspace, app, names, 'failed');
     }
   }
 
@@ -144,6 +150,9 @@ export class AppSweep {
     });
   }
 }
+
+const isAsSwept = (row: AppEntity, swept: AppEntity): boolean =>
+  row.generation === swept.generation && row.last_swept_at?.getTime() === swept.last_swept_at?.getTime();
 
 const isSame = (present: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
   present?.code === code &&

@@ -37,8 +37,8 @@ export class AppService {
    * Declares an app; nothing is made of it before it is swept. Errors: 400 for declarations that are not of the right
    * form, and an unknown workspace; 403; 409 when the slug is taken or the workspace archived; 422 for an unknown kind.
    */
-  create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
-    this.declarations.check(dto.resources);
+  async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
+    await this.declarations.check(dto.resources);
     return this.database.transaction(async (tx) => {
       await this.access.enter(tx, scope, dto.workspace_id, ['editor']);
       this.declarations.checkKinds(dto.resources);
@@ -64,8 +64,13 @@ export class AppService {
    * Changes an app; resources whose declarations are others then are `pending` until it is swept. Errors: 400, 404, 403,
    * 412 for a stale `If-Match`, 409 when it or its workspace is archived, 422 for an unknown kind or another slug.
    */
-  patch(scope: OrgScope, named: string, dto: PatchAppDto, ifMatch?: string): Promise<Versioned<AppDto>> {
-    if (dto.resources) this.declarations.check(dto.resources);
+  async patch(
+    scope: OrgScope,
+    named: string,
+    dto: PatchAppDto,
+    ifMatch?: string,
+  ): Promise<Versioned<AppDto>> {
+    if (dto.resources) await this.declarations.check(dto.resources);
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, named, 'editor');
       checkIfMatch(ifMatch, row.generation);
@@ -108,14 +113,20 @@ export class AppService {
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.apps.update(tx, scope, row.app_id, changes);
-      const workspace = within(scope, row.workspace_id);
-      for (const step of this.steps.inOrder()) {
-        await step.release(tx, workspace, { appId: row.app_id, app: row.app });
-      }
+      await this.release(tx, scope, row);
       await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
       await this.index.remove(tx, scope, 'app', row.app_id);
       return versionedView(Object.assign(row, changes));
     });
+  }
+
+  private async release(tx: Tx, scope: OrgScope, { app_id, app, workspace_id }: AppEntity): Promise<void> {
+    const changes = [{ member: 'app', before: app, after: null }];
+    for (const step of this.steps.inOrder()) {
+      const released = await step.release(tx, within(scope, workspace_id), { appId: app_id, app });
+      const of = { action: 'update', type: step.kind, workspaceId: workspace_id, changes } as const;
+      await this.audit.record(tx, scope, ...released.map((id) => ({ ...of, id })));
+    }
   }
 
   private async lock(tx: Tx, scope: OrgScope, named: string, role: 'editor' | 'admin'): Promise<AppEntity> {

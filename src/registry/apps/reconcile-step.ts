@@ -62,9 +62,19 @@ export abstract class ReconcileStep {
   abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
 
   /**
+   * What is wrong with declarations of the right form taken together, such as that they are too much for one sweep.
+   *
+   * @param _declared all of the kind that the app declares
+   */
+  faultsAmong(_declared: readonly Declared[]): FieldError[] {
+    return [];
+  }
+
+  /**
    * Makes the app's resources what is declared, in the sweep's transaction: creates what is missing, changes what is
    * otherwise, archives what the app owns and does not declare, and leaves all of it `synced`. A bounded number of
-   * statements, whatever the number of resources. Throws `SweepRefused`.
+   * statements, whatever the number of resources; what may be large is compared by digests, or by pages of some MiB.
+   * Throws `SweepRefused`.
    *
    * @param scope the app's workspace
    */
@@ -79,6 +89,9 @@ export abstract class ReconcileStep {
     state: 'pending' | 'failed',
   ): Promise<void>;
 
-  /** Lets the app's live resources go: they stay, `unmanaged`. */
-  abstract release(tx: Tx, scope: Scope, app: SweptApp): Promise<void>;
+  /** Sets those of the app's live resources that are `failed` back to `pending`, but for those that have these names. */
+  abstract mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void>;
+
+  /** Lets the app's live resources go: they stay, `unmanaged`. @returns their ids. */
+  abstract release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]>;
 }

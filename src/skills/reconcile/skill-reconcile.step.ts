@@ -14,11 +14,11 @@ import {
 } from '../../registry';
 import { NAME_MAX, SKILL_NAME } from '../format/skill-members';
 import type { SkillContent } from '../skill-content';
-import { SkillSpecDto } from '../skill-members.dto';
 import type { SkillEntity } from '../skill.entity';
 import { SkillRepository } from '../skill.repository';
 import { newSkill, type SkillDraft, SkillWriter, withVersion } from '../skill-writer';
 import { contentOfSpec } from '../upload/skill-spec';
+import { DeclaredSkillSpecDto } from './skill-spec.dto';
 import { SkillOwnerRepository } from './skill-owner.repository';
 
 /** Makes an app's skills what it declares: `spec` has the members of `POST /skill/v1/skills` but workspace and name. */
@@ -82,8 +82,12 @@ export class SkillReconcileStep extends ReconcileStep {
     await this.owners.mark(tx, scope, appId, names, state);
   }
 
-  async release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<void> {
-    await this.owners.release(tx, scope, appId);
+  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.owners.mend(tx, scope, appId, faulty);
+  }
+
+  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
+    return this.owners.release(tx, scope, appId);
   }
 }
 
@@ -97,7 +101,7 @@ const nameBeside = (pointer: string): string => `${pointer.slice(0, pointer.last
 
 /** Throws `Problem` with pointers into the spec. */
 const contentOf = (name: string, spec: Record<string, unknown>): SkillContent =>
-  contentOfSpec(name, validateBody(SkillSpecDto, spec));
+  contentOfSpec(name, validateBody(DeclaredSkillSpecDto, spec));
 
 /** @param pointer of the spec */
 function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {

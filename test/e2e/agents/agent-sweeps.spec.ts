@@ -6,6 +6,10 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
+import { AgentSweepRepository, digestOf } from '../../../src/agents/reconcile/agent-sweep.repository';
+import { AppDeclarations } from '../../../src/registry/apps/app-declarations';
+import { type Declared, ReconcileSteps, type Swept } from '../../../src/registry';
+import { expandRoles, workspaceScope } from '#platform/auth';
 import { registerServer, registerSkill } from './parts.fixture';
 
 interface Agent {
@@ -215,17 +219,204 @@ describe('a sweep of an app with agents', () => {
     expect(await agents()).toMatchObject([{ name: 'theirs', instructions: 'mine', sync_state: 'unmanaged' }]);
   });
 
-  it('lets its agents go when the app is archived', async () => {
-    await declare([agent('one')]);
+  it('lets what it declares go when the app is archived, and the audit log tells so of each', async () => {
+    const { body } = await declare([agent('one'), skill('two'), server('three')]);
     await sweep();
+    const lists = ['/agent/v1/agents', '/skill/v1/skills', '/mcp/v1/servers'];
+    const all = async (query: string): Promise<any[]> =>
+      (await Promise.all(lists.map((list) => editor.get(`${list}?${query}`)))).flatMap(
+        (answer) => answer.body.items as unknown[],
+      );
+    expect((await all(`app=${body.app_id}`)).map(({ name }) => name as string)).toEqual([
+      'one',
+      'two',
+      'three',
+    ]);
     await admin.post('/registry/v1/apps/support/archive');
-    expect(await agents()).toMatchObject([{ name: 'one', app: null, sync_state: 'unmanaged' }]);
+    expect(await all('')).toMatchObject(
+      ['one', 'two', 'three'].map((name) => ({ name, app: null, sync_state: 'unmanaged' })),
+    );
+    const log = await admin.get('/registry/v1/audit-log?action=update');
+    const told = (log.body.items as any[]).map(({ resource_type, changes }) => [resource_type, changes]);
+    const changes = [{ member: 'app', before: 'support', after: null }];
+    expect(told.sort()).toEqual([
+      ['agent', changes],
+      ['mcp_server', changes],
+      ['skill', changes],
+    ]);
+  });
+
+  it('refuses what is named twice, in two ways', async () => {
+    const server_id = await registerServer(editor, org.workspaceId, ['fetch', 'find'], 'web');
+    const skill_id = await registerSkill(editor, org.workspaceId, 'there');
+    await declare([
+      agent('one', {
+        tools: [
+          { server: 'web', tool_name: 'fetch' },
+          { server_id, tool_name: 'find' },
+          { server_id, tool_name: 'fetch' },
+        ],
+        skills: [{ skill_id }, { skill: 'there', version_ordinal: 1 }],
+      }),
+    ]);
+    const refused = await sweep();
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      ['tools/2', 'skills/1'].map((place) => ({
+        pointer: `/resources/0/spec/${place}`,
+        detail: 'is there twice',
+      })),
+    ]);
+  });
+
+  it('leaves no agent failed whose fault is mended, while others are', async () => {
+    await declare([agent('one'), agent('two')]);
+    await sweep();
+    await redeclare([
+      agent('one', { skills: [{ skill: 'early' }] }),
+      agent('two', { skills: [{ skill: 'late' }] }),
+    ]);
+    const states = async () => (await agents()).map(({ sync_state }) => sync_state);
+    expect((await sweep()).status).toBe(422);
+    expect(await states()).toEqual(['failed', 'failed']);
+    await registerSkill(editor, org.workspaceId, 'early');
+    expect((await sweep()).status).toBe(422);
+    expect(await states()).toEqual(['pending', 'failed']);
+    await registerSkill(editor, org.workspaceId, 'late');
+    expect((await sweep()).status).toBe(200);
+    expect(await states()).toEqual(['synced', 'synced']);
+  });
+
+  it('that begins while somebody changes an agent comes after the change', async () => {
+    await declare([agent('one', { instructions: 'as declared' })]);
+    await sweep();
+    const [one] = (await agents()) as [Agent];
+    const waiting = async (count: number): Promise<void> => {
+      const blocked = `SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      while ((await app.database.query(blocked)).length < count);
+    };
+    // the change is made, and waits with its last statement
+    const { patching, sweeping } = await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM search_documents WHERE resource_id = $1 FOR UPDATE', [one.agent_id]);
+      const patched = editor.patch(`/agent/v1/agents/${one.agent_id}`, { instructions: 'by hand' });
+      await waiting(1);
+      const swept = sweep();
+      await waiting(2);
+      return { patching: patched, sweeping: swept };
+    });
+    expect([(await patching).status, (await sweeping).status]).toEqual([200, 200]);
+    const versions = await editor.get(`/agent/v1/agents/${one.agent_id}/versions`);
+    const told = (versions.body.items as Agent[]).map((each) => [each.version_ordinal, each.instructions]);
+    expect(told.sort()).toEqual([
+      [1, 'as declared'],
+      [2, 'by hand'],
+      [3, 'as declared'],
+    ]);
+    expect(await agents()).toMatchObject([{ sync_state: 'synced', version_ordinal: 3 }]);
+  });
+
+  it('reads no more than some MiB at a time, however large people have made its agents', async () => {
+    const count = 20;
+    const resources = Array.from({ length: count }, (_, n) => agent(`agent-${n}`));
+    const { body } = await declare(resources);
+    await sweep();
+    await app.database.query(
+      `UPDATE agents SET instructions = repeat('x', 1000000), sync_state = 'drifted' WHERE org_id = $1`,
+      [org.orgId],
+    );
+    const scope = workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['admin']));
+    const swept = async (declared: Declared[]): Promise<{ read: number; swept: Swept }> => {
+      let read = 0;
+      const result = await app.database.transaction((tx) => {
+        const counted = new Proxy(tx, {
+          get: (target, member, receiver) => {
+            if (member !== 'query') return Reflect.get(target, member, receiver) as unknown;
+            return async (...given: Parameters<typeof tx.query>) => {
+              const rows = await target.query(...given);
+              read = Math.max(read, JSON.stringify(rows).length);
+              return rows;
+            };
+          },
+        });
+        const owner = { appId: body.app_id as string, app: 'support' };
+        return app.get(ReconcileSteps).of('agent').apply(counted, scope, owner, declared);
+      });
+      return { read, swept: result };
+    };
+    const all = resources.map(({ name }, n) => ({ name, spec: {}, pointer: `/resources/${n}` }));
+    const drifted = await swept(all);
+    expect(drifted.swept.updated.length).toBe(count);
+    expect(drifted.read).toBeLessThan(5 * 1024 * 1024);
+    expect((await agents('limit=100')).every(({ instructions }) => instructions === '')).toBe(true);
+    await app.database.query(`UPDATE agents SET instructions = repeat('x', 1000000) WHERE org_id = $1`, [
+      org.orgId,
+    ]);
+    const undeclared = await swept([]);
+    expect(undeclared.swept.archived.length).toBe(count);
+    expect(undeclared.read).toBeLessThan(100_000);
+  });
+
+  it('sees by a digest alone that an agent is as declared, whatever the texts', async () => {
+    const odd = 'é\u2028\u007f\u0001 "\\/\b\f\n\r\t😀';
+    const server_id = await registerServer(editor, org.workspaceId, ['fetch'], 'web');
+    await declare([
+      skill('writing'),
+      agent('one', {
+        instructions: odd,
+        description: odd,
+        required_permissions: [odd, 'b'],
+        metadata: { [odd]: [odd, 1.5, 1e30, null] },
+        tools: [{ server_id, tool_name: 'fetch' }],
+        skills: [{ skill: 'writing', version_ordinal: 1 }],
+      }),
+    ]);
+    expect((await sweep()).status).toBe(200);
+    const scope = workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['admin']));
+    const sweeps = app.get(AgentSweepRepository);
+    await app.database.transaction(async (tx) => {
+      const [owned] = await sweeps.lockDeclared(tx, scope, { appId: '', app: '' }, ['one']);
+      const [row] = await sweeps.read(tx, scope, [owned!.agent_id]);
+      expect(row!.instructions).toBe(odd);
+      expect(owned!.content_sha256).toBe(digestOf(row!));
+    });
+  });
+
+  it('declares a bounded number of references, and lets others have their turn while they are checked', async () => {
+    const tools = Array.from({ length: 500 }, (_, n) => ({ server: 'tickets', tool_name: `tool-${n}` }));
+    const many = Array.from({ length: 41 }, (_, n) => agent(`agent-${n}`, { tools }));
+    const refused = await declare(many);
+    expect([refused.status, refused.body.errors.length, refused.body.errors[0].pointer]).toEqual([
+      400,
+      1,
+      '/resources/40/spec/tools',
+    ]);
+    let turns = 0;
+    setImmediate(() => (turns += 1));
+    await app.get(AppDeclarations).check(many.slice(1));
+    expect(turns).toBe(1);
+    expect((await declare(many.slice(1))).status).toBe(201);
   });
 
   it.each<[string, object, string]>([
     ['both ways to name a server', { tools: [{ server: 'a', server_id: 'b', tool_name: 't' }] }, '/tools/0'],
     ['no way to name a skill', { skills: [{ version_ordinal: 1 }] }, '/skills/0'],
     ['a skill twice', { skills: [{ skill: 'a' }, { skill: 'a', version_ordinal: 2 }] }, '/skills/1'],
+    [
+      'a tool twice, once with a null',
+      {
+        tools: [
+          { server: 'a', tool_name: 't' },
+          { server: 'a', server_id: null, tool_name: 't' },
+        ],
+      },
+      '/tools/1',
+    ],
+    ['a reference that is none', { tools: ['t'] }, '/tools/0'],
+    ['a tool without a name', { tools: [{ server: 'a' }] }, '/tools/0/tool_name'],
+    ['a version that is none', { skills: [{ skill: 'a', version_ordinal: 0 }] }, '/skills/0/version_ordinal'],
+    ['a misspelt member of a reference', { skills: [{ skill: 'a', 'x/y': 1 }] }, '/skills/0/x~1y'],
+    ['too many tools', { tools: Array.from({ length: 501 }, () => null) }, '/tools'],
     ['a name', { name: 'other' }, '/name'],
     ['a misspelt member', { instruction: 'x' }, '/instruction'],
     ['steps that are none', { max_step_count: 'x' }, '/max_step_count'],

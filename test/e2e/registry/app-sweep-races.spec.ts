@@ -94,6 +94,30 @@ describe('a sweep of an app, while another is under way', () => {
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
   });
 
+  it('that fails says nothing of an app that was swept meanwhile', async () => {
+    const slug = await on.swept(server('t'), server('u'));
+    const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
+    await on.editor.post(SERVERS, own);
+    await on.patch(slug, { resources: [server('t'), server('mine')] });
+    const { generation } = await on.read(slug);
+    // another process that swept the app, as it was, before this one could tell that it failed
+    const { swept, result } = await whileSwept(slug, async () => {
+      const sweptElsewhere = app.database.transaction(async (tx) => {
+        await tx.query('SELECT 1 FROM apps WHERE app = $1 AND org_id = $2 FOR UPDATE', [slug, on.org.orgId]);
+        await tx.query('UPDATE apps SET last_swept_at = now() WHERE app = $1 AND org_id = $2', [
+          slug,
+          on.org.orgId,
+        ]);
+        await waiting(1);
+      });
+      await waiting(2);
+      return { sweptElsewhere };
+    });
+    await result.sweptElsewhere;
+    expect(swept.status).toBe(422);
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null, generation });
+  });
+
   it('comes before the archiving of its workspace, or after', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id, resources: [server('a')] });

@@ -190,6 +190,23 @@ describe('a sweep of an app', () => {
     ]);
   });
 
+  it('leaves no resource failed whose fault is mended, while others are', async () => {
+    const slug = await on.swept(server('a'), server('b'));
+    const others: string[] = [];
+    for (const { server_id, name } of await on.serversOf(slug)) {
+      await on.editor.patch(`${SERVERS}/${server_id}`, { name: `free ${name}` });
+      const url = 'https://x.example/';
+      const own = await on.editor.post(SERVERS, { workspace_id: on.org.workspaceId, name, url });
+      others.push(own.body.server_id as string);
+    }
+    const states = async () => (await on.serversOf(slug)).map(({ sync_state }) => sync_state as string);
+    await on.sweep(slug);
+    expect(await states()).toEqual(['failed', 'failed']);
+    await on.admin.post(`${SERVERS}/${others[0]}/archive`);
+    expect((await on.sweep(slug)).status).toBe(422);
+    expect(await states()).toEqual(['pending', 'failed']);
+  });
+
   it('refuses stored declarations that are of the right form no longer', async () => {
     const slug = await on.swept(server('a'));
     await app.database.query(`UPDATE apps SET resources = $2 WHERE app = $1 AND org_id = $3`, [

@@ -1,6 +1,12 @@
 import { type Answer, createTestApp, newOrganization, type TestApp } from '#testing';
 import { APPS, AppsFixture, server } from './apps.fixture';
 
+const skill = (spec: object) => ({
+  kind: 'skill',
+  name: 'a',
+  spec: { description: 'd', instructions: 'i', ...spec },
+});
+
 describe('apps', () => {
   let app: TestApp;
   let on: AppsFixture;
@@ -17,7 +23,7 @@ describe('apps', () => {
   it('are declared with 201, an address and an ETag, and come back as they were sent', async () => {
     const resources = [
       { ...server('tickets', { metadata: { zeta: 1, alpha: 2 } }), note: 'not kept' },
-      { kind: 'skill', name: 'replies', spec: { instructions: 'Reply.', description: 'How to reply.' } },
+      { ...skill({ metadata: { any: ['thing'] } }), name: 'replies' },
     ];
     const made = await on.declare({
       app: 'support',
@@ -103,6 +109,11 @@ describe('apps', () => {
     [[server('a', { tools: [{ name: 'x' }] })], '/resources/0/spec/tools/0/input_schema'],
     [[server('a', { metadata: { a: 'x'.repeat(17_000) } })], '/resources/0/spec/metadata'],
     [[server('a', { description: 5 })], '/resources/0/spec/description'],
+    [[server('a', { is_system: true })], '/resources/0/spec/is_system'],
+    [[server('a', { workspace_id: 'ws' })], '/resources/0/spec/workspace_id'],
+    [[skill({ workspace_id: 'ws' })], '/resources/0/spec/workspace_id'],
+    [[skill({ files: [{ path: 'a', content: '', mode: 7 }] })], '/resources/0/spec/files/0/mode'],
+    [[{ kind: 'agent', name: 'a', spec: { workspace_id: 'ws' } }], '/resources/0/spec/workspace_id'],
   ])('declare nothing of another form: %#', async (resources, pointer) => {
     const { body } = await on.declare();
     const answers = [await on.declare({ resources })];

@@ -128,6 +128,9 @@ describe('skills that an app declares', () => {
     await sweep({ one: spec('1'), two: spec('2') });
     await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one'], 'pending'));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 2 }, { sync_state: 'synced' }]);
+    await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one', 'two'], 'failed'));
+    await app.database.transaction((tx) => step.mend(tx, scope, owner, ['two']));
+    expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 4 }, { sync_state: 'failed' }]);
     await app.database.transaction((tx) => step.release(tx, scope, owner));
     expect(await list()).toMatchObject([
       { app: null, sync_state: 'unmanaged' },
