@@ -1,4 +1,4 @@
-import { validateBody } from '#platform/http';
+import { pointerToken, validateBody } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../registry';
@@ -116,7 +116,7 @@ function formFaults(
 ): FieldError[] {
   const unknown = Object.keys(reference).find((member) => !checks.has(member));
   if (unknown !== undefined) {
-    return [{ pointer: `${place}/${escaped(unknown)}`, detail: 'is not a member this body has' }];
+    return [{ pointer: `${place}/${pointerToken(unknown)}`, detail: 'is not a member this body has' }];
   }
   const faults: FieldError[] = [];
   for (const [member, check] of checks) {
@@ -128,6 +128,3 @@ function formFaults(
   if (isNamed === isGiven) faults.push({ pointer: place, detail: `must have either ${byName} or ${byId}` });
   return faults;
 }
-
-/** As a step of a JSON pointer (RFC 6901). */
-const escaped = (member: string): string => member.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1');
