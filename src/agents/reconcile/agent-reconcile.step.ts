@@ -82,12 +82,7 @@ export class AgentReconcileStep extends ReconcileStep {
   ): Promise<string[]> {
     const now = new Date();
     const rows = missing.map((one) => newRow(scope, app, one.name, contentOf.get(one)!, now));
-    const made = await this.sweeps.insertMany(tx, rows);
-    const taken = missing.filter(({ name }) => !made.has(name));
-    if (taken.length > 0) {
-      const detail = 'was taken by one of the workspace while the app was swept';
-      throw new SweepRefused(taken.map(({ pointer }) => ({ pointer: `${pointer}/name`, detail })));
-    }
+    await this.sweeps.insertMany(tx, rows);
     await this.agents.keepVersions(tx, scope, ids(rows));
     const entries = rows.map((row) => ({
       ...audited(row),

@@ -88,15 +88,12 @@ export class AgentSweepRepository {
     );
   }
 
-  /** @returns the names of those that were made: a name may have been taken meanwhile */
-  async insertMany(tx: Tx, rows: readonly AgentEntity[]): Promise<Set<string>> {
-    if (rows.length === 0) return new Set();
-    const made = await tx.query<{ name: string }>(
-      `INSERT INTO agents (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::agents, $1)
-       ON CONFLICT (workspace_id, name) WHERE archived_at IS NULL DO NOTHING RETURNING name`,
+  async insertMany(tx: Tx, rows: readonly AgentEntity[]): Promise<void> {
+    if (rows.length === 0) return;
+    await tx.query(
+      `INSERT INTO agents (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::agents, $1)`,
       [toJsonText(rows)],
     );
-    return new Set(made.map(({ name }) => name));
   }
 
   async updateMany(tx: Tx, scope: Scope, rows: readonly AgentEntity[]): Promise<void> {

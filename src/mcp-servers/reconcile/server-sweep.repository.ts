@@ -62,6 +62,24 @@ const CHANGE = `UPDATE mcp_servers s
 
 const ARCHIVED = 'SET archived_at = $3, updated_at = $3, auth_secret = NULL, generation = generation + 1';
 
+/** The app's live servers that have to do with a change, locked in the order of their ids as by all who change many. */
+const locked = (condition: string): string => `WITH locked AS MATERIALIZED (
+  SELECT server_id FROM mcp_servers WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL AND ${condition}
+  ORDER BY server_id FOR UPDATE)`;
+
+const MARK = `${locked('sync_state <> $4 AND ($5::text[] IS NULL OR declared_name = ANY ($5))')}
+  UPDATE mcp_servers s SET sync_state = $4, updated_at = $3, generation = generation + 1
+  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2`;
+
+const MEND = `${locked("sync_state = 'failed' AND declared_name <> ALL ($4::text[])")}
+  UPDATE mcp_servers s SET sync_state = 'pending', updated_at = $3, generation = generation + 1
+  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2`;
+
+const RELEASE = `${locked('true')}
+  UPDATE mcp_servers s SET app_id = NULL, app = NULL, declared_name = NULL, sync_state = 'unmanaged', updated_at = $3,
+    generation = generation + 1
+  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2 RETURNING s.server_id`;
+
 /** What the sweeps of apps do to servers; each in one statement. */
 @Injectable()
 export class ServerSweepRepository {
@@ -122,32 +140,18 @@ export class ServerSweepRepository {
     state: SyncState,
     names: readonly string[] | null,
   ): Promise<void> {
-    await tx.query(
-      `UPDATE mcp_servers SET sync_state = $3, updated_at = $4, generation = generation + 1
-       WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL AND sync_state <> $3
-         AND ($5::text[] IS NULL OR declared_name = ANY ($5))`,
-      [app.appId, scope.workspaceId, state, new Date(), names],
-    );
+    await tx.query(MARK, [app.appId, scope.workspaceId, new Date(), state, names]);
   }
 
   /** Sets the app's live servers that are `failed` back to `pending`, but for those declared by these names. */
   async mend(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[]): Promise<void> {
-    await tx.query(
-      `UPDATE mcp_servers SET sync_state = 'pending', updated_at = $3, generation = generation + 1
-       WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL AND sync_state = 'failed'
-         AND declared_name <> ALL ($4::text[])`,
-      [app.appId, scope.workspaceId, new Date(), names],
-    );
+    await tx.query(MEND, [app.appId, scope.workspaceId, new Date(), names]);
   }
 
   /** Lets the app's live servers go. @returns their ids. */
   async release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
-    const rows = await tx.query<{ server_id: string }>(
-      `UPDATE mcp_servers SET app_id = NULL, app = NULL, declared_name = NULL, sync_state = 'unmanaged',
-         updated_at = $3, generation = generation + 1
-       WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL RETURNING server_id`,
-      [app.appId, scope.workspaceId, new Date()],
-    );
+    const values = [app.appId, scope.workspaceId, new Date()];
+    const rows = await tx.query<{ server_id: string }>(RELEASE, values);
     return rows.map((row) => row.server_id);
   }
 }

@@ -14,10 +14,19 @@ export function toldOf(error: unknown): Omit<SyncError, 'at'> {
 }
 
 /** What a sweep that failed is answered: declarations that cannot be applied are 422, everything else is as it is. */
-export const answerOf = (error: unknown): unknown =>
-  error instanceof SweepRefused ? problemOf(error) : error;
+export const answerOf = (error: unknown): unknown => problemOf(error) ?? error;
 
 function problemOf(error: unknown): Problem | null {
   if (error instanceof SweepRefused) return problem.validationFailed([...error.faults]);
-  return error instanceof Problem ? error : problemOfDatabaseError(error);
+  const known = error instanceof Problem ? error : problemOfDatabaseError(error);
+  return known && isUniqueViolation(known.cause) ? problem.validationFailed([TAKEN]) : known;
 }
+
+/** The steps tell of each name that is taken as they begin; which one was taken since is told by the next sweep. */
+const TAKEN = {
+  pointer: '/resources',
+  detail: 'has a name that somebody else took while the app was swept',
+};
+
+const isUniqueViolation = (cause: unknown): boolean =>
+  (cause as { code?: unknown } | undefined)?.code === '23505';

@@ -17,6 +17,7 @@ import type { SkillContent } from '../skill-content';
 import type { SkillEntity } from '../skill.entity';
 import { SkillRepository } from '../skill.repository';
 import { newSkill, type SkillDraft, SkillWriter, withVersion } from '../skill-writer';
+import type { SkillSpecDto } from '../skill-members.dto';
 import { contentOfSpec } from '../upload/skill-spec';
 import { DeclaredSkillSpecDto } from './skill-spec.dto';
 import { SkillOwnerRepository } from './skill-owner.repository';
@@ -41,7 +42,7 @@ export class SkillReconcileStep extends ReconcileStep {
     const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
     if (!isName) faults.push({ pointer: nameBeside(pointer), detail: NAME_RULE });
     try {
-      contentOf(isName ? name : PLACEHOLDER, spec);
+      contentOfSpec(isName ? name : PLACEHOLDER, validateBody(DeclaredSkillSpecDto, spec));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       faults.push(...faultsOf(error, pointer));
@@ -99,10 +100,6 @@ const PLACEHOLDER = 'x';
 /** @param pointer of the spec */
 const nameBeside = (pointer: string): string => `${pointer.slice(0, pointer.lastIndexOf('/'))}/name`;
 
-/** Throws `Problem` with pointers into the spec. */
-const contentOf = (name: string, spec: Record<string, unknown>): SkillContent =>
-  contentOfSpec(name, validateBody(DeclaredSkillSpecDto, spec));
-
 /** @param pointer of the spec */
 function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {
   const faults = (problem.errors ?? []).flatMap((one) =>
@@ -111,14 +108,9 @@ function faultsOf(problem: Problem, pointer: string): { pointer: string; detail:
   return faults.length > 0 ? faults : [{ pointer, detail: problem.detail }];
 }
 
-function contentDeclared({ name, spec, pointer }: Declared): SkillContent {
-  try {
-    return contentOf(name, spec);
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    throw new SweepRefused(faultsOf(error, `${pointer}/spec`));
-  }
-}
+/** Of a spec that has no fault, see `faultsIn`. */
+const contentDeclared = ({ name, spec }: Declared): SkillContent =>
+  contentOfSpec(name, spec as unknown as SkillSpecDto);
 
 function draftOf(
   scope: Scope,

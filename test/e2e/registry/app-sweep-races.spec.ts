@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
+import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 /** Whatever else happens to an app while it is swept, one of them comes first. */
 describe('a sweep of an app, while another is under way', () => {
@@ -116,6 +116,52 @@ describe('a sweep of an app, while another is under way', () => {
     await result.sweptElsewhere;
     expect(swept.status).toBe(422);
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null, generation });
+  });
+
+  it.each([
+    ['a server', SERVERS, { url: 'https://x.example/' }, server],
+    ['a skill', '/skill/v1/skills', { description: 'Does it.', instructions: 'Do it.' }, skill],
+    ['an agent', '/agent/v1/agents', {}, agent],
+  ])(
+    'is 422 where somebody takes a name of %s meanwhile, and tells which the next time',
+    async (what, path, body, declared) => {
+      const name = `taken-${what.replace(/\W/g, '-')}`;
+      const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
+      // somebody has made it, and is about to say that searches find it
+      const { making, sweeping } = await app.database.transaction(async (tx) => {
+        await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+        const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
+        await waiting(1);
+        const swept = on.sweep(made.app);
+        await waiting(2);
+        return { making: posted, sweeping: swept };
+      });
+      expect((await making).status).toBe(201);
+      const refused = await sweeping;
+      expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
+      expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
+      expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
+      const { sync_state, sync_error } = await on.read(made.app);
+      expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
+      expect((await on.sweep(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
+    },
+  );
+
+  it('that gives a server its name back is 422 where somebody takes that meanwhile', async () => {
+    const slug = await on.swept(server('renamed'));
+    const [one] = await on.serversOf(slug);
+    await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'by hand' });
+    const { making, sweeping } = await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+      const named = { workspace_id: on.org.workspaceId, name: 'renamed', url: 'https://x.example/' };
+      const posted = on.editor.post(SERVERS, named);
+      await waiting(1);
+      const swept = on.sweep(slug);
+      await waiting(2);
+      return { making: posted, sweeping: swept };
+    });
+    expect([(await making).status, (await sweeping).status]).toEqual([201, 422]);
+    expect(await on.serversOf(slug)).toMatchObject([{ name: 'by hand', sync_state: 'drifted' }]);
   });
 
   it('comes before the archiving of its workspace, or after', async () => {

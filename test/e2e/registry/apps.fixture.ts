@@ -10,6 +10,16 @@ export const server = (name: string, spec: Record<string, unknown> = {}) => ({
   spec: { url: 'https://mcp.example.com/mcp', ...spec },
 });
 
+/** A declared skill. */
+export const skill = (name: string, instructions = 'Do it.') => ({
+  kind: 'skill',
+  name,
+  spec: { description: 'Does it.', instructions },
+});
+
+/** A declared agent. */
+export const agent = (name: string, spec: Record<string, unknown> = {}) => ({ kind: 'agent', name, spec });
+
 /** An organization with apps. */
 export class AppsFixture {
   private made = 0;
