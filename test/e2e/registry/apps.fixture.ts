@@ -4,7 +4,7 @@ export const APPS = '/registry/v1/apps';
 export const SERVERS = '/mcp/v1/servers';
 
 /** A declared server. */
-export const server = (name: string, spec: Record<string, unknown> = {}) => ({
+export const server = (name: string, spec: object = {}) => ({
   kind: 'mcp_server',
   name,
   spec: { url: 'https://mcp.example.com/mcp', ...spec },
@@ -18,7 +18,7 @@ export const skill = (name: string, instructions = 'Do it.') => ({
 });
 
 /** A declared agent. */
-export const agent = (name: string, spec: Record<string, unknown> = {}) => ({ kind: 'agent', name, spec });
+export const agent = (name: string, spec: object = {}) => ({ kind: 'agent', name, spec });
 
 /** An organization with apps. */
 export class AppsFixture {

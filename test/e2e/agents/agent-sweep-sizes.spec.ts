@@ -1,0 +1,99 @@
+import { createTestApp, type TestApp } from '#testing';
+import { expandRoles, workspaceScope } from '#platform/auth';
+import { AgentSweepRepository, digestOf } from '../../../src/agents/reconcile/agent-sweep.repository';
+import { type Declared, ReconcileSteps, type Swept } from '../../../src/registry';
+import { agent, skill } from '../registry/apps.fixture';
+import { AgentAppFixture } from './agent-app.fixture';
+import { registerServer } from './parts.fixture';
+
+describe('a sweep of large agents, or of many', () => {
+  let app: TestApp;
+  let on: AgentAppFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    on = await AgentAppFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  it('reads no more than some MiB at a time, however large people have made its agents', async () => {
+    const count = 20;
+    const resources = Array.from({ length: count }, (_, n) => agent(`agent-${n}`));
+    const { body } = await on.declare(resources);
+    await on.sweep();
+    await app.database.query(
+      `UPDATE agents SET instructions = repeat('x', 1000000), sync_state = 'drifted' WHERE org_id = $1`,
+      [on.org.orgId],
+    );
+    const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
+    const swept = async (declared: Declared[]): Promise<{ read: number; swept: Swept }> => {
+      let read = 0;
+      const result = await app.database.transaction((tx) => {
+        const counted = new Proxy(tx, {
+          get: (target, member, receiver) => {
+            if (member !== 'query') return Reflect.get(target, member, receiver) as unknown;
+            return async (...given: Parameters<typeof tx.query>) => {
+              const rows = await target.query(...given);
+              read = Math.max(read, JSON.stringify(rows).length);
+              return rows;
+            };
+          },
+        });
+        const owner = { appId: body.app_id as string, app: 'support' };
+        return app.get(ReconcileSteps).of('agent').apply(counted, scope, owner, declared);
+      });
+      return { read, swept: result };
+    };
+    const all = resources.map(({ name }, n) => ({ name, spec: {}, pointer: `/resources/${n}` }));
+    const drifted = await swept(all);
+    expect(drifted.swept.updated.length).toBe(count);
+    expect(drifted.read).toBeLessThan(5 * 1024 * 1024);
+    expect((await on.agents('limit=100')).every(({ instructions }) => instructions === '')).toBe(true);
+    await app.database.query(`UPDATE agents SET instructions = repeat('x', 1000000) WHERE org_id = $1`, [
+      on.org.orgId,
+    ]);
+    const undeclared = await swept([]);
+    expect(undeclared.swept.archived.length).toBe(count);
+    expect(undeclared.read).toBeLessThan(100_000);
+  });
+
+  it('sees by a digest alone that an agent is as declared, whatever the texts', async () => {
+    const odd = 'é\u2028\u007f\u0001 "\\/\b\f\n\r\t😀';
+    const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch'], 'web');
+    await on.declare([
+      skill('writing'),
+      agent('one', {
+        instructions: odd,
+        description: odd,
+        required_permissions: [odd, 'b'],
+        metadata: { [odd]: [odd, 1.5, 1e30, null] },
+        tools: [{ server_id, tool_name: 'fetch' }],
+        skills: [{ skill: 'writing', version_ordinal: 1 }],
+      }),
+    ]);
+    expect((await on.sweep()).status).toBe(200);
+    const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
+    const sweeps = app.get(AgentSweepRepository);
+    await app.database.transaction(async (tx) => {
+      const [owned] = await sweeps.lockDeclared(tx, scope, { appId: '', app: '' }, ['one']);
+      const [row] = await sweeps.read(tx, scope, [owned!.agent_id]);
+      expect(row!.instructions).toBe(odd);
+      expect(owned!.content_sha256).toBe(digestOf(row!));
+    });
+  });
+
+  it('makes a thousand agents, and archives them again', async () => {
+    const count = 1000;
+    await on.declare([
+      skill('writing'),
+      ...Array.from({ length: count }, (_, n) => agent(`agent-${n}`, { skills: [{ skill: 'writing' }] })),
+    ]);
+    expect((await on.sweep()).body.live_count).toBe(count + 1);
+    expect((await on.editor.get('/agent/v1/agents?limit=0')).body.page.total).toBe(count);
+    await on.redeclare([]);
+    expect((await on.sweep()).body.live_count).toBe(0);
+    expect((await on.editor.get('/agent/v1/agents?limit=0')).body.page.total).toBe(0);
+  });
+});

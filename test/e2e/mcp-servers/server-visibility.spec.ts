@@ -1,0 +1,134 @@
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
+
+describe('MCP servers, as they are seen', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await ServersFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  describe('of the platform', () => {
+    it('are listed and counted, but for the one that is called registry', async () => {
+      const workspace_id = await on.org.newWorkspace();
+      const registry = {
+        workspace_id,
+        name: 'registry',
+        is_system: true,
+        tools: [{ name: 'search', input_schema: {} }],
+      };
+      expect((await on.register(registry)).status).toBe(403);
+      const hidden = await on.register(registry, on.admin);
+      await on.register({ workspace_id, name: 'files', is_system: true }, on.admin);
+      for (const query of ['', '&include_archived=true', '&name=registry', '&q=registry']) {
+        const { body } = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}${query}`);
+        const expected = query.includes('registry') ? [] : ['files'];
+        expect([body.items.map((one: any) => one.name), body.page.total]).toEqual([
+          expected,
+          expected.length,
+        ]);
+      }
+      const documents = await app.database.query<{ name: string }>(
+        'SELECT name FROM search_documents WHERE workspace_id = $1',
+        [workspace_id],
+      );
+      expect(documents).toEqual([{ name: 'files' }]);
+      // it is one of its kind by its name alone
+      const path = `${SERVERS}/${hidden.body.server_id}`;
+      await on.editor.patch(path, { name: 'other' });
+      const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}&sort=name`);
+      expect(namesIn(listed)).toEqual(['files', 'other']);
+      const shown = await app.database.query<{ name: string }>(
+        'SELECT name FROM search_documents WHERE workspace_id = $1 ORDER BY name',
+        [workspace_id],
+      );
+      expect(shown).toEqual([{ name: 'files' }, { name: 'other' }, { name: 'search' }]);
+    });
+
+    it('are not confused with a team’s own of that name', async () => {
+      const workspace_id = await on.org.newWorkspace();
+      await on.register({ workspace_id, name: 'registry' });
+      const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}`);
+      expect(namesIn(listed)).toEqual(['registry']);
+    });
+
+    it('are none in a new organization', async () => {
+      const other = await newOrganization(app);
+      const [{ count }] = (await app.database.query(
+        'SELECT count(*) AS count FROM mcp_servers WHERE org_id = $1',
+        [other.orgId],
+      )) as [{ count: number }];
+      expect(count).toBe(0);
+    });
+  });
+
+  describe('of workspaces', () => {
+    it('that are not there or not reached are refused (400), archived ones too (409)', async () => {
+      const stranger = await newOrganization(app);
+      const bound = app.api((await on.org.serviceAccount('editor')).key);
+      const elsewhere = await on.org.newWorkspace();
+      const archived = await on.org.newWorkspace();
+      await on.admin.post(`/registry/v1/workspaces/${archived}/archive`);
+      const answers = [
+        await on.register({ workspace_id: 'wsp_nope' }),
+        await on.register({ workspace_id: stranger.workspaceId }),
+        await on.register({ workspace_id: elsewhere }, bound),
+        await on.register({ workspace_id: elsewhere }, on.editor.in(on.org.workspaceId)),
+        await on.register({ workspace_id: archived }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 409]);
+    });
+
+    it('that are archived keep theirs readable, and unchanged', async () => {
+      const workspace_id = await on.org.newWorkspace();
+      const { body: server } = await on.register({ workspace_id });
+      await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+      const path = `${SERVERS}/${server.server_id}`;
+      expect((await on.editor.get(path)).status).toBe(200);
+      expect((await on.editor.patch(path, { name: 'x' })).status).toBe(409);
+      expect((await on.admin.post(`${path}/archive`)).status).toBe(409);
+    });
+
+    it('show theirs, their versions and their tools to those who reach them alone', async () => {
+      const elsewhere = await on.org.newWorkspace();
+      const { body: server } = await on.register({
+        workspace_id: elsewhere,
+        tools: [{ name: 'search', input_schema: {} }],
+      });
+      const path = `${SERVERS}/${server.server_id}`;
+      const tool = (await on.editor.get(`${path}/tools`)).body.items[0];
+      const bound = app.api((await on.org.serviceAccount('admin')).key);
+      const stranger = await (await newOrganization(app)).member('owner');
+      for (const outsider of [bound, stranger, (await on.org.member('owner')).in(on.org.workspaceId)]) {
+        const answers = [
+          await outsider.get(path),
+          await outsider.get(`${path}/versions`),
+          await outsider.get(`${path}/versions/1`),
+          await outsider.get(`${path}/tools`),
+          await outsider.get(`${path}/tools/${tool.tool_id}`),
+          await outsider.patch(path, { name: 'x' }),
+          await outsider.post(`${path}/archive`),
+        ];
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+        for (const query of ['', `?workspace_id=${elsewhere}`, `?name=${encodeURIComponent(server.name)}`]) {
+          expect(namesIn(await outsider.get(SERVERS + query))).not.toContain(server.name);
+        }
+      }
+    });
+  });
+
+  it('need the role editor to be changed, and viewer to be read', async () => {
+    const viewer = await on.org.member('viewer');
+    const { body: server } = await on.register();
+    const path = `${SERVERS}/${server.server_id}`;
+    expect((await on.register({}, viewer)).status).toBe(403);
+    expect((await viewer.patch(path, { name: 'x' })).status).toBe(403);
+    expect((await viewer.get(path)).status).toBe(200);
+    const runtime = await on.org.member('runtime');
+    const answers = [await runtime.get(SERVERS), await runtime.get(path), await runtime.get(`${path}/tools`)];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+  });
+});
