@@ -82,6 +82,7 @@ interface Traits {
   takesIfMatch: boolean;
   /** Acts within the workspace of the header; or takes the header to narrow what it reaches. */
   workspace: 'required' | 'optional' | 'none';
+  archives: boolean;
   /** Makes what takes conditional edits, so that its making answers the ETag to begin with. */
   makesVersioned: boolean;
 }
@@ -99,7 +100,8 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     method,
     isPublic,
     takesIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
-    takesIfMatch: method === 'patch' || declaresIfMatch,
+    takesIfMatch: method === 'patch' || path.endsWith('/archive') || declaresIfMatch,
+    archives: path.endsWith('/archive'),
     workspace: takesHeader ? 'required' : isPublic || BEYOND_WORKSPACES.test(path) ? 'none' : 'optional',
     makesVersioned: Object.entries(paths).some(
       ([one, methods]) =>
@@ -140,7 +142,7 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
 }
 
-function headersTaken({ method, takesIdempotencyKey, workspace }: Traits): Parameter[] {
+function headersTaken({ method, archives, takesIdempotencyKey, workspace }: Traits): Parameter[] {
   const taken: [taken: boolean, name: string, description: string][] = [
     [
       workspace === 'optional',
@@ -154,7 +156,7 @@ function headersTaken({ method, takesIdempotencyKey, workspace }: Traits): Param
     ],
     // others tell whose ETag it is
     [
-      method === 'patch',
+      method === 'patch' || archives,
       'If-Match',
       'The ETag the change is based on; 412 when the resource has changed since.',
     ],

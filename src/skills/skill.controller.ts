@@ -91,8 +91,12 @@ export class SkillController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: SkillDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('skill_id') id: string): Promise<Reply> {
-    const { view, version } = await this.skills.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.skills.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

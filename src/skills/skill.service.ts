@@ -76,9 +76,10 @@ export class SkillService {
   }
 
   /** Archives a skill; repeated, it answers the same. Its name is free again, and its versions stay readable. */
-  archive(scope: OrgScope, id: string): Promise<Versioned<SkillDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<SkillDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'admin');
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const [archived = row] = row.archived_at ? [] : await this.writer.archive(tx, scope, [row]);
       return versionedView(archived);
     });

@@ -64,8 +64,12 @@ export class AgentController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AgentDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('agent_id') id: string): Promise<Reply> {
-    const { view, version } = await this.agents.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('agent_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.agents.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 

@@ -110,9 +110,10 @@ export class AgentService {
   }
 
   /** Archives an agent; repeated, it answers the same. Its name is free again, and its sessions stay. */
-  archive(scope: OrgScope, id: string): Promise<Versioned<AgentDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<AgentDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'admin');
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.agents.update(tx, scope, id, changes);

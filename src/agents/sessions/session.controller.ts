@@ -70,8 +70,12 @@ export class AgentSessionController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AgentSessionDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('session_id') id: string): Promise<Reply> {
-    const { view, version } = await this.sessions.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('session_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.sessions.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 

@@ -87,9 +87,10 @@ export class AgentSessionService {
   }
 
   /** Archives a session; repeated, it answers the same. */
-  archive(scope: OrgScope, id: string): Promise<Versioned<AgentSessionDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<AgentSessionDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, SESSION_ARCHIVERS);
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (changes) await this.sessions.update(tx, scope, id, changes);
       return versionedView(Object.assign(row, changes));

@@ -73,8 +73,12 @@ export class DatasetController {
   @HttpCode(200)
   @RequireRole('evaluator')
   @ApiOkResponse({ type: DatasetDto })
-  async archive(@CurrentScope() scope: Scope, @Param('dataset_id') id: string): Promise<Reply> {
-    const { view, version } = await this.datasets.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.datasets.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

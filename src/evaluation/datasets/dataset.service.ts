@@ -126,10 +126,11 @@ export class DatasetService {
   }
 
   /** Archives a dataset; repeated, it answers the same. Its name is free again, and its records take no writes. */
-  async archive(scope: Scope, id: string): Promise<Versioned<DatasetDto>> {
+  async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<DatasetDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       if (row.archived_at) return versionedView(row);
+      checkIfMatch(ifMatch, row.revision);
       const now = new Date();
       const changes = { archived_at: now, updated_at: now, revision: row.revision + 1 };
       await this.datasets.update(tx, scope, id, changes);

@@ -78,8 +78,12 @@ export class ExperimentController {
   @HttpCode(200)
   @RequireRole('evaluator')
   @ApiOkResponse({ type: ExperimentDto })
-  async archive(@CurrentScope() scope: Scope, @Param('experiment_id') id: string): Promise<Reply> {
-    const { view, version } = await this.experiments.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.experiments.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

@@ -129,11 +129,12 @@ export class ExperimentService {
   }
 
   /** Archives an experiment, running or frozen; repeated, it answers the same. */
-  async archive(scope: Scope, id: string): Promise<Versioned<ExperimentDto>> {
+  async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<ExperimentDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.experiments.lock(tx, scope, id, 'update');
       if (!row) throw problem.notFound('experiment', id);
       if (!row.archived_at) {
+        checkIfMatch(ifMatch, row.generation);
         const now = new Date();
         await this.experiments.update(tx, scope, id, {
           archived_at: now,

@@ -106,8 +106,9 @@ export class RecordController {
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
     @Param('dataset_record_id') id: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Reply> {
-    const { view, version } = await this.records.archive(scope, datasetId, id);
+    const { view, version } = await this.records.archive(scope, datasetId, id, ifMatch);
     return versioned(view, version);
   }
 

@@ -133,12 +133,18 @@ export class RecordService {
   }
 
   /** Archives a record; repeated, it answers the same. Snapshots of experiments begun before still hold it. */
-  async archive(scope: Scope, datasetId: string, recordId: string): Promise<Versioned<RecordDto>> {
+  async archive(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
     return this.database.transaction(async (tx) => {
       const dataset = await this.datasets.lock(tx, scope, datasetId, 'update');
       const row = await this.records.lock(tx, scope, recordId, 'update');
       if (!row || row.dataset_id !== datasetId) throw problem.notFound('record', recordId);
       if (row.archived_at) return versionedView(row);
+      checkIfMatch(ifMatch, row.version);
       checkLive(dataset);
       const at = new Date();
       const revision = await this.datasets.nextRevision(tx, scope, datasetId, -1, at);

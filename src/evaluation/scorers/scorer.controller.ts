@@ -65,8 +65,12 @@ export class ScorerController {
   @HttpCode(200)
   @RequireRole('evaluator')
   @ApiOkResponse({ type: ScorerDto })
-  async archive(@CurrentScope() scope: Scope, @Param('scorer_id') id: string): Promise<Reply> {
-    const { view, version } = await this.scorers.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: Scope,
+    @Param('scorer_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.scorers.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 

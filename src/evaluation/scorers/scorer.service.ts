@@ -110,11 +110,12 @@ export class ScorerService {
   }
 
   /** Archives a scorer; repeated, it answers the same. Its name is free again; runs that are under way go on. */
-  async archive(scope: Scope, id: string): Promise<Versioned<ScorerDto>> {
+  async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<ScorerDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.scorers.lock(tx, scope, id, 'update');
       if (!row) throw problem.notFound('scorer', id);
       if (row.archived_at) return versionedView(row);
+      checkIfMatch(ifMatch, row.scorer_version);
       const now = new Date();
       const changes = { archived_at: now, updated_at: now };
       await this.scorers.update(tx, scope, id, changes);

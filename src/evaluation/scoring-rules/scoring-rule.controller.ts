@@ -84,8 +84,9 @@ export class ScoringRuleController {
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,
     @Param('rule_id') id: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Reply> {
-    const { view, version } = await this.rules.archive(scope, scorerId, id);
+    const { view, version } = await this.rules.archive(scope, scorerId, id, ifMatch);
     return versioned(view, version);
   }
 }

@@ -127,10 +127,16 @@ export class ScoringRuleService {
   }
 
   /** Archives a rule; repeated, it answers the same. Runs that it has ordered go on. */
-  async archive(scope: Scope, scorerId: string, id: string): Promise<Versioned<ScoringRuleDto>> {
+  async archive(
+    scope: Scope,
+    scorerId: string,
+    id: string,
+    ifMatch?: string,
+  ): Promise<Versioned<ScoringRuleDto>> {
     return this.database.transaction(async (tx) => {
       const row = ofScorer(await this.rules.lock(tx, scope, id, 'update'), scorerId, id);
       if (row.archived_at) return versionedView(row);
+      checkIfMatch(ifMatch, row.generation);
       const now = new Date();
       const changes = { archived_at: now, updated_at: now, generation: row.generation + 1 };
       await this.rules.update(tx, scope, id, changes);

@@ -64,8 +64,12 @@ export class ServerController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ServerDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('server_id') id: string): Promise<Reply> {
-    const { view, version } = await this.servers.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('server_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.servers.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 

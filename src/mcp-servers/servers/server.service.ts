@@ -139,9 +139,10 @@ export class ServerService {
   }
 
   /** Archives a server with its tools, and deletes its secret; repeated, it answers the same. Its name is free again. */
-  archive(scope: OrgScope, id: string): Promise<Versioned<ServerDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<ServerDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'admin');
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const archived = { archived_at: new Date(), auth_secret: null };
       const changes = row.archived_at ? null : changesOf(row, archived);
       if (!changes) return versionedView(row);

@@ -60,8 +60,12 @@ export class AppController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AppDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Reply> {
-    const { view, version } = await this.apps.archive(scope, app);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('app') app: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.apps.archive(scope, app, ifMatch);
     return versioned(view, version);
   }
 

@@ -107,9 +107,10 @@ export class AppService {
   }
 
   /** Archives an app; repeated, it answers the same. Its resources stay, `unmanaged`, and its slug is free again. */
-  archive(scope: OrgScope, named: string): Promise<Versioned<AppDto>> {
+  archive(scope: OrgScope, named: string, ifMatch?: string): Promise<Versioned<AppDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, named, 'admin');
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.apps.update(tx, scope, row.app_id, changes);

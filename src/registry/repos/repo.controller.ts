@@ -57,8 +57,12 @@ export class RepoController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: RepoDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('repo_id') id: string): Promise<Reply> {
-    const { view, version } = await this.repos.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('repo_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.repos.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

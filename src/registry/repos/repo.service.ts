@@ -104,9 +104,10 @@ export class RepoService {
   }
 
   /** Archives a repository; repeated, it answers the same. Its address can be registered again. */
-  archive(scope: OrgScope, id: string): Promise<Versioned<RepoDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<RepoDto>> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, scope, id, 'admin');
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.repos.update(tx, scope, id, changes);

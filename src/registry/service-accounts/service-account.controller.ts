@@ -65,8 +65,12 @@ export class ServiceAccountController {
   @HttpCode(200)
   @RequireRole('admin')
   @ApiOkResponse({ type: ServiceAccountDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('service_account_id') id: string): Promise<Reply> {
-    const { view, version } = await this.serviceAccounts.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.serviceAccounts.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

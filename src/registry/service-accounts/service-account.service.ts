@@ -127,10 +127,11 @@ export class ServiceAccountService {
    * Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. 403
    * where it reaches a workspace of which the caller is not admin, or holds a role that the caller lacks.
    */
-  archive(scope: OrgScope, id: string): Promise<Versioned<ServiceAccountDto>> {
+  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<ServiceAccountDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lockManaged(tx, scope, id);
       if (row.archived_at) return versionedView(row);
+      checkIfMatch(ifMatch, row.generation);
       await this.checkHoldsAll(tx, scope, row);
       const changes = changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);

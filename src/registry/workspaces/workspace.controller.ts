@@ -62,8 +62,12 @@ export class WorkspaceController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: WorkspaceDto })
-  async archive(@CurrentScope() scope: OrgScope, @Param('workspace_id') id: string): Promise<Reply> {
-    const { view, version } = await this.workspaces.archive(scope, id);
+  async archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('workspace_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, version } = await this.workspaces.archive(scope, id, ifMatch);
     return versioned(view, version);
   }
 }

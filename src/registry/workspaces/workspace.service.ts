@@ -128,9 +128,10 @@ export class WorkspaceService {
   }
 
   /** Archives a workspace; repeated, it answers the same. Its name is free again. */
-  archive(scope: OrgScope, workspaceId: string): Promise<Versioned<WorkspaceDto>> {
+  archive(scope: OrgScope, workspaceId: string, ifMatch?: string): Promise<Versioned<WorkspaceDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, workspaceId);
+      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
       const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.workspaces.update(tx, scope, workspaceId, changes);
