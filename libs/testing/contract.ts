@@ -37,6 +37,18 @@ type Schema = Record<string, unknown>;
 
 const SCHEMA_ID = 'contract';
 
+/** Headers by which clients go on: where one is sent, the document says so. */
+const DOCUMENTED = [
+  'etag',
+  'location',
+  'retry-after',
+  'repr-digest',
+  'idempotency-replayed',
+  'www-authenticate',
+  'accept-encoding',
+  'content-disposition',
+];
+
 let committed: unknown;
 
 /** The document that is committed, which a test holds to be that of the service. Not to be changed. */
@@ -45,7 +57,7 @@ export const committedDocument = <Document = OpenAPIObject>(): Document =>
 
 /**
  * Holds answers to the OpenAPI document that is committed: the operation, the status and the media type must be
- * documented, the headers that it promises be there, and the body must meet the schema, with no member that the schema
+ * documented, the headers that it promises be there and no others that clients go by, and the body must meet the schema, with no member that the schema
  * does not name.
  */
 export class Contract {
@@ -67,6 +79,10 @@ export class Contract {
     const { response, pointer } = documented;
     for (const [name, { required }] of Object.entries(response.headers ?? {})) {
       if (required && !answer.headers.has(name)) throw new Error(`${label} has no ${name}.`);
+    }
+    for (const name of DOCUMENTED) {
+      const isTold = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === name);
+      if (answer.headers.has(name) && !isTold) throw new Error(`${label}: ${name} is not documented.`);
     }
     if (!response.content) return;
     const media = (answer.headers.get('content-type') ?? '').split(';')[0]!.trim();

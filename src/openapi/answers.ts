@@ -1,3 +1,5 @@
+import { ETAG_HEADER } from '#platform/http';
+
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDto' } } };
 
 /** Why an operation answers a status that is no success. */
@@ -26,7 +28,6 @@ const header = (description: string, schema: object = { type: 'string' }, requir
 export const REQUEST_ID_HEADER = {
   'X-Request-Id': header('Identifies the request in the logs of the service.'),
 };
-export const ETAG_HEADER = { ETag: header('Names this state of the resource.') };
 export const LOCATION_HEADER = {
   Location: header('The path of the new resource.', { type: 'string', format: 'uri-reference' }),
 };
@@ -38,8 +39,12 @@ export const REPLAYED_HEADER = {
   ),
 };
 
-/** Headers of errors. */
+/** Headers of errors, and of what is not modified. */
 const ERROR_HEADERS: Record<string, object> = {
+  304: ETAG_HEADER,
+  503: {
+    'Retry-After': header('Seconds after which to try again, where trying again may help.', undefined, false),
+  },
   401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.') },
   415: {
     'Accept-Encoding': header(

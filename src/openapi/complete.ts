@@ -1,14 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { WORKSPACE_HEADER } from '#platform/auth';
-import { BODIES_EXTENSION, NOT_REPEATABLE_EXTENSION } from '#platform/http';
-import {
-  ETAG_HEADER,
-  LOCATION_HEADER,
-  REASONS,
-  REPLAYED_HEADER,
-  REQUEST_ID_HEADER,
-  SHARED_ANSWERS,
-} from './answers';
+import { ACCESS_EXTENSION, type AccessRule, WORKSPACE_HEADER } from '#platform/auth';
+import { BODIES_EXTENSION, ETAG_HEADER, NOT_REPEATABLE_EXTENSION } from '#platform/http';
+import { LOCATION_HEADER, REASONS, REPLAYED_HEADER, REQUEST_ID_HEADER, SHARED_ANSWERS } from './answers';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /** The parts of a document that are completed here; the generator's own types leave most of them open. */
@@ -23,6 +16,7 @@ interface Operation {
   responses: Record<string, Response | { $ref: string }>;
   [NOT_REPEATABLE_EXTENSION]?: boolean;
   [BODIES_EXTENSION]?: Record<string, object>;
+  [ACCESS_EXTENSION]?: AccessRule;
 }
 
 interface Parameter {
@@ -103,15 +97,19 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     takesIfMatch: method === 'patch' || path.endsWith('/archive') || declaresIfMatch,
     archives: path.endsWith('/archive'),
     workspace: takesHeader ? 'required' : isPublic || BEYOND_WORKSPACES.test(path) ? 'none' : 'optional',
-    makesVersioned: Object.entries(paths).some(
-      ([one, methods]) =>
-        methods.patch && one.startsWith(`${path}/{`) && !one.slice(path.length + 1).includes('/'),
-    ),
+    makesVersioned:
+      method === 'post' &&
+      Object.entries(paths).some(
+        ([one, methods]) =>
+          methods.patch && one.startsWith(`${path}/{`) && !one.slice(path.length + 1).includes('/'),
+      ),
   };
 }
 
 function completeOperation(operation: Operation, traits: Traits): void {
   Reflect.deleteProperty(operation, NOT_REPEATABLE_EXTENSION);
+  operation.description = [operation.description, accessOf(operation, traits)].filter(Boolean).join('\n\n');
+  Reflect.deleteProperty(operation, ACCESS_EXTENSION);
   if (traits.isPublic) operation.security = [];
   operation.parameters = [...(operation.parameters ?? []), ...headersTaken(traits)];
   completeBody(operation, traits);
@@ -124,6 +122,32 @@ function completeOperation(operation: Operation, traits: Traits): void {
     operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
   }
 }
+
+/** Who may call an operation, for people. */
+function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, workspace }: Traits): string {
+  const showsMany = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
+  if (!rule) return 'Needs no token.';
+  switch (rule.kind) {
+    case 'public':
+      return 'Needs no token.';
+    case 'platform':
+      return 'For platform principals alone.';
+    case 'principal':
+      return 'For everybody who is authenticated.';
+    case 'member':
+      return 'For everybody who is authenticated in an organization.';
+    case 'roles_everywhere':
+      return `Needs the role ${named(rule.anyOf)} in all of the organization.`;
+    case 'roles_somewhere':
+      return showsMany
+        ? `Needs the role ${named(rule.anyOf)} in some workspace, and shows what lies in those where it is held.`
+        : `Needs the role ${named(rule.anyOf)} in the workspace of what it is about.`;
+    case 'roles':
+      return `Needs the role ${named(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
+  }
+}
+
+const named = (roles: readonly string[]): string => roles.map((role) => `\`${role}\``).join(' or ');
 
 function completeBody(operation: Operation, { method }: Traits): void {
   const schemas = operation[BODIES_EXTENSION];
@@ -170,7 +194,7 @@ function headersTaken({ method, archives, takesIdempotencyKey, workspace }: Trai
 function headersAnswered(status: string, traits: Traits): object {
   if (!status.startsWith('2')) return REQUEST_ID_HEADER;
   const isMade = status === '201' || status === '202';
-  const hasETag = isMade ? traits.makesVersioned : traits.method === 'get' || traits.takesIfMatch;
+  const hasETag = traits.method === 'get' || traits.takesIfMatch || traits.makesVersioned;
   return {
     ...REQUEST_ID_HEADER,
     ...(isMade && LOCATION_HEADER),

@@ -1,6 +1,6 @@
 import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
-import { ApiBearerAuth, ApiHeader } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
 import type { Role } from './roles';
 
 /** Who may call a route. Every route declares one, itself or by its controller; a test proves it. */
@@ -21,7 +21,11 @@ export const WORKSPACE_HEADER = 'X-Service-Workspace-Id';
 
 const rule = (value: AccessRule) => SetMetadata(ACCESS_RULE, value);
 
-const behindBearer = (value: AccessRule) => applyDecorators(rule(value), ApiBearerAuth());
+/** Where the rule of a route is found by what completes its description; it is in no document. */
+export const ACCESS_EXTENSION = 'x-access-rule';
+
+const behindBearer = (value: AccessRule) =>
+  applyDecorators(rule(value), ApiBearerAuth(), ApiExtension(ACCESS_EXTENSION, value));
 
 /** No token needed. Only for the few routes that the contract names. */
 export const Public = () => rule({ kind: 'public' });

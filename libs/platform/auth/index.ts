@@ -1,4 +1,5 @@
 export {
+  ACCESS_EXTENSION,
   ACCESS_RULE,
   type AccessRule,
   AnyMember,

@@ -9,6 +9,7 @@ export { checkIfMatch, IfMatch } from './conditions';
 export { configureHttp } from './configure';
 export { LongRunning, UnavailableWhenLate } from './deadline.interceptor';
 export { type ContentCoding, codingsOf } from './content-coding';
+export { ETAG_HEADER } from './etag.header';
 export { HttpModule } from './http.module';
 export { checkImmutable } from './immutable';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';

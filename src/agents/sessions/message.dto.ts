@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, Length, Matches } from 'class-validator';
 import { AnyJson, IsJson, IsOneOf, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { TRACE_ID } from '../../telemetry';
@@ -27,6 +27,18 @@ export class CreateMessageDto {
   @ArrayMaxSize(TOOL_CALLS_MAX)
   @ApiProperty({ type: 'array', items: {}, maxItems: TOOL_CALLS_MAX, nullable: true, required: false })
   tool_calls?: unknown[] | null;
+
+  /** Of a message of a tool: the id of the call that it answers, as `tool_calls` has it. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  tool_call_id?: string | null;
+
+  /** Who speaks: the tool that answers, or one of several people or agents. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  name?: string | null;
 }
 
 /** Messages are never archived. */
@@ -41,6 +53,7 @@ export class MessageListQueryDto extends OrderedListQueryDto {
 export class MessageDto {
   message_id!: string;
   session_id!: string;
+  org_id!: string;
   workspace_id!: string;
   /** Its place in the session: from 1, without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
@@ -52,8 +65,13 @@ export class MessageDto {
   trace_id!: string | null;
   @ApiProperty({ type: 'array', items: {}, nullable: true })
   tool_calls!: unknown;
+  tool_call_id!: string | null;
+  name!: string | null;
   created_at!: Date;
+  updated_at!: Date;
   created_by!: string;
+  @ApiProperty({ type: 'null', description: 'Messages are not archived: their session is.' })
+  archived_at!: null;
 }
 
 export class MessagePageDto {
@@ -64,12 +82,17 @@ export class MessagePageDto {
 export const toMessageDto = (row: SessionMessageEntity): MessageDto => ({
   message_id: row.message_id,
   session_id: row.session_id,
+  org_id: row.org_id,
   workspace_id: row.workspace_id,
   ordinal: row.ordinal,
   role: row.role,
   content: row.content,
   trace_id: row.trace_id,
   tool_calls: row.tool_calls,
+  tool_call_id: row.tool_call_id,
+  name: row.name,
   created_at: row.created_at,
+  updated_at: row.created_at,
   created_by: row.created_by,
+  archived_at: null,
 });

@@ -34,6 +34,14 @@ export class SessionMessageEntity {
   @JsonColumn({ nullable: true })
   tool_calls!: RawJson | null;
 
+  /** Of the call, of a message of its own, that it answers. */
+  @Column('text', { nullable: true })
+  tool_call_id!: string | null;
+
+  /** Of who speaks, such as the tool that answers. */
+  @Column('text', { nullable: true })
+  name!: string | null;
+
   @Column('text', { nullable: true })
   trace_id!: string | null;
 

@@ -5,8 +5,8 @@ import { listPage, type RowPage } from '#platform/paging';
 import type { MessageListQueryDto } from './message.dto';
 import { SessionMessageEntity } from './message.entity';
 
-const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, content, tool_calls, trace_id, created_at,
-  created_by`;
+const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, content, tool_calls, tool_call_id, name,
+  trace_id, created_at, created_by`;
 
 @Injectable()
 export class MessageRepository {

@@ -21,6 +21,8 @@ export const newMessage = (
   role: dto.role,
   content: toRawJson(dto.content),
   tool_calls: dto.tool_calls ? toRawJson(dto.tool_calls) : null,
+  tool_call_id: dto.tool_call_id ?? null,
+  name: dto.name ?? null,
   trace_id: dto.trace_id ?? null,
   created_at: at,
   created_by: scope.principalId,

@@ -12,11 +12,13 @@ export interface ToldMessageRow {
   role: string;
   content: RawJson;
   tool_calls: RawJson | null;
+  tool_call_id: string | null;
+  name: string | null;
   trace_id: string | null;
   created_at: Date;
 }
 
-const TOLD = 'role, content, tool_calls, trace_id, created_at';
+const TOLD = 'role, content, tool_calls, tool_call_id, name, trace_id, created_at';
 
 /** What other areas read of sessions, within one workspace. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, type Reply, RequestSignal, versioned } from '#platform/http';
+import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { StartedListQueryDto, type TraceDto, TracePageDto } from '../../telemetry';
 import {
@@ -21,7 +21,7 @@ export class AgentSessionController {
   /** Begin a session with an agent */
   @Post('agents/:agent_id/sessions')
   @RequireRoleSomewhere('editor', 'runtime')
-  @ApiCreatedResponse({ type: AgentSessionDto })
+  @ApiCreatedResponse({ type: AgentSessionDto, headers: ETAG_HEADER })
   async create(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') agentId: string,

@@ -4,6 +4,7 @@ import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platfo
 import {
   ApiBodies,
   created,
+  ETAG_HEADER,
   MULTIPART_MEDIA,
   pathNumber,
   Reply,
@@ -62,9 +63,10 @@ export class DatasetVersionController {
     },
     [JSON_MEDIA]: { $ref: getSchemaPath(CreateDatasetVersionDto) },
   })
-  @ApiCreatedResponse({ type: DatasetVersionDto })
+  @ApiCreatedResponse({ type: DatasetVersionDto, headers: ETAG_HEADER })
   @ApiOkResponse({
     type: DatasetVersionDto,
+    headers: ETAG_HEADER,
     description: 'The version that holds these bytes already, read in the same way.',
   })
   async create(

@@ -11,7 +11,7 @@ import type { ScorerEntity } from '../scorers/scorer.entity';
 import { ScorerRepository } from '../scorers/scorer.repository';
 import { ScorerService } from '../scorers/scorer.service';
 import { checkRunnable, runnable, TargetScorer } from '../scoring/target-scorer';
-import { AuditLog, changesTold } from '../../registry';
+import { AuditLog, changesTold, given } from '../../registry';
 import { checkWorkspaceOfCreate, checkWorkspaceOfPatch } from '../shared/workspace-body';
 import { readFilters, statusErrors } from '../traces/trace-filters';
 import {
@@ -67,7 +67,11 @@ export class ScoringRuleService {
         );
       }
       await this.rules.insert(row, tx);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      await this.audit.record(tx, scope, {
+        ...audited(row),
+        action: 'create',
+        changes: given({ scorer_id: row.scorer_id }),
+      });
     });
     return versionedView(row);
   }

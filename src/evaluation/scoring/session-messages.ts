@@ -39,6 +39,7 @@ export function messagesIn(content: unknown, role: string): SessionMessage[] {
       role: roleOf(message, role),
       content: contentOf(message),
       ...(Array.isArray(message.tool_calls) && { tool_calls: message.tool_calls }),
+      ...(typeof message.tool_call_id === 'string' && { tool_call_id: message.tool_call_id }),
       ...(typeof message.name === 'string' && { name: message.name }),
     }));
   }

@@ -240,9 +240,11 @@ export class SubjectBuilder {
 }
 
 /** What an agent's session has of a message; what it has not is left out. */
-const asTold = ({ tool_calls, ...message }: ToldMessage): SessionMessage => ({
+const asTold = ({ tool_calls, tool_call_id, name, ...message }: ToldMessage): SessionMessage => ({
   ...message,
   ...(tool_calls !== null && { tool_calls }),
+  ...(tool_call_id !== null && { tool_call_id }),
+  ...(name !== null && { name }),
 });
 
 /** What is kept of a message is its text, which takes less memory than its value, and is what goes out. */

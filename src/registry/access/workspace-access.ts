@@ -7,6 +7,7 @@ import { WorkspaceAccessRepository } from './workspace-access.repository';
 /** A resource that lies in a workspace. */
 interface Placed {
   workspace_id: string;
+  archived_at: Date | null;
 }
 
 /** Any one of these roles. */
@@ -45,6 +46,7 @@ export class WorkspaceAccess {
   /**
    * Admits a change of a resource, and keeps its workspace from being archived until the transaction ends. Errors: 404
    * where the resource is not there or not to be seen, 403 without one of the roles, 409 when the workspace is archived.
+   * What is archived itself takes no change, whatever its workspace: archiving it again is answered as before.
    *
    * @param row as it is locked; null where there is none
    * @param kind for people, such as `agent`
@@ -61,13 +63,13 @@ export class WorkspaceAccess {
     const seen = readable(scope, row, kind, id, [...readers, ...anyOf]);
     demandRole(scope, seen.workspace_id, anyOf);
     const workspace = await this.workspaces.hold(tx, scope, seen.workspace_id);
-    if (workspace) checkOpen(workspace);
+    if (workspace && seen.archived_at === null) checkOpen(workspace);
     return seen;
   }
 }
 
 /** The resource, where the caller may read it: 404 otherwise. */
-export function readable<Row extends Placed>(
+export function readable<Row extends Pick<Placed, 'workspace_id'>>(
   scope: OrgScope,
   row: Row | null,
   kind: string,
@@ -92,7 +94,7 @@ export function whereReadable(scope: OrgScope, workspaceId?: string, readers: An
 }
 
 /** 422 where a patch names another workspace than the resource's own: none can be moved. */
-export function checkNotMoved(row: Placed, named: string | undefined): void {
+export function checkNotMoved(row: Pick<Placed, 'workspace_id'>, named: string | undefined): void {
   if (named !== undefined && named !== row.workspace_id) {
     throw problem.validationFailed([
       { pointer: '/workspace_id', detail: 'a resource cannot be moved to another workspace' },

@@ -1,4 +1,11 @@
-import { EVERY_WORKSPACE, expandRoles, type OrgScope, type Role, WORKSPACE_HEADER } from '#platform/auth';
+import {
+  type AccountStatus,
+  EVERY_WORKSPACE,
+  expandRoles,
+  type OrgScope,
+  type Role,
+  WORKSPACE_HEADER,
+} from '#platform/auth';
 import { problem } from '#platform/problem';
 
 /** What an account holds, as far as it can be granted. */
@@ -67,6 +74,30 @@ const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
 
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;
+
+/**
+ * Nobody takes from the account by which they act: so there always is one left that holds what they hold. 409
+ * otherwise.
+ */
+export function checkKeepsOwn(
+  { principalId }: OrgScope,
+  account: { id: string; status: AccountStatus } & Holding,
+  after: { status: AccountStatus | 'archived' } & Holding,
+): void {
+  if (account.id !== principalId) return;
+  const keeps =
+    after.status === account.status &&
+    isWithin(expandRoles(account.roles), expandRoles(after.roles)) &&
+    (after.workspaceIds.includes(EVERY_WORKSPACE) ||
+      isWithin(account.workspaceIds, new Set(after.workspaceIds)));
+  if (keeps) return;
+  throw problem.conflict(
+    'An account cannot be archived, suspended, or lose roles or workspaces by itself: somebody else has to do it.',
+  );
+}
+
+const isWithin = <Value>(some: Iterable<Value>, all: ReadonlySet<Value>): boolean =>
+  [...some].every((one) => all.has(one));
 
 /**
  * Who manages an account decides over all that it reaches, so they must be admin of all of that: 403 otherwise.

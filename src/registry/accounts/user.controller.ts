@@ -13,7 +13,7 @@ export class UserController {
 
   /** Add a person to the organization */
   @Post()
-  @RequireRole('admin')
+  @RequireRoleEverywhere('admin')
   @ApiCreatedResponse({ type: UserDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateUserDto): Promise<Reply> {
     const { view, version } = await this.users.create(scope, dto);

@@ -9,7 +9,7 @@ import { problem } from '#platform/problem';
 import { changesOf, checkLive } from '../shared/change';
 import { MemberRepository } from '../workspaces/member.repository';
 import { type Actor, AuditLog, changesTold, given } from '../audit/audit-log';
-import { checkRoles } from './grants';
+import { checkKeepsOwn, checkRoles } from './grants';
 import {
   type CreateUserDto,
   type PatchUserDto,
@@ -55,7 +55,7 @@ export class UserService {
   }
 
   /**
-   * Errors: 404, 412 for a stale `If-Match`, 422 for unknown values, 403 for a role the caller lacks: one that is given
+   * Errors: 404, 412 for a stale `If-Match`, 409 where the caller would lose something by it, 422 for unknown values, 403 for a role the caller lacks: one that is given
    * or taken, or that a person holds who is suspended or reinstated.
    */
   patch(scope: OrgScope, userId: string, dto: PatchUserDto, ifMatch?: string): Promise<Versioned<UserDto>> {
@@ -67,11 +67,14 @@ export class UserService {
       if (dto.user_id !== undefined && dto.user_id !== row.user_id) throw problem.immutableField('/user_id');
       checkValues(dto);
       if (dto.roles !== undefined) checkRoles(scope.rolesEverywhere, row.roles, dto.roles ?? [], IN_ORG);
+      const roles = dto.roles === undefined ? row.roles : reduceRoles(dto.roles ?? []);
+      const own = { id: row.user_id, status: row.status, roles: row.roles, workspaceIds: [] };
+      checkKeepsOwn(scope, own, { status: dto.status ?? row.status, roles, workspaceIds: [] });
       const changes = changesOf(row, {
         display_name: dto.display_name,
         email: dto.email,
         status: dto.status,
-        roles: dto.roles === undefined ? undefined : reduceRoles(dto.roles ?? []),
+        roles,
         metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
       });
       if (changes?.status !== undefined) await this.checkHoldsAll(tx, scope, row);
@@ -80,7 +83,7 @@ export class UserService {
       await this.audit.record(tx, scope, {
         ...audited(row),
         action: 'update',
-        changes: changesTold(row, changes, ['display_name', 'email', 'status', 'roles']),
+        changes: changesTold(row, changes, ['display_name', 'status', 'roles']),
       });
       return versionedView(Object.assign(row, changes));
     });
@@ -117,7 +120,7 @@ export class UserService {
     await this.audit.record(tx, actor, {
       ...audited(row),
       action: 'create',
-      changes: given({ roles: row.roles }),
+      changes: given({ display_name: row.display_name, roles: row.roles }),
     });
     return row;
   }

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { pointerToken } from '#platform/http';
 import { isJsonObject, type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import { type Declared, DECLARED_KINDS, type DeclaredKind } from './reconcile-step';
@@ -125,13 +126,20 @@ function byKind(resources: readonly Declaration[]): Map<DeclaredKind, Declared[]
 
 function formFaults(declaration: unknown, pointer: string): Faults {
   if (!isJsonObject(declaration)) return [{ pointer, detail: 'must be an object' }];
-  const { kind, name, spec } = declaration;
+  const { kind, name, spec, ...others } = declaration;
   const faults: Faults = [];
   if (typeof kind !== 'string') faults.push({ pointer: `${pointer}/kind`, detail: 'must be a string' });
-  if (typeof name !== 'string' || name.length < 1 || name.length > NAME_MAX || /\p{Cc}/u.test(name)) {
+  if (typeof name !== 'string' || !isName(name)) {
     const detail = `must be a string of 1 to ${NAME_MAX} characters, without control characters`;
     faults.push({ pointer: `${pointer}/name`, detail });
   }
   if (!isJsonObject(spec)) faults.push({ pointer: `${pointer}/spec`, detail: 'must be an object' });
+  for (const member of Object.keys(others).slice(0, 1)) {
+    faults.push({ pointer: `${pointer}/${pointerToken(member)}`, detail: 'is no member of a declaration' });
+  }
   return faults;
 }
+
+/** In characters, as those of what is made of it. */
+const isName = (name: string): boolean =>
+  name !== '' && name.length <= 2 * NAME_MAX && [...name].length <= NAME_MAX && !/\p{Cc}/u.test(name);

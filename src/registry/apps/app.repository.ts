@@ -67,6 +67,16 @@ export class AppRepository extends OrgRepository<AppEntity> {
     return row ?? null;
   }
 
+  /** The highest generation that archived apps of this slug came to; 0 without one. */
+  async lastGeneration(tx: Tx, scope: OrgScope, slug: string): Promise<number> {
+    const where = new Where(scope.orgKey).add('app = ?', slug);
+    const [row] = await tx.query<{ last: number | null }>(
+      `SELECT max(generation) AS last FROM apps WHERE ${where.toString()}`,
+      where.values,
+    );
+    return row?.last ?? 0;
+  }
+
   /** Has this transaction sweep an app, and no other until it ends. @returns false where another one does. */
   async takeSweep(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
     const [row] = await tx.query<{ taken: boolean }>(

@@ -7,7 +7,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { checkNotMoved, readable, within, WorkspaceAccess } from '../access/workspace-access';
-import { AuditLog, changesTold } from '../audit/audit-log';
+import { AuditLog, changesTold, given } from '../audit/audit-log';
 import type { SearchDocument } from '../search/search-document';
 import { SearchIndex } from '../search/search-index';
 import { changesOf, checkLive } from '../shared/change';
@@ -42,9 +42,12 @@ export class AppService {
     return this.database.transaction(async (tx) => {
       await this.access.enter(tx, scope, dto.workspace_id, ['editor']);
       this.declarations.checkKinds(dto.resources);
-      const row = this.newRow(scope, dto);
+      // a path names an app by its slug: an ETag of one before names this one never
+      const generation = (await this.apps.lastGeneration(tx, scope, dto.app)) + 1;
+      const row = this.newRow(scope, dto, generation);
       await this.apps.insert(row, tx);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'create' });
+      const changes = given({ app: row.app, display_name: row.display_name });
+      await this.audit.record(tx, scope, { ...audited(row), action: 'create', changes });
       await this.index.put(tx, scope, found(row));
       return versionedView(row);
     });
@@ -149,7 +152,7 @@ export class AppService {
     }
   }
 
-  private newRow(scope: OrgScope, dto: CreateAppDto): AppEntity {
+  private newRow(scope: OrgScope, dto: CreateAppDto, generation: number): AppEntity {
     const now = new Date();
     return {
       app_id: newId('app'),
@@ -165,7 +168,7 @@ export class AppService {
       sync_error: null,
       last_swept_at: null,
       next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
-      generation: 1,
+      generation,
       created_at: now,
       updated_at: now,
       created_by: scope.principalId,

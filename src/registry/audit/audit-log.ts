@@ -54,9 +54,9 @@ export class AuditLog {
   }
 }
 
-/** What something new was given: of roles and the like, which nobody should have to look for elsewhere. */
+/** What something new was given: names, roles and the like, which nobody should have to look for elsewhere. */
 export const given = (members: Record<string, unknown>): AuditChange[] =>
-  Object.entries(members).map(([member, after]) => ({ member, after }));
+  Object.entries(members).flatMap(([member, after]) => (after === null ? [] : [{ member, after }]));
 
 /** What every change of a row brings with it, and says nothing. */
 const IMPLIED = new Set([

@@ -18,9 +18,11 @@ const SCHEME = /^(?:git\+)?(https?|ssh|git)(?:\+git)?:\/\//i;
 
 /**
  * `[user@]host:path`, as scp and git have it: without a scheme, and with a colon before the first slash. Without a user,
- * the host has a dot: others are the names of files, and what people call hosts on their own machine.
+ * the host has a dot: others are the names of files, and what people call hosts on their own machine. What has an `@`
+ * before its first slash again is a user and a password, of an address whose scheme was left out.
  */
-const SCP_LIKE = /^(?:[^@:/]+@([^@:/[\]]+|\[[0-9a-f:.]+\])|([^@:/[\]]+\.[^@:/[\]]+)):(?!\/\/)(.+)$/i;
+const SCP_LIKE =
+  /^(?:[^@:/]+@([^@:/[\]]+|\[[0-9a-f:.]+\])|([^@:/[\]]+\.[^@:/[\]]+)):(?!\/\/)([^@/]*(?:\/.*)?)$/i;
 
 /**
  * The one address that all forms of a repository's address come to, as `https://host[:port]/path`: of https, http, git

@@ -32,13 +32,13 @@ export class ApiKeyService {
 
   /**
    * Makes a key, which is answered this once. Whoever makes it could act as the service account, so they must hold
-   * all that it holds: 403 otherwise. Errors besides: 404, 409 when the service account is archived, 400 for an
+   * all that it holds, and may manage it, since it may come to hold more: 403 otherwise. Errors besides: 404, 409 when the service account is archived, 400 for an
    * expiry that has passed.
    */
   async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
     const expiresAt = expiryOf(dto.expires_at);
     return this.changes.within(scope.orgId, async (tx) => {
-      const account = await this.serviceAccounts.lock(tx, scope, serviceAccountId);
+      const account = await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
       checkLive(account, 'service account');
       await this.serviceAccounts.checkHoldsAll(tx, scope, account);
       return this.insert(tx, scope, serviceAccountId, dto.name, expiresAt);

@@ -6,7 +6,14 @@ import { toRawJson } from '#platform/json';
 import { newId } from '#platform/ids';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { checkGrant, checkHoldsAll, checkManages, type Holding, NOTHING } from '../accounts/grants';
+import {
+  checkGrant,
+  checkHoldsAll,
+  checkKeepsOwn,
+  checkManages,
+  type Holding,
+  NOTHING,
+} from '../accounts/grants';
 import { changesOf, checkLive } from '../shared/change';
 import { AuditLog, changesTold, given } from '../audit/audit-log';
 import { MemberRepository } from '../workspaces/member.repository';
@@ -87,8 +94,8 @@ export class ServiceAccountService {
   }
 
   /**
-   * Errors: 404, 412 for a stale `If-Match`, 409 when archived or the name is taken, 422 for an unknown role or
-   * status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, where the account
+   * Errors: 404, 412 for a stale `If-Match`, 409 when archived, the name is taken, or the caller would lose something by
+   * it, 422 for an unknown role or status, 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, where the account
    * reaches a workspace of which the caller is not admin, or where it is suspended or reinstated by a caller who
    * lacks a role that it holds.
    */
@@ -106,6 +113,7 @@ export class ServiceAccountService {
       const roles = dto.roles === undefined ? row.roles : reduceRoles(dto.roles ?? []);
       const workspaceIds = dto.workspace_ids === undefined ? row.workspace_ids : (dto.workspace_ids ?? []);
       await this.checkHolding(tx, scope, holdingOf(row), { roles, workspaceIds });
+      checkKeepsOwn(scope, ownedBy(row), { status: dto.status ?? row.status, roles, workspaceIds });
       const changes = changesOf(row, {
         name: dto.name,
         description: dto.description,
@@ -125,7 +133,8 @@ export class ServiceAccountService {
 
   /**
    * Archives a service account, whose keys and tokens are refused from then on; repeated, it answers the same. 403
-   * where it reaches a workspace of which the caller is not admin, or holds a role that the caller lacks.
+   * where it reaches a workspace of which the caller is not admin, or holds a role that the caller lacks; 409 where it
+   * is the caller.
    */
   archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<ServiceAccountDto>> {
     return this.changes.within(scope.orgId, async (tx) => {
@@ -133,6 +142,7 @@ export class ServiceAccountService {
       if (row.archived_at) return versionedView(row);
       checkIfMatch(ifMatch, row.generation);
       await this.checkHoldsAll(tx, scope, row);
+      checkKeepsOwn(scope, ownedBy(row), { ...ownedBy(row), status: 'archived' });
       const changes = changesOf(row, { archived_at: new Date() });
       if (!changes) return versionedView(row);
       await this.serviceAccounts.update(tx, scope, id, changes);
@@ -190,6 +200,12 @@ export class ServiceAccountService {
 const holdingOf = (row: ServiceAccountEntity): Holding => ({
   roles: row.roles,
   workspaceIds: row.workspace_ids,
+});
+
+const ownedBy = (row: ServiceAccountEntity) => ({
+  id: row.service_account_id,
+  status: row.status,
+  ...holdingOf(row),
 });
 
 const audited = (row: ServiceAccountEntity) => ({

@@ -17,7 +17,12 @@ describe('the messages of a session', () => {
     const trace_id = newTraceId();
     const bodies = [
       { role: 'assistant', content: null, tool_calls: [{ id: '1', function: { b: 1, a: 2 } }], trace_id },
-      { role: 'tool', content: [{ type: 'text', text: 'found\nit' }, 7] },
+      {
+        role: 'tool',
+        content: [{ type: 'text', text: 'found\nit' }, 7],
+        tool_call_id: '1',
+        name: 'search',
+      },
       { role: 'system', content: { z: 1, a: { ['__proto__']: 'x' } } },
       { role: 'assistant', content: 'Done.' },
     ];

@@ -22,7 +22,7 @@ describe('apps', () => {
 
   it('are declared with 201, an address and an ETag, and come back as they were sent', async () => {
     const resources = [
-      { ...server('tickets', { metadata: { zeta: 1, alpha: 2 } }), note: 'not kept' },
+      server('tickets', { metadata: { zeta: 1, alpha: 2 } }),
       { ...skill({ metadata: { any: ['thing'] } }), name: 'replies' },
     ];
     const made = await on.declare({
@@ -53,6 +53,16 @@ describe('apps', () => {
     expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(kept));
     expect(await on.read('support')).toEqual(made.body);
     expect(await on.read(made.body.app_id)).toEqual(made.body);
+    const told = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
+    expect(told.body.items).toMatchObject([
+      {
+        action: 'create',
+        changes: [
+          { member: 'app', after: 'support' },
+          { member: 'display_name', after: 'Support' },
+        ],
+      },
+    ]);
     // nothing is made of it before it is swept
     expect(await on.serversOf('support')).toEqual([]);
   });
@@ -83,6 +93,36 @@ describe('apps', () => {
     expect((await on.read(body.app_id)).archived_at).not.toBeNull();
   });
 
+  it('have ETags by their slug that none before them had', async () => {
+    const { body, headers } = await on.declare();
+    const path = `${APPS}/${body.app}`;
+    const archived = await on.admin.post(`${path}/archive`);
+    await on.declare({ app: body.app });
+    for (const before of [headers, archived.headers]) {
+      const etag = before.get('etag')!;
+      expect((await on.editor.get(path, { 'if-none-match': etag })).status).toBe(200);
+      expect((await on.editor.patch(path, { display_name: 'x' }, { 'if-match': etag })).status).toBe(412);
+    }
+  });
+
+  it('count the characters of names as those of what is made of them', async () => {
+    const name = '\u{1f916}'.repeat(200);
+    expect((await on.swept(server(name))).length).toBeGreaterThan(0);
+    const refused = await on.declare({ resources: [server('\u{1f916}'.repeat(256))] });
+    expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/resources/0/name']);
+  });
+
+  it('are archived by those alone who have seen them, and again whatever has come since', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body } = await on.declare({ workspace_id });
+    const path = `${APPS}/${body.app_id}/archive`;
+    expect((await on.admin.post(path, undefined, { 'if-match': '"7"' })).status).toBe(412);
+    const archived = await on.admin.post(path, undefined, { 'if-match': '"1"' });
+    expect(archived.status).toBe(200);
+    await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+    expect((await on.admin.post(path, undefined, { 'if-match': '"1"' })).body).toEqual(archived.body);
+  });
+
   it.each([
     [undefined, '/resources'],
     [null, '/resources'],
@@ -93,6 +133,7 @@ describe('apps', () => {
     [[{ name: 'a', spec: {} }], '/resources/0/kind'],
     [[{ kind: 5, name: 'a', spec: {} }], '/resources/0/kind'],
     [[{ kind: 'skill', spec: {} }], '/resources/0/name'],
+    [[{ kind: 'skill', name: 'a', spec: {}, enabled: false }], '/resources/0/enabled'],
     [[{ kind: 'skill', name: '', spec: {} }], '/resources/0/name'],
     [[{ kind: 'skill', name: 'a\u0007', spec: {} }], '/resources/0/name'],
     [[{ kind: 'skill', name: 'x'.repeat(256), spec: {} }], '/resources/0/name'],

@@ -224,7 +224,7 @@ describe('the audit log', () => {
       ],
       ['archive', 'experiment', []],
       ['create', 'scorer', [{ member: 'name', after: 'exact' }]],
-      ['create', 'scoring_rule', []],
+      ['create', 'scoring_rule', [{ member: 'scorer_id', after: scorer.scorer_id }]],
       ['update', 'scoring_rule', [{ member: 'sample_rate', before: 0.5, after: 0.25 }]],
       ['archive', 'scoring_rule', []],
       ['update', 'scorer', [{ member: 'name', before: 'exact', after: 'equal' }, { member: 'description' }]],

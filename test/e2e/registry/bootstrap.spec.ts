@@ -1,8 +1,18 @@
-import { createTestApp, type TestApp } from '#testing';
+import { newId } from '#platform/ids';
+import { type ApiClient, createTestApp, type TestApp } from '#testing';
 import { bootstrap } from '../../../src/registry';
 
 describe('the first start', () => {
   let app: TestApp;
+
+  /** Another account that owns all: nobody takes from the one by which they act. */
+  const anotherOwner = async (api: ApiClient): Promise<ApiClient> => {
+    const owner = { name: newId('sva'), roles: ['owner'], workspace_ids: ['*'] };
+    const made = await api.post<{ service_account_id: string }>('/registry/v1/service-accounts', owner);
+    const keys = `/registry/v1/service-accounts/${made.body.service_account_id}/keys`;
+    return app.api((await api.post<{ key: string }>(keys, { name: 'k' })).body.key);
+  };
+
   beforeAll(async () => {
     app = await createTestApp();
   });
@@ -49,7 +59,8 @@ describe('the first start', () => {
     const itself = `/registry/v1/service-accounts/${service_account_id}`;
     const api = app.api(api_key!);
     const weak = { roles: ['viewer'], workspace_ids: [workspace_id] };
-    expect((await api.patch(itself, { ...weak, description: 'changed' })).status).toBe(200);
+    const other = await anotherOwner(api);
+    expect((await other.patch(itself, { ...weak, description: 'changed' })).status).toBe(200);
     await bootstrap(app.app);
     expect((await api.get(itself)).body).toMatchObject(weak);
     expect((await api.patch('/registry/v1/org', { name: 'Again' })).status).toBe(403);
@@ -62,11 +73,7 @@ describe('the first start', () => {
   it('is not reinstated where it was suspended', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
     const itself = `/registry/v1/service-accounts/${service_account_id}`;
-    const api = app.api(api_key!);
-    const owner = { name: 'second owner', roles: ['owner'], workspace_ids: ['*'] };
-    const second = await api.post<{ service_account_id: string }>('/registry/v1/service-accounts', owner);
-    const keys = `/registry/v1/service-accounts/${second.body.service_account_id}/keys`;
-    const other = app.api((await api.post<{ key: string }>(keys, { name: 'k' })).body.key);
+    const other = await anotherOwner(app.api(api_key!));
     expect((await other.patch(itself, { status: 'suspended' })).status).toBe(200);
     const { api_key: another } = await bootstrap(app.app, { newKey: true });
     expect((await app.api(another!).get('/registry/v1/org')).body).toMatchObject({
@@ -77,7 +84,8 @@ describe('the first start', () => {
 
   it('does not open again what was closed since', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
-    await app.api(api_key!).post(`/registry/v1/service-accounts/${service_account_id}/archive`);
+    const other = await anotherOwner(app.api(api_key!));
+    await other.post(`/registry/v1/service-accounts/${service_account_id}/archive`);
     expect(await bootstrap(app.app)).toMatchObject({ service_account_id, api_key: null });
     await expect(bootstrap(app.app, { newKey: true })).rejects.toThrow('archived');
   });

@@ -94,6 +94,8 @@ describe('repositories', () => {
     'https://github.com',
     'file:///etc',
     'https://github.com/a/../b',
+    'ada.l:s3cr3t@git.example.com/acme/secret',
+    'ada@example.com:s3cr3t@git.example.com/acme/secret.git',
     'x'.repeat(2049),
   ])('are not at %s', async (url) => {
     const answer = await register({ url });

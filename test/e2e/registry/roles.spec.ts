@@ -345,7 +345,7 @@ describe('who may do what with accounts', () => {
         expect((await caller.patch('/registry/v1/org', { name: name() })).body).toMatchObject(denied);
         const everywhere = { name: name(), roles: ['viewer'], workspace_ids: ['*'] };
         expect((await caller.post(ACCOUNTS, everywhere)).body).toMatchObject(denied);
-        expect((await caller.post(USERS, { user_id: newId('usr') })).status).toBe(201);
+        expect((await caller.post(USERS, { user_id: newId('usr') })).body).toMatchObject(denied);
       }
       const made = await bound.post<{ workspace_id: string }>(WORKSPACES, { name: name() });
       expect(made.status).toBe(201);
@@ -375,6 +375,7 @@ describe('who may do what with accounts', () => {
         expect((await bound.patch(`${ACCOUNTS}/${id}`, { status: 'suspended' })).body).toMatchObject(denied);
         expect((await bound.post(`${ACCOUNTS}/${id}/archive`)).body).toMatchObject(denied);
         expect((await bound.post(revoke)).body).toMatchObject(denied);
+        expect((await bound.post(`${ACCOUNTS}/${id}/keys`, { name: 'k' })).body).toMatchObject(denied);
         expect((await owner.get<{ status: string }>(`${ACCOUNTS}/${id}`)).body).toMatchObject({
           status: 'active',
           archived_at: null,

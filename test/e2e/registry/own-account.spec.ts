@@ -1,0 +1,59 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { newId } from '#platform/ids';
+
+const ACCOUNTS = '/registry/v1/service-accounts';
+const USERS = '/registry/v1/users';
+
+/** Whoever is the last to hold something could take it from the organization for good. */
+describe('the account by which somebody acts', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let owner: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    owner = await org.member('owner');
+  });
+  afterAll(() => app.close());
+
+  it('of a program is not archived, suspended or made less by itself', async () => {
+    const body = { name: 'keeper', roles: ['owner'], workspace_ids: ['*'] };
+    const id = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body.service_account_id;
+    const { key } = (await owner.post<{ key: string }>(`${ACCOUNTS}/${id}/keys`, { name: 'k' })).body;
+    const [itself, path] = [app.api(key), `${ACCOUNTS}/${id}`];
+    const answers = [
+      await itself.post(`${path}/archive`),
+      await itself.patch(path, { status: 'suspended' }),
+      await itself.patch(path, { roles: ['viewer'] }),
+      await itself.patch(path, { roles: null }),
+      await itself.patch(path, { workspace_ids: [org.workspaceId] }),
+    ];
+    expect(answers.map(({ status, body: { code } }) => [status, code])).toEqual(
+      answers.map(() => [409, 'conflict']),
+    );
+    const kept = await itself.patch(path, { description: 'kept', roles: ['owner', 'viewer'] });
+    expect(kept.body).toMatchObject({ ...body, description: 'kept', status: 'active', archived_at: null });
+    expect((await owner.patch(path, { roles: ['viewer'] })).status).toBe(200);
+    expect((await owner.post(`${path}/archive`)).status).toBe(200);
+  });
+
+  it('of a person neither', async () => {
+    const user_id = newId('usr');
+    await owner.post(USERS, { user_id, roles: ['admin'] });
+    const itself = app.api(await org.tokenOf(user_id));
+    const answers = [
+      await itself.patch(`${USERS}/${user_id}`, { status: 'suspended' }),
+      await itself.patch(`${USERS}/${user_id}`, { roles: ['viewer'] }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([409, 409]);
+    expect((await itself.patch(`${USERS}/${user_id}`, { display_name: 'Ada' })).status).toBe(200);
+    expect((await owner.patch(`${USERS}/${user_id}`, { status: 'suspended' })).status).toBe(200);
+  });
+});
