@@ -64,6 +64,7 @@ export class BodyInterceptor implements NestInterceptor {
       return;
     }
     if (!empty && (media === undefined || !JSON_MEDIA.test(media))) {
+      checkCharset(media ?? '');
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
     const bytes =

@@ -94,6 +94,14 @@ export class AgentFieldsDto {
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
   @ArrayUnique(TWICE)
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 255 },
+    maxItems: PERMISSIONS_MAX,
+    uniqueItems: true,
+    nullable: true,
+    required: false,
+  })
   @Length(1, 255, { each: true, message: 'must have elements that are texts of 1 to 255 characters' })
   required_permissions?: string[] | null;
 
@@ -111,6 +119,7 @@ export class AgentFieldsDto {
 export const IsTools = () =>
   applyDecorators(
     Nested(() => AgentToolDto),
+    ApiProperty({ type: [AgentToolDto], maxItems: TOOLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(TOOLS_MAX),
     ArrayUnique(({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]), TWICE),
@@ -120,6 +129,7 @@ export const IsTools = () =>
 export const IsSkills = () =>
   applyDecorators(
     Nested(() => AgentSkillDto),
+    ApiProperty({ type: [AgentSkillDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
     ArrayUnique(({ skill_id }: AgentSkillDto) => skill_id, TWICE),

@@ -2,13 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { Database, OrgRepository, type Tx, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
+import { explainConstraint, problem } from '#platform/problem';
 import { whereReadable } from '../access/workspace-access';
 import type { RepoListQueryDto } from './repo.dto';
 import { RepoEntity } from './repo.entity';
 import { normalizeRepoUrl } from './repo-url';
 
 explainConstraint('repos_url', 'conflict', 'The workspace has this repository already.');
+
+/** 400 for what is no address: there is none of it, and nobody should look for why. */
+function urlSought(text: string): string {
+  const url = normalizeRepoUrl(text);
+  if (url === null) throw problem.invalidQuery('url', 'is not the address of a repository');
+  return url;
+}
 
 @Injectable()
 export class RepoRepository extends OrgRepository<RepoEntity> {
@@ -18,7 +25,7 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
 
   list(scope: OrgScope, query: RepoListQueryDto): Promise<RowPage<RepoEntity>> {
     const where = whereReadable(scope, query.workspace_id).addSearch(query.q);
-    if (query.url !== undefined) where.add('url = ?', normalizeRepoUrl(query.url));
+    if (query.url !== undefined) where.add('url = ?', urlSought(query.url));
     return listPage<RepoEntity>(
       this.database,
       { columns: '*', from: 'repos', where, id: 'repo_id', sorts: BY_NAME, archivedAt: 'archived_at' },

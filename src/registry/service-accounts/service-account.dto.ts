@@ -30,8 +30,8 @@ export class CreateServiceAccountDto {
   roles?: Role[];
 
   /**
-   * The workspaces it reaches, or `["*"]` for every one; without any, it is refused. Only those that the caller
-   * reaches.
+   * The workspaces in which its roles are held, or `["*"]` for every one; without any, it is refused. Only those that the
+   * caller reaches. As a member of a workspace it may hold others there.
    */
   @NotNull()
   @IsArray()
@@ -117,7 +117,7 @@ export class ServiceAccountDto {
   status!: AccountStatus;
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** `["*"]` for every one. */
+  /** Those in which its roles are held; `["*"]` for every one. As a member it may reach others, too. */
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;

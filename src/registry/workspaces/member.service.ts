@@ -40,7 +40,8 @@ export class MemberService {
   }
 
   /**
-   * Gives a user or service account of the organization roles in a workspace, in place of those it has there. Errors:
+   * Gives a user or service account of the organization roles in a workspace, in place of those it has there; the same
+   * ones again change nothing. Errors:
    * 404 for a workspace or principal that is not there, 403 without admin or for a role the caller lacks, 409 when
    * the workspace is archived, 422 for an unknown role.
    */
@@ -57,11 +58,14 @@ export class MemberService {
       checkValues(dto);
       const present = await this.members.find(scope, workspaceId, principalId, tx);
       this.checkGrant(scope, workspaceId, present, dto.roles);
+      const roles = reduceRoles(dto.roles);
+      if (present && roles.join() === present.roles.join())
+        return { member: toMemberDto(present), isNew: false };
       const row = await this.members.put(tx, scope, {
         workspaceId,
         principalId,
         principalType: principalTypeOf(principalId),
-        roles: reduceRoles(dto.roles),
+        roles,
       });
       await this.audit.record(tx, scope, {
         ...audited(workspaceId, principalId),

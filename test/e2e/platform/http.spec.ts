@@ -108,7 +108,7 @@ describe('every request', () => {
       expect([encoding.status, encoding.body.code]).toEqual([415, 'unsupported_content_encoding']);
       expect(encoding.headers.get('accept-encoding')).toBe('identity');
       const charset = await create('{}', { 'content-type': 'application/json; charset=latin1' });
-      expect(charset.status).toBe(415);
+      expect([charset.status, charset.body.detail]).toEqual([415, 'Send text in UTF-8.']);
     });
 
     it('over the limit is 413, announced or not, and the answer can be read', async () => {
@@ -304,6 +304,7 @@ describe('every request', () => {
       );
       const stale = await editor.patch(path, { description: 'y' }, { 'if-match': etag });
       expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+      expect(stale.body.detail).toMatch(/has changed since/);
       expect((await editor.get(path)).body.description).toBe('x');
       expect((await editor.patch(path, { description: 'z' }, { 'if-match': '*' })).status).toBe(200);
       expect((await editor.get(path, { 'if-none-match': etag })).status).toBe(200);

@@ -181,8 +181,23 @@ describe('a sweep of an app, while another is under way', () => {
   it('that somebody gave up waiting for is there in the end', async () => {
     const slug = await on.swept(server('q'));
     await on.patch(slug, { resources: [server('q', { description: 'new' })] });
-    const { swept } = await whileSwept(slug, () => on.admin.get(`${APPS}/${slug}`));
-    expect(swept.status).toBe(200);
+    const [one] = await on.serversOf(slug);
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${await on.org.token('admin')}` };
+    await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
+      const asked = fetch(`${app.url}${APPS}/${slug}/reconcile`, {
+        method: 'POST',
+        headers,
+        signal: leaving.signal,
+      });
+      await waiting(1);
+      leaving.abort();
+      await expect(asked).rejects.toThrow('aborted');
+      expect((await on.read(slug)).sync_state).toBe('pending');
+    });
+    while ((await on.read(slug)).sync_state === 'pending');
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'synced', sync_error: null });
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'new' }]);
   });
 });

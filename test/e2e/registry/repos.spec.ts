@@ -100,6 +100,7 @@ describe('repositories', () => {
   ])('are not at %s', async (url) => {
     const answer = await register({ url });
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
+    expect((await editor.get(`${REPOS}?url=${encodeURIComponent(url)}`)).status).toBe(400);
   });
 
   it('are told apart from those that are too long, however these are written', async () => {
