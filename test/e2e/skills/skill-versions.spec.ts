@@ -99,7 +99,8 @@ describe('versions of skills', () => {
     const second = await callers.upload(zipOf([{ name: 'SKILL.md', content: skillMd(name) }]), path);
     expect([second.status, second.headers.get('location')]).toEqual([201, `${path}/2`]);
     const third = await callers.editor.post(path, { description: 'Written.', instructions: 'Anew.' });
-    expect([third.status, third.body.name]).toEqual([201, name]);
+    // what is left out is gone
+    expect([third.status, third.body.name, third.body.file_count]).toEqual([201, name, 1]);
     const back = await callers.uploadForm(
       [
         ['dir/SKILL.md', skillMd(name)],
