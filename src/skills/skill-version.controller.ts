@@ -43,7 +43,11 @@ export class SkillVersionController {
     private readonly uploads: SkillUploadService,
   ) {}
 
-  /** Make a version of a skill: 201 for a new one, 200 with the newest where it holds the same */
+  /**
+   * Make a version of a skill: 201 for a new one, 200 with the newest where it holds the same
+   *
+   * @remarks It replaces all of the skill, also as JSON: files, `allowed_tools`, `metadata` and whatever else is left out are gone. PATCH of the skill changes members one at a time.
+   */
   @Post()
   @RequireRoleSomewhere('editor')
   @RequestBody({

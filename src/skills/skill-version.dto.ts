@@ -4,7 +4,7 @@ import { AnyJsonObject, NotNull } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 import { SkillSpecDto } from './skill-members.dto';
 
-/** A version, of which SKILL.md is written anew. */
+/** All of a version, of which SKILL.md is written anew: what is left out is not taken from the one before. */
 export class CreateSkillVersionDto extends SkillSpecDto {
   /** Only the present one (422). */
   @NotNull()

@@ -76,7 +76,15 @@ export class SkillVersionRepository {
     const where = new Where(scope.orgKey).add('skill_id = ?', skillId);
     return listPage<SkillVersionRow>(
       this.database,
-      { columns: COLUMNS, from: 'skill_versions', where, id: 'version_id', bytes: 'bytes' },
+      {
+        columns: COLUMNS,
+        from: 'skill_versions',
+        where,
+        // ids are made by the clocks of several processes
+        id: 'version_ordinal',
+        idType: 'int8',
+        bytes: 'bytes',
+      },
       query,
     );
   }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
@@ -22,6 +23,9 @@ export interface SkillDraft {
 
 /** Members whose values the audit log tells. */
 const TOLD = ['license', 'sync_state'] as const;
+
+/** Drafts whose archives are hashed before others get their turn. */
+const AT_ONCE = 20;
 
 /** Of the paths of a skill, in UTF-16 units: they leave room for the instructions in what the search looks through. */
 const PATHS_MAX = 16 * 1024;
@@ -55,6 +59,15 @@ export class SkillWriter {
     await this.index.put(tx, scope, ...drafts.map(found));
   }
 
+  /** Keeps the contents of many skills, which `write` then finds: for those that it is to write page by page. */
+  keep(tx: Tx, scope: OrgScope, contents: readonly SkillContent[]): Promise<void> {
+    return this.contents.keep(
+      tx,
+      scope,
+      contents.flatMap(({ files }) => files),
+    );
+  }
+
   /** Has skills be archived. @param rows as they are */
   async archive(tx: Tx, scope: OrgScope, rows: readonly SkillEntity[]): Promise<SkillEntity[]> {
     if (rows.length === 0) return [];
@@ -66,13 +79,19 @@ export class SkillWriter {
       generation: row.generation + 1,
     }));
     await this.skills.updateMany(tx, scope, archived);
-    await this.audit.record(
-      tx,
-      scope,
-      ...rows.map((row) => ({ ...audited(row), action: 'archive' as const })),
-    );
-    await this.index.remove(tx, scope, 'skill', ...rows.map(({ skill_id }) => skill_id));
+    await this.tellArchived(tx, scope, rows);
     return archived;
+  }
+
+  /** Has the audit log and the search know of skills that were archived. */
+  async tellArchived(
+    tx: Tx,
+    scope: OrgScope,
+    rows: readonly Pick<SkillEntity, 'skill_id' | 'workspace_id'>[],
+  ): Promise<void> {
+    const entries = rows.map((row) => ({ ...audited(row), action: 'archive' as const }));
+    await this.audit.record(tx, scope, ...entries);
+    await this.index.remove(tx, scope, 'skill', ...rows.map(({ skill_id }) => skill_id));
   }
 
   private async versionRows(
@@ -81,7 +100,8 @@ export class SkillWriter {
     drafts: readonly SkillDraft[],
   ): Promise<SkillVersionRow[]> {
     const rows: SkillVersionRow[] = [];
-    for (const { row, files } of drafts) {
+    for (const [index, { row, files }] of drafts.entries()) {
+      if (index % AT_ONCE === AT_ONCE - 1) await turn();
       const archive = await this.contents.archiveDigest(tx, scope, row.name, files);
       rows.push(versionRow(row, archive, scope.principalId));
     }
@@ -173,7 +193,7 @@ const fileRows = ({ row, files }: SkillDraft) =>
     size_bytes,
   }));
 
-const audited = (row: SkillEntity) => ({
+const audited = (row: Pick<SkillEntity, 'skill_id' | 'workspace_id'>) => ({
   type: 'skill' as const,
   id: row.skill_id,
   workspaceId: row.workspace_id,

@@ -96,13 +96,11 @@ export class SkillRepository extends OrgRepository<SkillEntity> {
     await tx.query(UPDATE, [scope.orgId, ...CHANGES.parameters(rows)]);
   }
 
-  /** The workspace's live skills of these names, and all of the app's, locked in the order of their ids. */
-  lockOfApp(tx: Tx, scope: Scope, appId: string, names: readonly string[]): Promise<SkillEntity[]> {
+  /** Whole skills of the workspace, which may be large: a page of them. */
+  findMany(tx: Tx, scope: Scope, ids: readonly string[]): Promise<SkillEntity[]> {
     return tx.query<SkillEntity>(
-      `SELECT ${COLUMNS} FROM skills
-       WHERE workspace_id = $1 AND archived_at IS NULL AND (app_id = $2 OR name = ANY ($3))
-       ORDER BY skill_id FOR UPDATE`,
-      [scope.workspaceId, appId, names],
+      `SELECT ${COLUMNS} FROM skills WHERE skill_id = ANY ($1) AND workspace_id = $2`,
+      [ids, scope.workspaceId],
     );
   }
 

@@ -91,31 +91,32 @@ export class SkillService {
   }
 }
 
-/** SKILL.md with what a patch changes; null where that is nothing. */
+/** SKILL.md with what a patch changes; null where that is nothing. 400 also where it was kept under other rules. */
 function editedWith(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
-  const skillMd = SkillMd.read(bytes);
-  const { members } = skillMd;
-  const changed: SkillMembers = {
-    name: members.name,
-    description: dto.description ?? members.description,
-    instructions: dto.instructions ?? members.instructions,
-    license: dto.license === undefined ? members.license : dto.license,
-    compatibility: dto.compatibility === undefined ? members.compatibility : dto.compatibility,
-    allowed_tools: dto.allowed_tools === undefined ? members.allowed_tools : dto.allowed_tools,
-    metadata:
-      dto.metadata === undefined
-        ? members.metadata
-        : (patchMetadata(row.metadata, dto.metadata).parse() as object),
-  };
-  if (canonicalJson(changed) === canonicalJson(members)) return null;
   try {
-    return skillMd.edited(changed);
+    const skillMd = SkillMd.read(bytes);
+    const { members } = skillMd;
+    const changed = changedMembers(members, row, dto);
+    return canonicalJson(changed) === canonicalJson(members) ? null : skillMd.edited(changed);
   } catch (error) {
     if (!(error instanceof SkillFault)) throw error;
     const { member, detail } = error;
     throw problem.invalidFields([{ pointer: member === null ? '' : `/${member}`, detail }]);
   }
 }
+
+const changedMembers = (members: SkillMembers, row: SkillEntity, dto: PatchSkillDto): SkillMembers => ({
+  name: members.name,
+  description: dto.description ?? members.description,
+  instructions: dto.instructions ?? members.instructions,
+  license: dto.license === undefined ? members.license : dto.license,
+  compatibility: dto.compatibility === undefined ? members.compatibility : dto.compatibility,
+  allowed_tools: dto.allowed_tools === undefined ? members.allowed_tools : dto.allowed_tools,
+  metadata:
+    dto.metadata === undefined
+      ? members.metadata
+      : (patchMetadata(row.metadata, dto.metadata).parse() as object),
+});
 
 const versionedView = (row: SkillEntity): Versioned<SkillDto> => ({
   view: toSkillDto(row),

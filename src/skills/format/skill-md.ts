@@ -1,6 +1,8 @@
-import { Document, isMap, Pair, YAMLMap } from 'yaml';
-import { canonicalJson, isJsonObject } from '#platform/json';
-import { FRONTMATTER_MAX, FrontmatterReader, parseFrontmatter, unfit } from './frontmatter.reader';
+import { Document } from 'yaml';
+import { canonicalJson } from '#platform/json';
+import { FrontmatterEditor } from './frontmatter.editor';
+import { FRONTMATTER_MAX, parseFrontmatter, unfit } from './frontmatter.parser';
+import { FrontmatterReader } from './frontmatter.reader';
 import { SkillFault } from './skill.fault';
 import { SKILL_MD } from './skill-files';
 import {
@@ -54,8 +56,8 @@ export class SkillMd {
   static written(given: SkillMembers): SkillMd {
     const { instructions, ...members } = withPlainZeros(given);
     const document = new Document({});
-    for (const member of Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[])
-      put(document, member, members[member]);
+    const editor = new FrontmatterEditor(document);
+    for (const member of MEMBERS) editor.put(member, members[member]);
     return checked({ ...members, instructions }, document, NOT_WRITABLE, (frontmatter) => ({
       mark: '',
       opening: `${FENCE}\n`,
@@ -73,13 +75,15 @@ export class SkillMd {
   edited(given: SkillMembers): SkillMd {
     const changed = withPlainZeros(given);
     const document = this.document.clone();
-    const others = (Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[]).filter(
+    const editor = new FrontmatterEditor(document);
+    const others = MEMBERS.filter(
       (member) => canonicalJson(changed[member]) !== canonicalJson(this.members[member]),
     );
     for (const member of others) {
-      if (member === 'metadata') putMetadata(document, this.members.metadata, changed.metadata);
-      else put(document, member, changed[member]);
+      if (member === 'metadata') editor.putMetadata(this.members.metadata, changed.metadata);
+      else editor.put(member, changed[member]);
     }
+    if (!editor.keepsAliases()) throw new SkillFault(NOT_EDITABLE);
     const { parts } = this;
     const isWindows = parts.opening.endsWith('\r\n');
     const body =
@@ -97,6 +101,8 @@ export class SkillMd {
     }));
   }
 }
+
+const MEMBERS = Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[];
 
 const TOO_LARGE = `${SKILL_MD} may have at most ${SKILL_MD_MAX / 1024 / 1024} MiB.`;
 
@@ -155,52 +161,11 @@ function fenceAt(text: string, at: number): string | null {
 /** Without the blank line that divides them from the frontmatter. */
 const instructionsIn = ({ body }: Parts): string => body.replace(/^\r?\n/, '');
 
-/** @param value null takes the member away */
-function put(document: Document, member: FrontmatterMember, value: unknown): void {
-  const name = FRONTMATTER_NAMES[member];
-  if (value === null || (member === 'metadata' && isJsonObject(value) && Object.keys(value).length === 0)) {
-    document.delete(name);
-    return;
-  }
-  const tools = member === 'allowed_tools' ? (value as string[]) : null;
-  if (tools === null)
-    document.set(name, member === 'metadata' ? metadataNode(document, value as object) : value);
-  // as the format has it; an empty list would be no value then
-  else document.set(name, tools.length > 0 ? tools.join(' ') : document.createNode([], { flow: true }));
-}
-
-/** Writes the members of the metadata that differ, and leaves the others as they are written. */
-function putMetadata(document: Document, before: object, after: object): void {
-  const present = document.get('metadata');
-  if (!isMap<string>(present) || Object.keys(after).length === 0) {
-    put(document, 'metadata', after);
-    return;
-  }
-  const [old, members] = [new Map(Object.entries(before)), new Map<string, unknown>(Object.entries(after))];
-  for (const name of old.keys()) if (!members.has(name)) present.delete(name);
-  for (const [name, value] of members) {
-    if (old.has(name) && canonicalJson(old.get(name)) === canonicalJson(value)) continue;
-    present.set(name, isNested(value) ? document.createNode(value, { flow: true }) : value);
-  }
-}
-
-/** A member on each line, and what is nested within one on it. */
-function metadataNode(document: Document, metadata: object): YAMLMap {
-  const node = new YAMLMap<string, unknown>(document.schema);
-  for (const [name, value] of Object.entries(metadata)) {
-    // set() would look through those that are there
-    node.items.push(new Pair(name, isNested(value) ? document.createNode(value, { flow: true }) : value));
-  }
-  return node;
-}
-
 /** -0 is 0 in JSON as most read it, and in YAML another number, which would be told as a text. */
 const withPlainZeros = (members: SkillMembers): SkillMembers => ({
   ...members,
   metadata: JSON.parse(JSON.stringify(members.metadata)) as object,
 });
-
-const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Reads what was written again: what does not say what was asked for is not kept. */
 function checked(

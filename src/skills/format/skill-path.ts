@@ -5,6 +5,12 @@ const NAME_BYTES_MAX = 255;
 /** Directories within each other, and the file: each is looked up among all files. */
 const NAMES_MAX = 64;
 
+/** What Windows has in no name; a colon would name another stream of a file, or a drive. */
+const NOT_ON_WINDOWS = /[:<>"|?*]/;
+
+/** Names that are devices there, with whatever behind a dot, and blanks before it. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
+
 /** What systems leave in directories, and nobody means to send. */
 const LEFT_BY_SYSTEMS = new Set(['.DS_Store', '__MACOSX']);
 
@@ -18,19 +24,33 @@ export function faultOfPath(path: string): string | null {
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'may not hold NUL or other control characters';
   if (path.includes('\uFFFD')) return 'must be text in UTF-8';
   if (path.includes('\\')) return 'may not hold a backslash: directories are divided by /';
+  if (/\p{Cf}/u.test(path)) return 'may not hold characters that cannot be seen, such as U+200B';
   if (path.startsWith('/')) return 'must be relative to the directory of the skill';
   if (/^[a-z]:/i.test(path)) return 'may not begin with a drive';
   const names = path.split('/');
   if (names.length > NAMES_MAX) return `may have at most ${NAMES_MAX} names between slashes`;
   for (const name of names) {
-    if (name === '') return 'may not have an empty name between slashes, or at its end';
-    if (name === '.' || name === '..') return 'may not hold . or .., which could leave the directory';
-    if (Buffer.byteLength(name) > NAME_BYTES_MAX) {
-      return `may have names of at most ${NAME_BYTES_MAX} bytes in UTF-8`;
-    }
+    const fault = faultOfName(name);
+    if (fault !== null) return fault;
   }
   return null;
 }
+
+function faultOfName(name: string): string | null {
+  if (name === '') return 'may not have an empty name between slashes, or at its end';
+  if (name === '.' || name === '..') return 'may not hold . or .., which could leave the directory';
+  if (Buffer.byteLength(name) > NAME_BYTES_MAX) {
+    return `may have names of at most ${NAME_BYTES_MAX} bytes in UTF-8`;
+  }
+  if (NOT_ON_WINDOWS.test(name)) return 'may not hold any of : < > " | ? *, which Windows has not';
+  // which are left out there, so that ".. " is ".."
+  if (/[. ]$/.test(name)) return 'may not have a name that ends with a dot or a blank, which Windows has not';
+  if (DEVICE.test(name)) return 'may not have a name that is a device on Windows, such as con or aux.txt';
+  return null;
+}
+
+/** Without the `./` that some tools begin every path with. */
+export const withoutDots = (path: string): string => path.replace(/^(?:\.\/)+/, '');
 
 /** Whether it is nothing of the skill, but what systems leave: `.DS_Store`, and `__MACOSX/`. */
 export const isLeftBySystem = (path: string): boolean =>

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
@@ -20,12 +21,14 @@ import { newSkill, type SkillDraft, SkillWriter, withVersion } from '../skill-wr
 import type { SkillSpecDto } from '../skill-members.dto';
 import { contentOfSpec } from '../upload/skill-spec';
 import { DeclaredSkillSpecDto } from './skill-spec.dto';
-import { SkillOwnerRepository } from './skill-owner.repository';
+import { DeclaredDigests } from './declared-digests';
+import { type OwnedSkill, SkillOwnerRepository } from './skill-owner.repository';
 
 /** Makes an app's skills what it declares: `spec` has the members of `POST /skill/v1/skills` but workspace and name. */
 @Injectable()
 export class SkillReconcileStep extends ReconcileStep {
   readonly kind = 'skill';
+  private readonly digests = new DeclaredDigests();
 
   constructor(
     private readonly skills: SkillRepository,
@@ -38,11 +41,14 @@ export class SkillReconcileStep extends ReconcileStep {
   }
 
   faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
+    if (this.digests.get(name, spec) !== undefined) return [];
     const faults: FieldError[] = [];
     const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
     if (!isName) faults.push({ pointer: nameBeside(pointer), detail: NAME_RULE });
     try {
-      contentOfSpec(isName ? name : PLACEHOLDER, validateBody(DeclaredSkillSpecDto, spec));
+      validateBody(DeclaredSkillSpecDto, spec);
+      const content = contentDeclared({ name: isName ? name : PLACEHOLDER, spec });
+      if (isName) this.digests.set(name, spec, content.source_digest);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       faults.push(...faultsOf(error, pointer));
@@ -52,25 +58,63 @@ export class SkillReconcileStep extends ReconcileStep {
 
   async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
     const names = declared.map(({ name }) => name);
-    const plan = planSweep(app, declared, await this.skills.lockOfApp(tx, scope, app.appId, names));
+    const plan = planSweep(app, declared, await this.owners.lock(tx, scope, app.appId, names));
     if (plan.faults.length > 0) throw new SweepRefused(plan.faults);
-    const drafts = plan.missing.map((one) => draftOf(scope, app, null, contentDeclared(one)));
-    const settled: SkillEntity[] = [];
-    for (const { declared: one, row } of plan.present) {
-      const content = contentDeclared(one);
-      if (row.source_digest !== content.source_digest) drafts.push(draftOf(scope, app, row, content));
-      else if (row.sync_state !== 'synced') settled.push(synced(row));
-    }
-    const { gone } = plan;
-    await this.writer.archive(tx, scope, gone);
-    await this.writer.write(tx, scope, drafts);
-    if (settled.length > 0) await this.skills.updateMany(tx, scope, settled);
+    const present = await this.differing(plan.present);
+    const changes = await contentsOf([
+      ...plan.missing.map((one) => ({ declared: one, owned: null })),
+      ...present.changed.map(({ declared: one, row }) => ({ declared: one, owned: row })),
+    ]);
+    const gone = ids(plan.gone);
+    await this.owners.archive(tx, scope, gone);
+    await this.writer.tellArchived(tx, scope, plan.gone);
+    const created: string[] = [];
+    // all of them in one order, in which no two sweeps wait for each other
+    await this.writer.keep(
+      tx,
+      scope,
+      changes.map(({ content }) => content),
+    );
+    for (const page of pagesOf(changes)) created.push(...(await this.writePage(tx, scope, app, page)));
+    const settled = present.same.filter(({ sync_state }) => sync_state !== 'synced');
+    await this.owners.settle(tx, scope, ids(settled));
     return {
-      created: drafts.filter(({ before }) => !before).map(idOf),
-      updated: drafts.filter(({ before }) => before).map(idOf),
-      archived: gone.map(({ skill_id }) => skill_id),
+      created,
+      updated: ids(present.changed.map(({ row }) => row)),
+      archived: gone,
       liveCount: declared.length,
     };
+  }
+
+  /** By their digests, which are looked at without what skills hold. */
+  private async differing(present: readonly PresentSkill[]) {
+    const changed: PresentSkill[] = [];
+    const same: OwnedSkill[] = [];
+    for (const [index, one] of present.entries()) {
+      if (index % AT_ONCE === AT_ONCE - 1) await turn();
+      const { name, spec } = one.declared;
+      const digest = this.digests.get(name, spec) ?? contentDeclared(one.declared).source_digest;
+      if (one.row.source_digest === digest) same.push(one.row);
+      else changed.push(one);
+    }
+    return { changed, same };
+  }
+
+  /** What is there already is read whole: people may have made it larger than memory. @returns the ids of new ones. */
+  private async writePage(
+    tx: Tx,
+    scope: Scope,
+    app: SweptApp,
+    page: readonly ChangedSkill[],
+  ): Promise<string[]> {
+    const owned = page.flatMap((one) => one.owned ?? []);
+    const rows = owned.length > 0 ? await this.skills.findMany(tx, scope, ids(owned)) : [];
+    const byId = new Map(rows.map((row) => [row.skill_id, row]));
+    const drafts = page.map((one) =>
+      draftOf(scope, app, one.owned && byId.get(one.owned.skill_id)!, one.content),
+    );
+    await this.writer.write(tx, scope, drafts);
+    return drafts.filter(({ before }) => !before).map(({ row }) => row.skill_id);
   }
 
   async mark(
@@ -109,7 +153,7 @@ function faultsOf(problem: Problem, pointer: string): { pointer: string; detail:
 }
 
 /** Of a spec that has no fault, see `faultsIn`. */
-const contentDeclared = ({ name, spec }: Declared): SkillContent =>
+const contentDeclared = ({ name, spec }: Pick<Declared, 'name' | 'spec'>): SkillContent =>
   contentOfSpec(name, spec as unknown as SkillSpecDto);
 
 function draftOf(
@@ -125,11 +169,53 @@ function draftOf(
   return { before, row, files: content.files };
 }
 
-const synced = (row: SkillEntity): SkillEntity => ({
-  ...row,
-  sync_state: 'synced',
-  generation: row.generation + 1,
-  updated_at: new Date(),
-});
+const ids = (rows: readonly Pick<SkillEntity, 'skill_id'>[]): string[] =>
+  rows.map(({ skill_id }) => skill_id);
 
-const idOf = ({ row }: SkillDraft): string => row.skill_id;
+/** Declarations that are worked on before others get their turn: each of them may take some milliseconds. */
+const AT_ONCE = 20;
+
+/** A skill that is there, and what it is declared to be. */
+interface PresentSkill {
+  declared: Declared;
+  row: OwnedSkill;
+}
+
+/** A skill that gets a version. */
+interface ChangedSkill {
+  /** As it is; null for a new one. */
+  owned: OwnedSkill | null;
+  content: SkillContent;
+}
+
+async function contentsOf(
+  given: readonly { declared: Declared; owned: OwnedSkill | null }[],
+): Promise<ChangedSkill[]> {
+  const changes: ChangedSkill[] = [];
+  for (const [index, { declared, owned }] of given.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await turn();
+    changes.push({ owned, content: contentDeclared(declared) });
+  }
+  return changes;
+}
+
+/** Of skills that are read and written at a time. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+/** What a row has besides what it holds. */
+const ROW_BYTES = 4 * 1024;
+
+/** Pages of no more than this, or of one skill. */
+function pagesOf(changes: readonly ChangedSkill[]): ChangedSkill[][] {
+  const pages: ChangedSkill[][] = [];
+  let bytes = Infinity;
+  for (const one of changes) {
+    const own = ROW_BYTES + (one.owned?.bytes ?? 0) + one.content.size_bytes;
+    bytes += own;
+    if (bytes > PAGE_BYTES) {
+      pages.push([]);
+      bytes = own;
+    }
+    pages.at(-1)!.push(one);
+  }
+  return pages;
+}

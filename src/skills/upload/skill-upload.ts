@@ -8,6 +8,7 @@ import {
 } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { BYTES_MAX, FILES_MAX, type GivenFile } from '../format/skill-files';
+import { withoutDots } from '../format/skill-path';
 import { SkillFault } from '../format/skill.fault';
 import { contentOfDirectory, type SkillContent } from '../skill-content';
 import type { SkillSpecDto } from '../skill-members.dto';
@@ -86,7 +87,7 @@ async function readForm(request: SpooledRequest): Promise<SkillUpload> {
   const given =
     files.length === 1 && isArchive(first)
       ? await filesIn(first.content)
-      : files.map(({ filename, content }) => ({ path: filename, content }));
+      : files.map(({ filename, content }) => ({ path: withoutDots(filename), content }));
   return ofDirectory(fields.workspace_id, given, (fault) => fault);
 }
 

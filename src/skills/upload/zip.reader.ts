@@ -11,7 +11,9 @@ import {
   tooManyBytes,
   tooManyFiles,
 } from '../format/skill-files';
-import { isLeftBySystem } from '../format/skill-path';
+import { foldedPath, isLeftBySystem, withoutDots } from '../format/skill-path';
+import { endsWith } from './zip-end';
+import { checkNames, checkPlaces, isSameBefore, type PlacedEntry } from './zip-places';
 
 /** Files, directories, and what systems leave: as many as are looked at. */
 const ENTRIES_MAX = 5 * FILES_MAX;
@@ -23,10 +25,6 @@ const DEFLATED = 8;
 const FILE_TYPE = 0o170000;
 const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
-
-const UNICODE_PATH_FIELD = 0x7075;
-/** Before the path in that field: a version and a checksum. */
-const UNICODE_PATH_FROM = 5;
 
 /** Also tells how many bytes it took, which `promisify` does not know. */
 const inflate = promisify(inflateRaw) as unknown as (
@@ -45,6 +43,7 @@ export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
   const entries = await entriesOf(bytes);
   const files = entries.filter(({ isDirectory, path }) => !isDirectory && !isLeftBySystem(path));
   if (files.length > FILES_MAX) throw tooManyFiles();
+  checkDirectories(entries, files);
   // what they say: none of them is inflated to more than that
   if (files.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0) > BYTES_MAX) throw tooManyBytes();
   const found: GivenFile[] = [];
@@ -56,19 +55,7 @@ export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
 export const isZip = (bytes: Buffer): boolean =>
   ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4));
 
-interface ZipEntry {
-  entry: Entry;
-  /** Without the slash at the end of a directory's. */
-  path: string;
-  isDirectory: boolean;
-}
-
-/** An entry, and where its bytes lie in the archive. */
-interface PlacedEntry extends ZipEntry {
-  from: number;
-  dataFrom: number;
-  to: number;
-}
+type ZipEntry = Pick<PlacedEntry, 'entry' | 'path' | 'isDirectory'>;
 
 /** Reads the directory of the archive, and holds it to what lies there. */
 async function entriesOf(bytes: Buffer): Promise<PlacedEntry[]> {
@@ -79,7 +66,9 @@ async function entriesOf(bytes: Buffer): Promise<PlacedEntry[]> {
     const directoryAt = Number(archive.readEntryCursor);
     const entries: PlacedEntry[] = [];
     for await (const entry of archive.eachEntry()) entries.push(await placed(archive, checkedEntry(entry)));
-    checkPlaces(entries, directoryAt);
+    const directory = { from: directoryAt, to: Number(archive.readEntryCursor), entries: entries.length };
+    if (!endsWith(bytes, directory)) throw new Error('Its directory is not what its end says of it.');
+    checkPlaces(bytes, entries, directoryAt);
     return entries;
   } catch (error) {
     throw error instanceof SkillFault ? error : malformed(error);
@@ -91,10 +80,12 @@ const malformed = (cause: unknown): SkillFault =>
   new SkillFault('The file is not a well-formed zip archive, or is cut off.', null, null, { cause });
 
 function checkedEntry(entry: Entry): ZipEntry {
-  const name = nameOf(entry);
-  const isDirectory = name.endsWith('/');
-  const path = isDirectory ? name.slice(0, -1) : name;
-  checkPath(path);
+  const name = withoutDots(nameOf(entry));
+  // the directory that the paths are relative to may be there itself, as ./
+  const isTop = name === '' && entry.fileNameRaw.length > 0;
+  const isDirectory = isTop || name.endsWith('/');
+  const path = name.endsWith('/') ? name.slice(0, -1) : name;
+  if (!isTop) checkPath(path);
   const told = shown(path);
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== (isDirectory ? DIRECTORY : REGULAR_FILE)) {
@@ -117,32 +108,33 @@ function nameOf({ fileNameRaw, extraFields }: Entry): string {
   } catch {
     throw new SkillFault(`${shown(fileNameRaw.toString('latin1'))} has a path that is not text in UTF-8`);
   }
-  const other = extraFields.find(({ id }) => id === UNICODE_PATH_FIELD);
-  if (other && !other.data.subarray(UNICODE_PATH_FROM).equals(fileNameRaw)) throw twoNames(name);
+  checkNames(fileNameRaw, extraFields, name);
   return name;
 }
 
-const twoNames = (name: string): SkillFault =>
-  new SkillFault(`${shown(name)} has another name in another place of the archive`);
-
-/** Finds the bytes of an entry. They have the name there that it has here, or other programs could unpack another file. */
+/** Finds the bytes of an entry, before which the same stands as in the directory. */
 async function placed(archive: ZipFile, one: ZipEntry): Promise<PlacedEntry> {
-  const { fileName, fileDataStart } = await archive.readLocalFileHeaderPromise(one.entry);
-  if (!fileName.equals(one.entry.fileNameRaw)) throw twoNames(one.path);
+  const local = await archive.readLocalFileHeaderPromise(one.entry);
   return {
     ...one,
     from: one.entry.relativeOffsetOfLocalHeader,
-    dataFrom: fileDataStart,
-    to: fileDataStart + one.entry.compressedSize,
+    dataFrom: local.fileDataStart,
+    to: local.fileDataStart + one.entry.compressedSize,
+    isDescribedBefore: isSameBefore(one.entry, local, one.path),
   };
 }
 
-/** Each entry has bytes of its own, before the directory of the archive: otherwise a few could stand for many files. */
-function checkPlaces(entries: readonly PlacedEntry[], directoryAt: number): void {
-  const places = entries.toSorted((one, other) => one.from - other.from);
-  for (const [index, { to, path }] of places.entries()) {
-    const next = places[index + 1]?.from ?? directoryAt;
-    if (to > next) throw new SkillFault(`${shown(path)} overlaps with other parts of the archive`);
+/** No file is also a directory: programs unpack either. */
+function checkDirectories(entries: readonly ZipEntry[], files: readonly ZipEntry[]): void {
+  const taken = new Set(files.map(({ path }) => foldedPath(path)));
+  for (const { path } of entries.filter(({ isDirectory }) => isDirectory)) {
+    const folded = `${foldedPath(path)}/`;
+    for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
+      if (taken.has(folded.slice(0, at)))
+        throw new SkillFault(
+          `${shown(path)} is a directory, and it or one that it lies in is a file as well`,
+        );
+    }
   }
 }
 

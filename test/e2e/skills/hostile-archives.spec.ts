@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { createTestApp, type TestApp } from '#testing';
 import { SkillCallers, skillMd } from './skills.fixture';
-import { type RawEntry, zipOf } from './zip.fixture';
+import { extraField, type RawEntry, zipOf } from './zip.fixture';
 
 const MIB = 1024 * 1024;
 
@@ -10,13 +10,8 @@ const skill = (): RawEntry => ({ name: 'SKILL.md', content: skillMd(`hostile-${(
 const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, content: 'x', ...more });
 
 /** Field 0x7075, by which some programs take another name. */
-const otherName = (name: string): Buffer => {
-  const data = Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(name)]);
-  const head = Buffer.alloc(4);
-  head.writeUInt16LE(0x7075, 0);
-  head.writeUInt16LE(data.length, 2);
-  return Buffer.concat([head, data]);
-};
+const otherName = (name: string): Buffer =>
+  extraField(0x7075, Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(name)]));
 
 const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
 
@@ -34,7 +29,16 @@ describe('an archive that is no skill', () => {
   const archives: [string, () => Buffer, RegExp][] = [
     ['with a path upwards', () => zipOf([skill(), file('../evil')]), /leave the directory/],
     ['with a path upwards within', () => zipOf([skill(), file('a/../../evil')]), /leave the directory/],
-    ['with a path of one dot', () => zipOf([skill(), file('./a')]), /leave the directory/],
+    ['with a path of one dot within', () => zipOf([skill(), file('a/./b')]), /leave the directory/],
+    ['with a path upwards behind one dot', () => zipOf([skill(), file('./../b')]), /leave the directory/],
+    ['with an absolute path behind one dot', () => zipOf([skill(), file('.//etc/passwd')]), /relative/],
+    ['with a path upwards, for Windows', () => zipOf([skill(), file('.. /.. /evil')]), /dot or a blank/],
+    [
+      'with another stream, for Windows',
+      () => zipOf([skill(), file('SKILL.md::$DATA')]),
+      /may not hold any of/,
+    ],
+    ['with a device, for Windows', () => zipOf([skill(), file('a/aux.txt')]), /device on Windows/],
     ['with an absolute path', () => zipOf([skill(), file('/etc/passwd')]), /relative/],
     ['with a drive', () => zipOf([skill(), file('C:/evil')]), /drive/],
     ['with a backslash', () => zipOf([skill(), file('..\\evil')]), /backslash/],
@@ -79,6 +83,16 @@ describe('an archive that is no skill', () => {
     ['with paths equal when folded', () => zipOf([skill(), file('Straße'), file('STRASSE')]), /told apart/],
     ['with a file in a file', () => zipOf([skill(), file('a'), file('a/b')]), /is a file/],
     ['with a file in a file, but for case', () => zipOf([skill(), file('A/b'), file('a')]), /is a file/],
+    [
+      'with a file that is a directory as well',
+      () => zipOf([skill(), file('a'), file('a/', { content: '' })]),
+      /a file as well/,
+    ],
+    [
+      'with a file in whose place a directory is',
+      () => zipOf([skill(), file('A'), file('a/b/', { content: '' })]),
+      /a file as well/,
+    ],
     ['with two SKILL.md, but for case', () => zipOf([skill(), file('skill.md')]), /told apart/],
     ['without SKILL.md', () => zipOf([file('README.md')]), /no SKILL\.md/],
     ['with skill.md', () => zipOf([{ ...skill(), name: 'skill.md' }]), /no SKILL\.md/],
@@ -144,6 +158,16 @@ describe('an archive that is no skill', () => {
     [
       'with another name where its bytes lie',
       () => zipOf([skill(), file('a', { localName: 'b' })]),
+      /another name/,
+    ],
+    [
+      'with another name in an extra field where its bytes lie',
+      () => zipOf([skill(), file('a', { local: { extra: otherName('b') } })]),
+      /another name/,
+    ],
+    [
+      'with another name in a second extra field',
+      () => zipOf([skill(), file('a', { extra: Buffer.concat([otherName('a'), otherName('b')]) })]),
       /another name/,
     ],
     [

@@ -44,12 +44,18 @@ describe('a SKILL.md', () => {
     ['that is no YAML', '---\nname: [a\n---\n', /not YAML/],
     ['with a member twice', named('a', 'name: b\n'), /"name" twice/],
     ['with a name twice in what nobody reads', named('a', 'x:\n  - {y: 1, "y": 2}\n'), /"y" twice/],
-    ['with 4,900 names', named('a', `x: {${keys(4900)}}\n`), /at most 3000 names/],
+    ['with 3,100 names', named('a', `x: {${keys(3100)}}\n`), /at most 3000 names/],
     [
-      'with 4,900 names in many mappings',
-      named('a', `x: [${`{${keys(49)}},`.repeat(100)}]\n`),
+      'with 3,038 names in many mappings',
+      named('a', `x: [${`{${keys(49)}},`.repeat(62)}]\n`),
       /at most 3000 names/,
     ],
+    ['with another document', named('a', 'x: y\n...\nz: lost\n'), /more than one document/],
+    ['with a name that is an alias', named('a', 'x: &n name\n*n : evil\n'), /a name that is an alias/],
+    ['with 5,000 aliases', named('a', `x: &a 1\ny: [${'*a,'.repeat(5000)}]\n`), /at most 100 aliases/],
+    ['with 5,000 comments', named('a', '# c\n'.repeat(5000)), /at most 1000 comments/],
+    ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /that JSON does not have/],
+    ['with a license that is a fraction', named('a', 'license: 2.0\n'), /must be a text: put it into quotes/],
     ['with a tag of its own', named('a', 'x: !!js/function a\n'), /not YAML/],
     ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
     ['without a description', '---\nname: a\n---\n', /description .* is required/],
@@ -137,6 +143,29 @@ describe('a SKILL.md', () => {
     expect(status).toBe(201);
     const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
     expect([edited.status, edited.body.version_ordinal]).toEqual([200, 2]);
+  });
+
+  it('has numbers of its metadata patched, and names that are numbers in YAML', async () => {
+    const { headers } = await upload(named('numbered', 'metadata: {version: 1.10, 2024: x, true: y}\n'));
+    const edited = await callers.editor.patch(headers.get('location')!, {
+      metadata: { version: 2, 2024: null, true: 'z' },
+    });
+    expect([edited.status, edited.body.metadata]).toEqual([200, { version: 2, true: 'z' }]);
+  });
+
+  it('that was kept under other rules is 400 where it cannot be edited, and stays', async () => {
+    const { body, headers } = await upload(named('of-old', 'x: &n y\nz: of-old\n'));
+    await app.database.query(
+      `UPDATE skill_blobs SET data = convert_to(replace(convert_from(data, 'UTF8'), 'z:', '*n :'), 'UTF8')
+       WHERE sha256 IN (SELECT sha256 FROM skill_files WHERE skill_id = $1)`,
+      [body.skill_id],
+    );
+    const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
+    expect([edited.status, edited.body.detail]).toEqual([
+      400,
+      expect.stringMatching(/name that is an alias/),
+    ]);
+    expect((await callers.editor.get(headers.get('location')!)).body).toEqual(body);
   });
 
   it('whose anchor is used elsewhere is not edited into another', async () => {

@@ -99,7 +99,8 @@ describe('versions of skills', () => {
     const second = await callers.upload(zipOf([{ name: 'SKILL.md', content: skillMd(name) }]), path);
     expect([second.status, second.headers.get('location')]).toEqual([201, `${path}/2`]);
     const third = await callers.editor.post(path, { description: 'Written.', instructions: 'Anew.' });
-    expect([third.status, third.body.name]).toEqual([201, name]);
+    // what is left out is gone
+    expect([third.status, third.body.name, third.body.file_count]).toEqual([201, name, 1]);
     const back = await callers.uploadForm(
       [
         ['dir/SKILL.md', skillMd(name)],
@@ -116,6 +117,30 @@ describe('versions of skills', () => {
     for (const ordinal of ['5', '0', 'x', '01']) {
       expect((await callers.editor.get(`${path}/${ordinal}`)).status).toBe(404);
     }
+  });
+
+  it('are listed by their numbers, also where a clock ran behind, page after page', async () => {
+    const { body: skill } = await callers.create({ name: newName() });
+    const path = `${SKILLS}/${skill.skill_id}/versions`;
+    for (const instructions of ['2', '3', '4']) {
+      await callers.editor.post(path, { description: 'd', instructions });
+    }
+    await app.database.query(
+      `UPDATE skill_versions SET version_id = 'ver_0' WHERE skill_id = $1 AND version_ordinal = 3`,
+      [skill.skill_id],
+    );
+    const ordinals: number[] = [];
+    for (let cursor = ''; ;) {
+      const { body } = await callers.editor.get(`${path}?limit=1${cursor}`);
+      ordinals.push(...body.items.map((one: any) => one.version_ordinal as number));
+      if (!body.page.next_cursor) break;
+      cursor = `&cursor=${body.page.next_cursor}`;
+    }
+    expect(ordinals).toEqual([4, 3, 2, 1]);
+    const first = await callers.editor.get(`${path}?sort=created_at`);
+    expect(first.body.items.map((one: any) => one.version_ordinal)).toEqual([1, 2, 3, 4]);
+    const beyond = Buffer.from('-created_at\n99999999999').toString('base64url');
+    expect((await callers.editor.get(`${path}?cursor=${beyond}`)).status).toBe(400);
   });
 
   it('are each made once when many come at the same moment', async () => {

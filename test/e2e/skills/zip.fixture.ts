@@ -19,12 +19,27 @@ export interface RawEntry {
   /** Where it says that its bytes lie. */
   offset?: number;
   extra?: Buffer;
+  /** What stands before its bytes in place of the same. */
+  local?: Partial<Common> & { extra?: Buffer };
+  /** Follows its bytes. */
+  behind?: Buffer;
+}
+
+/** What the end says of the directory, in place of what is so. */
+interface RawEnd {
+  comment?: string;
+  countHere?: number;
+  count?: number;
+  size?: number;
+  from?: number;
+  /** Stands between the directory and the end. */
+  between?: Buffer;
 }
 
 const UTF8 = 1 << 11;
 
 /** Writes a zip archive byte by byte. */
-export function zipOf(entries: readonly RawEntry[], { comment = '' } = {}): Buffer {
+export function zipOf(entries: readonly RawEntry[], told: RawEnd = {}): Buffer {
   const parts: Buffer[] = [];
   const central: Buffer[] = [];
   let at = 0;
@@ -34,25 +49,43 @@ export function zipOf(entries: readonly RawEntry[], { comment = '' } = {}): Buff
     const packed = entry.packed ?? (method === 8 ? deflateRawSync(content) : content);
     const common = commonOf(entry, content, packed, method);
     const name = Buffer.from(entry.name);
-    const local = header(30, 0x04034b50, common, 4, Buffer.from(entry.localName ?? entry.name).length, 0);
+    const localName = Buffer.from(entry.localName ?? entry.name);
+    const localExtra = entry.local?.extra ?? Buffer.alloc(0);
+    const inPlace = { ...common, ...entry.local };
+    const local = Buffer.concat([
+      header(30, 0x04034b50, inPlace, 4, localName.length, localExtra.length),
+      localName,
+      localExtra,
+      packed,
+      entry.behind ?? Buffer.alloc(0),
+    ]);
     const extra = entry.extra ?? Buffer.alloc(0);
-    const told = header(46, 0x02014b50, common, 6, name.length, extra.length);
-    told.writeUInt16LE((3 << 8) | 20, 4);
-    told.writeUInt32LE(((entry.mode ?? 0) << 16) >>> 0, 38);
-    told.writeUInt32LE(entry.offset ?? at, 42);
-    central.push(told, name, extra);
-    parts.push(local, Buffer.from(entry.localName ?? entry.name), packed);
-    at += local.length + Buffer.from(entry.localName ?? entry.name).length + packed.length;
+    const listed = header(46, 0x02014b50, common, 6, name.length, extra.length);
+    listed.writeUInt16LE((3 << 8) | 20, 4);
+    listed.writeUInt32LE(((entry.mode ?? 0) << 16) >>> 0, 38);
+    listed.writeUInt32LE(entry.offset ?? at, 42);
+    central.push(listed, name, extra);
+    parts.push(local);
+    at += local.length;
   }
   const directory = Buffer.concat(central);
+  const { comment = '', between = Buffer.alloc(0) } = told;
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(entries.length, 8);
-  end.writeUInt16LE(entries.length, 10);
-  end.writeUInt32LE(directory.length, 12);
-  end.writeUInt32LE(at, 16);
+  end.writeUInt16LE(told.countHere ?? entries.length, 8);
+  end.writeUInt16LE(told.count ?? entries.length, 10);
+  end.writeUInt32LE(told.size ?? directory.length, 12);
+  end.writeUInt32LE(told.from ?? at, 16);
   end.writeUInt16LE(comment.length, 20);
-  return Buffer.concat([...parts, directory, end, Buffer.from(comment)]);
+  return Buffer.concat([...parts, directory, between, end, Buffer.from(comment)]);
+}
+
+/** A field of an entry. */
+export function extraField(id: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(id, 0);
+  head.writeUInt16LE(data.length, 2);
+  return Buffer.concat([head, data]);
 }
 
 interface Common {
