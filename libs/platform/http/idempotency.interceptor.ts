@@ -27,7 +27,10 @@ const KEEP_ATTEMPTS = 5;
 const KEEP_PAUSE_MS = 200;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** On routes whose answers are secrets and must not be kept: the making of keys and tokens. */
+/**
+ * On routes whose answers must not be kept: the making of keys and tokens, because they are secrets, and searches and
+ * figures, because they only read, and answer what the caller may see now. A key is taken there, and does nothing.
+ */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 

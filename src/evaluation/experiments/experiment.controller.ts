@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, Reply, versioned } from '#platform/http';
+import { created, IfMatch, NotRepeatable, Reply, versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   CreateExperimentDto,
@@ -43,6 +43,7 @@ export class ExperimentController {
 
   /** Search experiments */
   @Post('search')
+  @NotRepeatable()
   @HttpCode(200)
   @RequireRole('viewer')
   @ApiOkResponse({ type: ExperimentPageDto })

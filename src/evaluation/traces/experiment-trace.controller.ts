@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestBody, RequestSignal, UnavailableWhenLate } from '#platform/http';
+import { NotRepeatable, RequestBody, RequestSignal, UnavailableWhenLate } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../telemetry';
 import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
@@ -70,6 +70,7 @@ export class ExperimentTraceController {
 
   /** Reckon figures over an experiment's traces */
   @Post('stats/query')
+  @NotRepeatable()
   @HttpCode(200)
   @RequireRole('viewer')
   @RequestBody({ kind: 'json', optional: true, limit: QUERY_MAX })

@@ -68,6 +68,17 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
+  it.each(['/eval/v1/datasets/search', '/eval/v1/experiments/search'])(
+    'is done anew where it only reads: %s',
+    async (path) => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const answers = [await editor.post(path, {}, headers), await editor.post(path, { limit: 1 }, headers)];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const again = await editor.post(path, {}, headers);
+      expect(again.headers.get('idempotency-replayed')).toBeNull();
+    },
+  );
+
   it('is 422 with another body, and 400 with a key that cannot be one', async () => {
     await create('one', 'body');
     const other = await create('other', 'body');
