@@ -187,6 +187,7 @@ const found = (row: AppEntity): SearchDocument => ({
   name: row.display_name ?? row.app,
   description: row.description,
   body: row.app,
+  updatedAt: row.updated_at,
 });
 
 const versionedView = (row: AppEntity): Versioned<AppDto> => ({
