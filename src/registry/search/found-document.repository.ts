@@ -29,7 +29,7 @@ const BODY_SHOWN = 8_000;
  * Characters of a description and of a body that words are looked for in by `ts_headline`, which takes a millisecond for
  * some thousand of them, and more the more words there are: so many around the first place where one begins.
  */
-export const WINDOW = 500;
+const WINDOW = 500;
 
 /** Characters of a window before that place. */
 const BEFORE = 80;

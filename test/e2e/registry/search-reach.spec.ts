@@ -6,7 +6,7 @@ import {
   type TestOrganization,
 } from '#testing';
 import type { SqlExecutor } from '#platform/db';
-import { FoundDocumentRepository, WINDOW } from '../../../src/registry/search/found-document.repository';
+import { FoundDocumentRepository } from '../../../src/registry/search/found-document.repository';
 import { editorOf, names, register, search, SEARCH } from './search.fixture';
 
 describe('what searches tell', () => {
@@ -95,6 +95,6 @@ describe('what searches tell', () => {
         .read(on, org.scope, { workspaceId: workspace_id }, [row!.document_id], ['nowhere']);
     });
     expect(looked).toHaveLength(2);
-    for (const text of looked) expect(text.length).toBeLessThanOrEqual(255 + 2 * (WINDOW + 1));
+    for (const text of looked) expect(text.length).toBeLessThanOrEqual(1_300);
   });
 });
