@@ -217,6 +217,7 @@ const found = ({ row, files }: SkillDraft): SearchDocument => ({
   name: row.name,
   description: row.description,
   body: [...pathsIn(files), row.instructions].join('\n'),
+  updatedAt: row.updated_at,
 });
 
 /** Those of the other files than SKILL.md, as many as there is room for. */

@@ -27,7 +27,10 @@ const KEEP_ATTEMPTS = 5;
 const KEEP_PAUSE_MS = 200;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** On routes whose answers are secrets and must not be kept: the making of keys and tokens. */
+/**
+ * On routes whose answers must not be kept: the making of keys and tokens, because they are secrets, and the
+ * search over all workspaces, because it tells what the caller may read now. A key is taken there, and does nothing.
+ */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 

@@ -30,4 +30,5 @@ export const found = (row: AgentEntity): SearchDocument => ({
   name: row.name,
   description: [row.display_name, row.description].filter((text) => text !== null).join('. ') || null,
   body: [row.model ?? '', row.instructions].join('\n'),
+  updatedAt: row.updated_at,
 });

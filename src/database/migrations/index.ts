@@ -36,6 +36,8 @@ import { Skills1795132801530 } from './1795132801530-skills';
 import { McpServers1795132801540 } from './1795132801540-mcp-servers';
 import { Agents1795132801550 } from './1795132801550-agents';
 import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
+import { RegistrySearchWords1795132801590 } from './1795132801590-registry-search-words';
+import { RegistrySearchForms1795132801591 } from './1795132801591-registry-search-forms';
 import { AgentsToolMessages1795132801600 } from './1795132801600-agents-tool-messages';
 
 /** Every migration, in the one order in which they are run. */
@@ -78,5 +80,7 @@ export const MIGRATIONS = [
   McpServers1795132801540,
   Agents1795132801550,
   RegistryApps1795132801570,
+  RegistrySearchWords1795132801590,
+  RegistrySearchForms1795132801591,
   AgentsToolMessages1795132801600,
 ];

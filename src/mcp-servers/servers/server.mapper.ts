@@ -47,7 +47,8 @@ export const versionedView = (row: ServerEntity): Versioned<ServerDto> => ({
   version: row.generation,
 });
 
-type Found = Pick<ServerEntity, 'server_id' | 'workspace_id' | 'name' | 'description' | 'url'>;
+type Found = Pick<ServerEntity, 'server_id' | 'workspace_id' | 'name' | 'description' | 'url'> &
+  Partial<Pick<ServerEntity, 'updated_at'>>;
 
 /** How a server is found: by the host and the path of its address, not by what its query may carry. */
 export const toDocument = (row: Found): SearchDocument => ({
@@ -57,4 +58,5 @@ export const toDocument = (row: Found): SearchDocument => ({
   name: row.name,
   description: row.description,
   body: row.url.replace(/\?.*$/s, ''),
+  updatedAt: row.updated_at,
 });

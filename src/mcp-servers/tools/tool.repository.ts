@@ -96,7 +96,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
   documents(tx: Tx, scope: Scope, serverId: string): Promise<SearchDocument[]> {
     return tx.query<SearchDocument>(
       `SELECT 'tool' AS type, tool_id AS id, workspace_id AS "workspaceId", name, description,
-         coalesce(title, '') AS body
+         coalesce(title, '') AS body, updated_at AS "updatedAt"
        FROM mcp_tools WHERE server_id = $1 AND workspace_id = $2 AND archived_at IS NULL`,
       [serverId, scope.workspaceId],
     );

@@ -190,6 +190,7 @@ const found = (row: AppEntity): SearchDocument => ({
   name: row.display_name ?? row.app,
   description: row.description,
   body: row.app,
+  updatedAt: row.updated_at,
 });
 
 const versionedView = (row: AppEntity): Versioned<AppDto> => ({

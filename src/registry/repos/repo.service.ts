@@ -168,6 +168,7 @@ const found = (row: RepoEntity): SearchDocument => ({
   name: row.name,
   description: row.description,
   body: row.url,
+  updatedAt: row.updated_at,
 });
 
 const versionedView = (row: RepoEntity): Versioned<RepoDto> => ({

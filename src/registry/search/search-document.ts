@@ -21,4 +21,6 @@ export interface SearchDocument {
   description: string | null;
   /** What else is to be found in it, such as the instructions of a skill. */
   body?: string;
+  /** When the resource was last changed, as it tells itself; this moment unless given. */
+  updatedAt?: Date;
 }

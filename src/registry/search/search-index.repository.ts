@@ -19,8 +19,8 @@ export interface StoredDocument {
 }
 
 /**
- * Taken in share mode before anything is written about documents, and alone where backends come or go: what is written
- * is written for all backends that there are.
+ * Held in share mode by whatever writes about documents, until it commits: then it was written for all backends that
+ * there were when it was taken. Who adds one sees by it who may have missed that, and none goes while it is held.
  */
 export const BACKENDS_LOCK = `hashtextextended('search_backends', 0)`;
 
@@ -29,9 +29,9 @@ const PUT = {
   text: `WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${BACKENDS_LOCK}))
     INSERT INTO search_documents AS d
       (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
-    SELECT type, id, $1, workspace_id, name, description, body, $4, search_document_words($3, name, description, body)
+    SELECT type, id, $1, workspace_id, name, description, body, updated_at, search_document_words($3, name, description, body)
     FROM locked, jsonb_to_recordset($2::jsonb)
-      AS given(type text, id text, workspace_id text, name text, description text, body text)
+      AS given(type text, id text, workspace_id text, name text, description text, body text, updated_at timestamptz)
     ORDER BY type, id
     ON CONFLICT (resource_type, resource_id) DO UPDATE
       SET name = excluded.name, description = excluded.description, body = excluded.body, words = excluded.words,
@@ -63,17 +63,13 @@ const PUT_EMBEDDINGS = {
 export class SearchIndexRepository {
   /** Writes documents in one statement, in place of those that are there of the same resources. */
   put(tx: Tx, scope: OrgScope, documents: readonly SearchDocument[]): Promise<StoredDocument[]> {
-    const given = documents.map(({ workspaceId, body = '', ...one }) => ({
+    const given = documents.map(({ workspaceId, updatedAt = new Date(), body = '', ...one }) => ({
       ...one,
       workspace_id: workspaceId,
+      updated_at: updatedAt,
       body: cutText(body, BODY_MAX).replaceAll('\0', ' '),
     }));
-    return tx.query<StoredDocument>(PUT, [
-      scope.orgId,
-      JSON.stringify(given),
-      markOf(scope.orgId),
-      new Date(),
-    ]);
+    return tx.query<StoredDocument>(PUT, [scope.orgId, JSON.stringify(given), markOf(scope.orgId)]);
   }
 
   /** Writes what the built-in embedder makes of documents, and that other backends have yet to be asked. */

@@ -10,6 +10,8 @@ export interface SearchReach {
   types?: readonly SearchType[];
   updatedAfter?: string;
   updatedBefore?: string;
+  /** Archived workspaces, of which nothing is to be found. */
+  archived?: readonly string[];
 }
 
 /** Rows of `search_documents` that the caller may read, and that are asked for. */
@@ -31,8 +33,9 @@ export function embeddingsWithin(scope: OrgScope, reach: SearchReach): Where {
 }
 
 /** What both tables tell alike. */
-function placesWithin(scope: OrgScope, { workspaceId, types }: SearchReach): Where {
+function placesWithin(scope: OrgScope, { workspaceId, types, archived = [] }: SearchReach): Where {
   const where = whereReadable(scope, workspaceId);
+  if (archived.length > 0) where.add('workspace_id <> ALL (?)', archived);
   return types === undefined ? where : where.add('resource_type = ANY (?)', [...new Set(types)]);
 }
 

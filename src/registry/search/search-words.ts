@@ -19,14 +19,38 @@ export const wordsOf = (query: string): string[] =>
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .map((word) => Array.from(word).slice(0, WORD_MAX).join(''));
 
+/** `create` and `Ticket` of `createTicket`, as names of documents are read besides; the word alone where it has no parts. */
+export const partsOf = (word: string): string[] => word.replace(/([a-z0-9])(?=[A-Z])/g, '$1 ').split(' ');
+
+/** A word that is looked for, with its parts, by all of which it is found as well. */
+export interface SoughtWord {
+  word: string;
+  /** At least two, or none. */
+  parts: readonly string[];
+}
+
 /** What is looked for by words. */
 export interface Sought {
   /** As it was typed, without blanks around it. */
   typed: string;
-  words: readonly string[];
+  words: readonly SoughtWord[];
 }
 
-export const soughtOf = (query: string): Sought => ({ typed: query.trim(), words: wordsOf(query) });
+/** What is looked for: in the form of Unicode that documents are read in. */
+export function soughtOf(query: string): Sought {
+  const typed = query.normalize('NFKC').trim();
+  let room = WORDS_MAX;
+  const words = wordsOf(typed).map((word) => {
+    const parts = partsOf(word);
+    const isSplit = parts.length > 1 && parts.length <= room;
+    if (isSplit) room -= parts.length;
+    return { word, parts: isSplit ? parts : [] };
+  });
+  return { typed, words };
+}
+
+/** A word as the function `search_query` of the database takes it: followed by its parts. */
+export const termOf = ({ word, parts }: SoughtWord): string => [word, ...parts].join(' ');
 
 /** Letters of a word within which two may be in each other's place. */
 const SWAPPED_MAX = 24;

@@ -128,7 +128,7 @@ export class SearchItemDto {
   description!: string | null;
   workspace_id!: string;
   /**
-   * The larger the better, comparable within one answer. By words: 0 to 1, below 0.5 for names written otherwise. By
+   * The larger the better, comparable within one answer. By words: 0 to 1, below 0.5 where words are missing. By
    * vectors: the cosine. By both: the sum of 1/(60 + rank).
    */
   score!: number;

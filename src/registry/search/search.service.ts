@@ -9,6 +9,7 @@ import { BUILTIN_IDENTITY } from './embeddings/builtin.embedder';
 import { normalized } from './embeddings/parts';
 import { QueryEmbedder, type TurnOwner } from './embeddings/query.embedder';
 import { type SearchBackend, SearchBackendRepository } from './embeddings/search-backend.repository';
+import { ArchivedWorkspaceRepository } from './archived-workspace.repository';
 import { FoundDocumentRepository } from './found-document.repository';
 import { highlightOf } from './highlight';
 import { KeywordSearchRepository } from './keyword-search.repository';
@@ -72,6 +73,7 @@ export class SearchService {
     private readonly byWords: KeywordSearchRepository,
     private readonly byVectors: VectorSearchRepository,
     private readonly found: FoundDocumentRepository,
+    private readonly archived: ArchivedWorkspaceRepository,
   ) {
     const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
     this.turns = new FairTurns(atOnce, WAITING_MAX);
@@ -84,11 +86,12 @@ export class SearchService {
    */
   async search(scope: OrgScope, dto: SearchDto, signal: AbortSignal): Promise<SearchPageDto> {
     const mode = dto.mode ?? 'hybrid';
-    const search = searchOf(dto);
+    const asked = searchOf(dto);
     const deadline = performance.now() + this.timeoutMs;
-    const owner = { orgId: scope.orgId, workspaceId: search.reach.workspaceId ?? '' };
+    const owner = { orgId: scope.orgId, workspaceId: asked.reach.workspaceId ?? '' };
     const near = mode === 'keyword' ? null : await this.near(owner, dto, signal);
     const read = async (on: SqlExecutor): Promise<SearchPageDto> => {
+      const search = { ...asked, reach: await this.live(on, scope, asked.reach) };
       const { page, total } = await this.find(
         on,
         scope,
@@ -105,6 +108,12 @@ export class SearchService {
       };
     };
     return this.turns.take(owner, signal, () => readWithin(this.database, deadline, read, signal));
+  }
+
+  /** Without what lies in archived workspaces, unless the caller names one. */
+  private async live(on: SqlExecutor, scope: OrgScope, reach: SearchReach): Promise<SearchReach> {
+    if (reach.workspaceId !== undefined || scope.narrowedTo !== null) return reach;
+    return { ...reach, archived: await this.archived.ids(on, scope) };
   }
 
   /** What vectors are searched by; null where the query cannot be embedded, and words do without. */
@@ -160,7 +169,8 @@ export class SearchService {
     page: readonly FusedDocument[],
   ): Promise<SearchItemDto[]> {
     const ids = page.map((one) => one.document_id);
-    const documents = await this.found.read(on, scope, reach, ids, sought.words);
+    const words = new Set(sought.words.flatMap(({ word, parts }) => [word, ...parts]));
+    const documents = await this.found.read(on, scope, reach, ids, [...words]);
     return page.flatMap(({ document_id, score, ranks }) => {
       const document = documents.get(document_id);
       if (!document) return [];
@@ -183,6 +193,9 @@ function searchOf(dto: SearchDto): Search {
     throw problem.invalidFields([{ pointer: '/vector', detail }]);
   }
   const sought = soughtOf(dto.query ?? '');
+  if (needsQuery && sought.typed === '') {
+    throw problem.invalidFields([{ pointer: '/query', detail: 'must hold more than blanks' }]);
+  }
   if (sought.words.length > WORDS_MAX) {
     throw problem.invalidFields([{ pointer: '/query', detail: `may have at most ${WORDS_MAX} words` }]);
   }

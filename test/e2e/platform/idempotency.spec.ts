@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
 import {
   type ApiClient,
@@ -66,6 +67,23 @@ describe('a request with an Idempotency-Key', () => {
     const there = await add(`${EXPERIMENTS}/${elsewhere}/results`);
     expect([there.status, there.headers.get('idempotency-replayed')]).toEqual([201, null]);
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
+  });
+
+  it('is done anew by the search in the registry, which tells what the caller may read by now', async () => {
+    const owner = await org.member('owner');
+    const [workspace_id, user_id] = [await org.newWorkspace(), newId('usr')];
+    await owner.post('/registry/v1/users', { user_id });
+    const member = `/registry/v1/workspaces/${workspace_id}/members/${user_id}`;
+    await owner.put(member, { roles: ['viewer'] });
+    await owner.post('/registry/v1/repos', { workspace_id, url: 'https://git.example.com/acme/plans' });
+    const someone = app.api(await org.tokenOf(user_id));
+    const headers = { 'idempotency-key': randomUUID() };
+    const search = () => someone.post('/registry/v1/search', { query: 'plans', mode: 'keyword' }, headers);
+    expect((await search()).body.items).toHaveLength(1);
+    await owner.put(`/registry/v1/workspaces/${org.workspaceId}/members/${user_id}`, { roles: ['viewer'] });
+    expect((await owner.delete(member)).status).toBe(204);
+    const again = await search();
+    expect([again.body.items, again.headers.get('idempotency-replayed')]).toEqual([[], null]);
   });
 
   it('is 422 with another body, and 400 with a key that cannot be one', async () => {

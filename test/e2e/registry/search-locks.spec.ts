@@ -1,18 +1,31 @@
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import {
+  createTestApp,
+  createTestWorker,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { EmbeddingSweeper } from '../../../src/registry/search/embeddings/embedding.sweeper';
 import { PendingEmbeddingRepository } from '../../../src/registry/search/embeddings/pending-embedding.repository';
 import { SearchBackendRepository } from '../../../src/registry/search/embeddings/search-backend.repository';
 import { SearchIndex } from '../../../src/registry/search/search-index';
 import { BACKENDS_LOCK } from '../../../src/registry/search/search-index.repository';
+import { EmbeddingsServer } from './embeddings.server';
 
 describe('documents that are written while a backend of embeddings comes', () => {
   let app: TestApp;
   let org: TestOrganization;
+  let server: EmbeddingsServer;
 
   beforeAll(async () => {
+    server = await EmbeddingsServer.listen();
     app = await createTestApp();
     org = await newOrganization(app);
   });
-  afterAll(() => app.close());
+  afterAll(async () => {
+    await app.close();
+    await server.close();
+  });
 
   const put = (id: string, then?: () => Promise<void>): Promise<void> =>
     app.database.transaction(async (tx) => {
@@ -43,16 +56,74 @@ describe('documents that are written while a backend of embeddings comes', () =>
     ).map(({ identity }) => identity);
 
   it('are queued for it where they were begun before', async () => {
-    const comes = async (): Promise<void> => {
-      await app.get(SearchBackendRepository).want('openai:first', 5);
-      const backends = await app.get(SearchBackendRepository).list();
-      const { backend_id } = backends.find(({ identity }) => identity === 'openai:first')!;
-      await new PendingEmbeddingRepository(app.database).queueAll(backend_id);
+    const env = { ...server.env(), EMBEDDINGS_MODEL: 'first' };
+    const worker = await createTestWorker(app, env);
+    try {
+      const sweep = () => worker.get(EmbeddingSweeper).sweep();
+      const queuedTo = async (): Promise<unknown> => {
+        const rows = await app.database.query<{ queued_to: string }>(
+          `SELECT queued_to::text FROM search_backends WHERE identity LIKE '%:first:'`,
+        );
+        return rows.map(({ queued_to }) => queued_to);
+      };
+      await put('begun before', async () => {
+        await sweep();
+        await sweep();
+        expect(await queuedTo()).toEqual(['0']);
+        // the writer holds up nobody
+        await put('begun meanwhile');
+      });
+      await sweep();
+      expect(await queuedTo()).toEqual(['9223372036854775807']);
+      for (const id of ['begun before', 'begun meanwhile']) {
+        expect([id, (await identitiesOf(id)).map((one) => one.split(':')[0])]).toEqual([
+          id,
+          ['builtin-2', 'openai'],
+        ]);
+      }
+    } finally {
+      await worker.close();
+    }
+  });
+
+  it('hold up no change of backends, and are held up by none', async () => {
+    const backends = app.get(SearchBackendRepository);
+    const idOf = async (of: string): Promise<number> =>
+      (await backends.list()).find(({ identity }) => identity === of)!.backend_id;
+    const before = await idOf('builtin-2:256');
+    await put('a long one', async () => {
+      await backends.want('openai:third', 5);
+      await backends.activate(await idOf('openai:third'));
+      await put('another');
+      await backends.activate(before);
+      await backends.want('openai:fourth', 5);
+      // some document may have an embedding of it: it stays for now
+      await backends.drop(await idOf('openai:third'));
+      await put('one more');
+      expect(await idOf('openai:third')).toBeGreaterThan(0);
+    });
+    await backends.drop(await idOf('openai:third'));
+    expect((await backends.list()).map(({ identity }) => identity)).not.toContain('openai:third');
+  });
+
+  it('are queued again for a backend that was about to be taken away', async () => {
+    const backends = app.get(SearchBackendRepository);
+    const queuedTo = async (): Promise<string> => {
+      const [row] = await app.database.query<{ queued_to: string }>(
+        `SELECT queued_to::text FROM search_backends WHERE identity = 'openai:fifth'`,
+      );
+      return row!.queued_to;
     };
-    let coming: Promise<void> | undefined;
-    await put('begun before', () => settled((coming = comes())));
-    await coming;
-    expect(await identitiesOf('begun before')).toEqual(['builtin-2:256', 'openai:first']);
+    await backends.want('openai:fifth', 5);
+    const { backend_id } = (await backends.list()).find(({ identity }) => identity === 'openai:fifth')!;
+    await new PendingEmbeddingRepository(app.database).queueAll(backend_id);
+    expect(await queuedTo()).toBe('9223372036854775807');
+    await backends.want('openai:fifth', 5);
+    expect(await queuedTo()).toBe('9223372036854775807');
+    await backends.want('openai:sixth', 5);
+    await new PendingEmbeddingRepository(app.database).deleteMost(backend_id);
+    await backends.want('openai:fifth', 5);
+    expect(await queuedTo()).toBe('0');
   });
 
   it('are pending for it where they were begun after', async () => {

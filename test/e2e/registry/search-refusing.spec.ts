@@ -128,6 +128,34 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect((await answers).map(({ status }) => status)).toEqual(Array(12).fill(200));
   });
 
+  it('asks about a query for each organization by itself: what was answered to one tells nothing to another', async () => {
+    server.reply = () => 'answers';
+    const stranger = await (await newOrganization(app)).member('viewer');
+    for (const by of [editor, stranger, editor, stranger]) {
+      expect((await search(by, { mode: 'vector', query: 'climate of each' })).status).toBe(200);
+    }
+    expect(server.count('climate of each')).toBe(2);
+  });
+
+  it('loses nobody the backend because others’ time ran out while they waited for it', async () => {
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    server.reply = async (): Promise<'answers'> => {
+      await held;
+      return 'answers';
+    };
+    const stranger = await (await newOrganization(app)).member('viewer');
+    const flood = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => search(editor, { mode: 'vector', query: `car of ${n}` })),
+    );
+    expect(flood.map(({ status }) => status)).toEqual(Array(12).fill(503));
+    release!();
+    expect((await search(stranger, { mode: 'vector', query: 'car of the stranger' })).status).toBe(200);
+    // what was asked is answered, whoever waited for it; who lost their turn had not asked
+    expect(server.count('car of 1')).toBeGreaterThan(0);
+    expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
+  });
+
   it('is answered by words in time where the backend takes longer than a search may', async () => {
     server.reply = () => 'hangs';
     const { status, body } = await search(editor, { query: 'car', workspace_id });

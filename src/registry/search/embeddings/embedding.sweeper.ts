@@ -32,6 +32,8 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
   /** A backend that cannot be used is asked again then. */
   private wantAgainAt = 0;
   private isShortTold = false;
+  /** Of each backend, who wrote documents when it was met, and does still. */
+  private readonly before = new Map<number, string[]>();
 
   constructor(
     private readonly tasks: PeriodicTasks,
@@ -103,8 +105,24 @@ export class EmbeddingSweeper implements OnApplicationBootstrap, BeforeApplicati
     }
     const embedder = this.embedderOf(backend);
     if (!embedder) return;
-    if (backend.is_wanted) await this.pending.queueAll(backend.backend_id);
+    if (backend.is_wanted && (await this.isSeenByAll(backend))) {
+      await this.pending.queueAll(backend.backend_id);
+    }
     await this.filler.fill(backend, embedder, this.stopping.signal);
+  }
+
+  /**
+   * Whether all who write documents see a backend: those who wrote when it was first met here are done. Nobody waits for
+   * them, and they wait for nobody; it is looked at again with the next sweep.
+   */
+  private async isSeenByAll({ backend_id }: SearchBackend): Promise<boolean> {
+    const known = this.before.get(backend_id);
+    if (known?.length === 0) return true;
+    const writers = await this.backends.writers();
+    const before = known ?? writers;
+    const left = before.filter((writer) => writers.includes(writer));
+    this.before.set(backend_id, left);
+    return left.length === 0;
   }
 
   /** Lets searches go by the backend that is wanted, where it is this worker's and the time has come. */

@@ -145,12 +145,15 @@ export class PendingEmbeddingRepository {
     return row!.has_begun;
   }
 
-  /** Deletes embeddings of a backend that nobody goes by any more, some at a time. */
+  /** Deletes embeddings of a backend that nobody goes by any more, some at a time, and stops where it is wanted again. */
   async deleteMost(backendId: number): Promise<void> {
     for (let gone = AT_ONCE; gone === AT_ONCE;) {
       const rows = await this.database.query(
         `DELETE FROM search_embeddings WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM search_embeddings WHERE backend_id = $1 LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+           SELECT ctid FROM search_embeddings WHERE backend_id = $1
+             AND (SELECT NOT is_active AND wanted_at < (SELECT max(wanted_at) FROM search_backends)
+               FROM search_backends WHERE backend_id = $1)
+           LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
          )) RETURNING 1`,
         [backendId],
       );

@@ -5,6 +5,7 @@ import { problem } from '#platform/problem';
 import { FairTurns } from '#platform/turns';
 import { BUILTIN_IDENTITY, embedBuiltin } from './builtin.embedder';
 import { EmbeddingFailure } from './embedder';
+import { meaningOf } from './meaningless';
 import { RemoteEmbedder } from './remote.embedder';
 import type { SearchBackend } from './search-backend.repository';
 
@@ -22,13 +23,12 @@ const WAITING_MAX = 200;
 /** Whose turn it is, where many ask. */
 export type TurnOwner = Parameters<FairTurns['take']>[0];
 
-/** A query that the backend is asked about, for all who search for it meanwhile. */
+/** A query that the backend is asked about, for all of an organization who search for it meanwhile. */
 interface Asking {
   answer: Promise<Float64Array | null>;
-  /** How many wait for it: where none does any more, it is given up. */
+  /** How many wait for it: where none does any more, it loses its turn. */
   waiting: number;
   stop: AbortController;
-  isUnderWay: boolean;
 }
 
 /** Embeds what is searched for, by the backend that the documents were embedded by. Organizations take turns. */
@@ -46,7 +46,7 @@ export class QueryEmbedder {
    * answer, or this process is configured with another; 503 `service_overloaded` where too many wait to ask it; the
    * signal's reason.
    *
-   * @param withinMs how long it is waited for
+   * @param withinMs how long it is waited for; how long the backend has is its own time, from when it is asked
    */
   async embed(
     owner: TurnOwner,
@@ -56,12 +56,13 @@ export class QueryEmbedder {
     withinMs: number,
   ): Promise<Float64Array | null> {
     // one line: the first of several would count for more, as the name of a document does
-    if (backend.identity === BUILTIN_IDENTITY) return embedBuiltin(query.replace(/\s+/g, ' '));
+    if (backend.identity === BUILTIN_IDENTITY) return embedBuiltin(meaningOf(query));
     if (!this.remote.isConfigured || backend.identity !== this.remote.identity) {
       throw unavailable('Documents are embedded by another backend than this process is configured with.');
     }
     if (query.trim() === '') return null;
-    const key = `${backend.backend_id} ${query}`;
+    // of one organization: how soon an answer comes tells nothing of what others search for
+    const key = JSON.stringify([owner.orgId, backend.backend_id, query]);
     const known = this.kept.get(key);
     if (known) return known;
     signal.throwIfAborted();
@@ -71,11 +72,10 @@ export class QueryEmbedder {
 
   private begin(key: string, owner: TurnOwner, backend: SearchBackend, query: string): Asking {
     const stop = new AbortController();
-    const asking: Asking = { answer: Promise.resolve(null), waiting: 0, stop, isUnderWay: false };
+    const asking: Asking = { answer: Promise.resolve(null), waiting: 0, stop };
     asking.answer = this.turns
       .take(owner, stop.signal, async () => {
-        asking.isUnderWay = true;
-        const vector = await this.ask(query, stop.signal);
+        const vector = await this.ask(query);
         if (vector && vector.length !== backend.dimensions) {
           throw unavailable(
             'The backend of embeddings answered with a vector of another length than before.',
@@ -103,7 +103,6 @@ export class QueryEmbedder {
       over.addEventListener(
         'abort',
         () => {
-          if (!signal.aborted && asking.isUnderWay) this.leaveAlone('did not answer in time for a search');
           reject(
             signal.aborted ? (signal.reason as Error) : unavailable('The query was not embedded in time.'),
           );
@@ -126,12 +125,13 @@ export class QueryEmbedder {
     if (this.asking.get(key) === asking) this.asking.delete(key);
   }
 
-  private async ask(query: string, signal: AbortSignal): Promise<Float64Array | null> {
+  /** Once asked, it has its time, whoever waits: only so it is known whether it answers, and the next search has it. */
+  private async ask(query: string): Promise<Float64Array | null> {
     if (performance.now() < this.askAgainAt) {
       throw unavailable('The backend of embeddings did not answer a moment ago.');
     }
     try {
-      const [vector] = await this.remote.embed([query], signal);
+      const [vector] = await this.remote.embed([query]);
       return vector ?? null;
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;

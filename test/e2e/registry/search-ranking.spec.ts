@@ -1,0 +1,162 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import type { QueryRunner } from 'typeorm';
+import { RegistrySearchForms1795132801591 } from '../../../src/database/migrations/1795132801591-registry-search-forms';
+import { SOME_MAX } from '../../../src/registry/search/keyword-search.repository';
+import { markOf } from '../../../src/registry/search/search-words';
+import { editorOf, names, register, search } from './search.fixture';
+
+describe('the ranking by words', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await editorOf(org);
+  });
+  afterAll(() => app.close());
+
+  const scores = async (workspace_id: string, query: string): Promise<[string, number][]> => {
+    const { body } = await search(editor, { mode: 'keyword', query, workspace_id });
+    return body.items.map(({ name, score }) => [name, score]);
+  };
+
+  it('has names first that are the query as it was typed, then those written with other punctuation', async () => {
+    const workspace_id = await org.newWorkspace();
+    for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `pdfForms of ${n}` });
+    for (const name of ['pdf-forms', 'pdf forms', 'pdfForms', 'create_ticket'])
+      await register(editor, workspace_id, { name });
+    const first = (await scores(workspace_id, 'pdfForms')).slice(0, 4);
+    expect(first.map(([, score]) => score >= 0.99)).toEqual([true, true, true, false]);
+    expect(first[0]).toEqual(['pdfForms', 1]);
+    expect(new Set(first.slice(1, 3))).toEqual(
+      new Set([
+        ['pdf-forms', 0.99],
+        ['pdf forms', 0.99],
+      ]),
+    );
+    expect(await scores(workspace_id, 'createTicket')).toEqual([['create_ticket', 0.99]]);
+  });
+
+  it('finds the names of code in texts as they stand there, and in parts', async () => {
+    const workspace_id = await org.newWorkspace();
+    await register(editor, workspace_id, { name: 'a', description: 'calls createTicket()' });
+    await register(editor, workspace_id, { name: 'b', description: 'a ticket to create' });
+    expect((await names(editor, { mode: 'keyword', query: 'createTicket', workspace_id })).sort()).toEqual([
+      'a',
+      'b',
+    ]);
+  });
+
+  it.each([
+    ['Caf\u00e9', 'Cafe\u0301'],
+    ['Cafe\u0301', 'Caf\u00e9'],
+    ['ｆｕｌｌ ｗｉｄｔｈ', 'full width'],
+  ])('has %j for %j, whichever form of Unicode they are in', async (name, query) => {
+    const workspace_id = await org.newWorkspace();
+    await register(editor, workspace_id, { name });
+    expect(await scores(workspace_id, query)).toEqual([[name, 1]]);
+    const { body } = await search(editor, { mode: 'keyword', query, workspace_id });
+    expect(body.items[0]!.highlight).toContain('<mark>');
+  });
+
+  it('has what was stored in another form before', async () => {
+    const workspace_id = await org.newWorkspace();
+    const name = 'Cre\u0300me';
+    const id = await register(editor, workspace_id, { name });
+    await app.database.query(
+      `UPDATE search_documents SET words = to_tsvector('simple', $2 || name) WHERE resource_id = $1`,
+      [id, markOf(org.orgId)],
+    );
+    expect((await scores(workspace_id, 'cr\u00e8me')).every(([, score]) => score < 0.5)).toBe(true);
+    await new RegistrySearchForms1795132801591().up({
+      query: (text: string) => app.database.query(text),
+    } as unknown as QueryRunner);
+    expect(await scores(workspace_id, 'cr\u00e8me')).toEqual([[name, 1]]);
+  });
+
+  it('has for each beginning of a word names before descriptions before texts, and short names first', async () => {
+    const workspace_id = await org.newWorkspace();
+    const many = 'navigation navigator navigable navigates';
+    await register(editor, workspace_id, {
+      name: 'c',
+      url: `https://x.example/${many.replaceAll(' ', '/')}`,
+    });
+    await register(editor, workspace_id, { name: 'b', description: `${many}, and navigating` });
+    await register(editor, workspace_id, { name: 'helper of navigation' });
+    await register(editor, workspace_id, { name: 'navigation helper' });
+    const description = Array.from({ length: 500 }, (_, n) => `w${n}x`).join(' ');
+    await register(editor, workspace_id, { name: 'navigation', description });
+    for (const query of ['n', 'na', 'nav', 'navi', 'navig', 'naviga', 'navigat', 'navigati', 'navigatio']) {
+      const found = await scores(workspace_id, query);
+      expect([query, found.map(([name]) => name)]).toEqual([
+        query,
+        ['navigation', 'navigation helper', 'helper of navigation', 'b', 'c'],
+      ]);
+      expect(found.every(([, score]) => score > 0.5 && score < 0.99)).toBe(true);
+    }
+  });
+
+  describe('where few documents have all words', () => {
+    it('has those with some of them below, by how many they have', async () => {
+      const workspace_id = await org.newWorkspace();
+      await register(editor, workspace_id, { name: 'one', description: 'debugging of tests' });
+      await register(editor, workspace_id, { name: 'two', description: 'flaky networks' });
+      await register(editor, workspace_id, { name: 'none', description: 'the weather' });
+      expect((await scores(workspace_id, 'debugging flaky tests')).map(([name]) => name)).toEqual([
+        'one',
+        'two',
+      ]);
+      await register(editor, workspace_id, { name: 'all', description: 'for debugging flaky tests' });
+      await register(editor, workspace_id, { name: 'debgging flaky tests' });
+      const found = await scores(workspace_id, 'debugging flaky tests');
+      expect(found.map(([name]) => name)).toEqual(['all', 'debgging flaky tests', 'one', 'two']);
+      expect(found.map(([, score]) => [score > 0.5, score > 0.25])).toEqual([
+        [true, true],
+        [false, true],
+        [false, false],
+        [false, false],
+      ]);
+      const hybrid = await search(editor, { query: 'debugging flaky tests', workspace_id });
+      expect(hybrid.body.items[0]!.name).toBe('all');
+    });
+
+    it('goes by no words without meaning', async () => {
+      const workspace_id = await org.newWorkspace();
+      await register(editor, workspace_id, { name: 'how is the weather', description: 'with the of and' });
+      await register(editor, workspace_id, { name: 'planner' });
+      const query = 'how is it that we were with the planner of the meals';
+      expect((await scores(workspace_id, query)).map(([name]) => name)).toEqual(['planner']);
+      expect(await names(editor, { mode: 'vector', query, workspace_id })).toEqual(['planner']);
+      expect(await scores(workspace_id, 'weather')).toHaveLength(1);
+    });
+
+    it('adds none where enough have all words', async () => {
+      const workspace_id = await org.newWorkspace();
+      for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `tide gauge ${n}` });
+      await register(editor, workspace_id, { name: 'tide' });
+      expect(await scores(workspace_id, 'tide gauge')).toHaveLength(10);
+    });
+
+    it('tells a bounded number of them, those that lack a single word among them, and no total', async () => {
+      const workspace_id = await org.newWorkspace();
+      await app.database.query(
+        `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
+         SELECT 'repo', 'some_' || $2 || n, $1, $2, 'copper', null, '', now(), search_document_words($3, 'copper', null, '')
+         FROM generate_series(1, $4::int) n`,
+        [org.orgId, workspace_id, markOf(org.orgId), SOME_MAX * 3],
+      );
+      await register(editor, workspace_id, { name: 'a', description: 'copper and iron' });
+      const query = { mode: 'keyword', query: 'copper iron tin', workspace_id, limit: 500 };
+      const { body } = await search(editor, query);
+      expect([body.items.length, body.items[0]!.name, body.page.total]).toEqual([SOME_MAX, 'a', null]);
+    });
+  });
+});

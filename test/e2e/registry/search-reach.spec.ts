@@ -1,0 +1,100 @@
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import type { SqlExecutor } from '#platform/db';
+import { FoundDocumentRepository } from '../../../src/registry/search/found-document.repository';
+import { editorOf, names, register, search, SEARCH } from './search.fixture';
+
+describe('what searches tell', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    editor = await editorOf(org);
+  });
+  afterAll(() => app.close());
+
+  it('leaves out what lies in archived workspaces, unless one is named', async () => {
+    const [kept, gone] = [await org.newWorkspace(), await org.newWorkspace()];
+    for (const workspace_id of [kept, gone]) await register(editor, workspace_id, { name: 'lighthouse' });
+    const all = (by: ApiClient, body: object = {}) =>
+      Promise.all(
+        ['keyword', 'vector', 'hybrid'].map(async (mode) => {
+          const answer = await search(by, { mode, query: 'lighthouse', ...body });
+          return [answer.body.items.map(({ workspace_id }) => workspace_id), answer.body.page.total];
+        }),
+      );
+    expect((await all(editor)).map(([, total]) => total)).toEqual([2, 2, 2]);
+    await (await org.member('admin')).post(`/registry/v1/workspaces/${gone}/archive`);
+    expect(await all(editor)).toEqual(Array(3).fill([[kept], 1]));
+    expect(await all(editor, { workspace_id: gone })).toEqual(Array(3).fill([[gone], 1]));
+    expect(await all(editor.in(gone))).toEqual(Array(3).fill([[gone], 1]));
+    const filters = { updated_after: '2020-01-01T00:00:00Z' };
+    expect(await all(editor, { filters })).toEqual(Array(3).fill([[kept], 1]));
+  });
+
+  it('narrows by the time that the resource itself tells', async () => {
+    const workspace_id = await org.newWorkspace();
+    const id = await register(editor, workspace_id, { name: 'dated' });
+    const { body } = await editor.get(`/registry/v1/repos/${id}`);
+    const next = new Date(Date.parse(body.updated_at) + 1).toISOString();
+    const filters = { updated_after: body.updated_at, updated_before: next };
+    for (const mode of ['keyword', 'vector', 'hybrid'])
+      expect(await names(editor, { mode, query: 'dated', workspace_id, filters })).toEqual(['dated']);
+  });
+
+  it('is told anew each time, whatever Idempotency-Key is sent', async () => {
+    const workspace_id = await org.newWorkspace();
+    const headers = { 'idempotency-key': `search-${workspace_id}` };
+    const body = { query: 'anew', workspace_id };
+    const before = await editor.post(SEARCH, body, headers);
+    await register(editor, workspace_id, { name: 'anew' });
+    const after = await editor.post(SEARCH, body, headers);
+    expect([before.body.items.length, after.body.items.length]).toEqual([0, 1]);
+    expect(after.headers.get('idempotency-replayed')).toBeNull();
+    const other = await editor.post(SEARCH, { ...body, limit: 1 }, headers);
+    expect(other.status).toBe(200);
+  });
+
+  it('is marked in passages of long texts, of which little is looked through', async () => {
+    const workspace_id = await org.newWorkspace();
+    const filling = 'lorem ipsum dolor '.repeat(500);
+    await register(editor, workspace_id, { name: 'n'.repeat(255), description: `${filling}parties at sea` });
+    for (const query of ['party', 'parties', 'PART', 'sea']) {
+      const { body } = await search(editor, { mode: 'keyword', query, workspace_id });
+      expect([query, body.items[0]!.highlight]).toEqual([query, expect.stringContaining('<mark>')]);
+    }
+    const looked: string[] = [];
+    await app.database.transaction(async (tx) => {
+      const on = {
+        manager: tx.manager,
+        query: <Row>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
+          if (statement.includes('ts_headline')) {
+            expect(statement).not.toContain('search_documents');
+            looked.push(...(values.at(-1) as string[]));
+          }
+          return tx.query<Row>(statement, values);
+        },
+      } as SqlExecutor;
+      const [row] = await tx.query<{ document_id: number }>(
+        'SELECT document_id FROM search_documents WHERE workspace_id = $1',
+        [workspace_id],
+      );
+      await app
+        .get(FoundDocumentRepository)
+        .read(on, org.scope, { workspaceId: workspace_id }, [row!.document_id], ['sea', 'lorem']);
+      await app
+        .get(FoundDocumentRepository)
+        .read(on, org.scope, { workspaceId: workspace_id }, [row!.document_id], ['nowhere']);
+    });
+    expect(looked).toHaveLength(2);
+    for (const text of looked) expect(text.length).toBeLessThanOrEqual(1_300);
+  });
+});
