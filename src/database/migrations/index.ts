@@ -36,6 +36,7 @@ import { Skills1795132801530 } from './1795132801530-skills';
 import { McpServers1795132801540 } from './1795132801540-mcp-servers';
 import { Agents1795132801550 } from './1795132801550-agents';
 import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
+import { McpServerSearch1795132801610 } from './1795132801610-mcp-server-search';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -77,4 +78,5 @@ export const MIGRATIONS = [
   McpServers1795132801540,
   Agents1795132801550,
   RegistryApps1795132801570,
+  McpServerSearch1795132801610,
 ];
