@@ -110,7 +110,7 @@ export class TraceRepository {
 }
 
 function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'session_id'): Where {
-  const { trace_ids, session_ids, since, until, among, except = [] } = selection;
+  const { trace_ids, session_ids, since, until, among = [], except = [] } = selection;
   const where = Where.estimatedByAverage(scope.key)
     .addIf(trace_ids, 'trace_id = ANY(?::text[])')
     .addIf(session_ids, 'session_id = ANY(?::text[])')
@@ -118,7 +118,7 @@ function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'ses
     .addIf(until, 'started_at < ?');
   const isIn = ({ select }: KeptIds) =>
     `EXISTS (SELECT 1 FROM (${select}) kept(id) WHERE kept.id = traces.${id})`;
-  if (among) where.add(isIn(among), ...among.values);
+  for (const ids of among) where.add(isIn(ids), ...ids.values);
   // anti-joins, which stop with the last row that is asked for
   for (const ids of except) where.add(`NOT ${isIn(ids)}`, ...ids.values);
   return where;
