@@ -37,6 +37,7 @@ import { McpServers1795132801540 } from './1795132801540-mcp-servers';
 import { Agents1795132801550 } from './1795132801550-agents';
 import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
 import { McpServerSearch1795132801610 } from './1795132801610-mcp-server-search';
+import { RegistryAppTurns1795132801620 } from './1795132801620-registry-app-turns';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -79,4 +80,5 @@ export const MIGRATIONS = [
   Agents1795132801550,
   RegistryApps1795132801570,
   McpServerSearch1795132801610,
+  RegistryAppTurns1795132801620,
 ];
