@@ -55,7 +55,7 @@ export class ServerReconcileStep extends ReconcileStep {
     await this.checkNames(tx, scope, app, plan);
     await this.change(tx, scope, plan.drifted);
     await this.create(tx, scope, app, plan);
-    await this.sweeps.mark(tx, scope, app, 'synced', null);
+    await this.sweeps.mark(tx, scope, app.appId, null, 'synced');
     const updated = await this.tellUpdates(tx, scope, plan, await this.listTools(tx, scope, plan));
     return {
       created: plan.missing.map(({ written }) => written.server_id),
@@ -68,19 +68,19 @@ export class ServerReconcileStep extends ReconcileStep {
   mark(
     tx: Tx,
     scope: Scope,
-    app: SweptApp,
+    { appId }: SweptApp,
     names: readonly string[],
     state: 'pending' | 'failed',
   ): Promise<void> {
-    return this.sweeps.mark(tx, scope, app, state, names);
+    return this.sweeps.mark(tx, scope, appId, names, state);
   }
 
-  mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void> {
-    return this.sweeps.mend(tx, scope, app, faulty);
+  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.sweeps.mend(tx, scope, appId, faulty);
   }
 
-  release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
-    return this.sweeps.release(tx, scope, app);
+  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
+    return this.sweeps.release(tx, scope, appId);
   }
 
   private async archive(tx: Tx, scope: Scope, undeclared: readonly OwnedServer[]): Promise<string[]> {

@@ -62,7 +62,12 @@ export class SkillReconcileStep extends ReconcileStep {
       else if (row.sync_state !== 'synced') settled.push(synced(row));
     }
     const { gone } = plan;
-    await this.writer.archive(tx, scope, gone);
+    // as they are declared: not at all
+    await this.writer.archive(
+      tx,
+      scope,
+      gone.map((row) => ({ ...row, sync_state: 'synced' as const })),
+    );
     await this.writer.write(tx, scope, drafts);
     if (settled.length > 0) await this.skills.updateMany(tx, scope, settled);
     return {

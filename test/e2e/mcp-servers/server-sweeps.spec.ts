@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import { APPS, AppsFixture, server, SERVERS } from '../registry/apps.fixture';
+import { agent, APPS, AppsFixture, server, SERVERS, skill } from '../registry/apps.fixture';
 
 /** What sweeps of apps tell of the servers that they change. */
 describe('MCP servers that an app declares', () => {
@@ -76,6 +76,30 @@ describe('MCP servers that an app declares', () => {
     expect(await state({ tools: [tool('x')] })).toBe('drifted');
     await on.sweep(slug);
     expect(await state({ auth: { value: 'again' }, metadata: { a: 1 } })).toBe('drifted');
+  });
+
+  it('are synced where a sweep archives them, as are agents and skills', async () => {
+    const slug = await on.swept(server('a'), skill('b'), agent('c'));
+    await on.patch(slug, { resources: [] });
+    const lists = [SERVERS, '/skill/v1/skills', '/agent/v1/agents'];
+    const states = () =>
+      Promise.all(
+        lists.map(async (list) => {
+          const [one] = (await on.editor.get(`${list}?app=${slug}&include_archived=true`)).body.items;
+          return [one.sync_state, one.archived_at !== null];
+        }),
+      );
+    expect(await states()).toEqual([
+      ['pending', false],
+      ['pending', false],
+      ['pending', false],
+    ]);
+    await on.sweep(slug);
+    expect(await states()).toEqual([
+      ['synced', true],
+      ['synced', true],
+      ['synced', true],
+    ]);
   });
 
   it('are refused with more than 10,000 tools in an app, when they are declared', async () => {
