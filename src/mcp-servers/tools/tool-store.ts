@@ -132,8 +132,9 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
 }
 
 function rowOf(serverId: string, tool: GivenToolDto): WrittenTool {
-  const { name, title = null, description = null, input_schema } = tool;
-  const { output_schema = null, annotations = null } = tool;
+  const { name, title = null, description = null, annotations = null } = tool;
+  const input_schema = tool.input_schema ?? tool.inputSchema;
+  const output_schema = tool.output_schema ?? tool.outputSchema ?? null;
   return {
     tool_id: newId('tool'),
     server_id: serverId,
