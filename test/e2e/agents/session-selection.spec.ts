@@ -76,6 +76,13 @@ describe('selecting among many sessions of agents', () => {
   it('reads as much as is taken, of 100,001 of them, and refuses no limit', async () => {
     const { agent, session } = await newAgent(100_001);
     const scorer = await newScorer();
+    // none is newer than what is taken; without statistics, all of them may look like less work than an index
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, session_id, started_at, ended_at, span_count, error_count, models)
+       SELECT $1, lpad(to_hex(n), 32, '0'), $2 || '-' || n, now() - (n + 2) * interval '1 minute', now(), 1, 0, '{}'
+       FROM generate_series(1, 20000) n`,
+      [org.workspaceId, session(1).slice(0, -2)],
+    );
     const agent_ids = [agent];
     const future = new Date(Date.now() + 3_600_000).toISOString();
     const asked: [Record<string, unknown>, number, string[]][] = [
@@ -101,6 +108,25 @@ describe('selecting among many sessions of agents', () => {
       422,
       expect.stringContaining('holds 100001 targets') as string,
     ]);
+  });
+
+  it('finds what was traced among many newer traces of others', async () => {
+    const { agent, session } = await newAgent(MANY);
+    const scorer = await newScorer();
+    const traces = (of: string, count: number, age: string) =>
+      app.database.query(
+        `INSERT INTO traces (workspace_id, trace_id, session_id, started_at, ended_at, span_count, error_count, models)
+         SELECT $1, md5($2 || n), $2 || n, now() - interval '1 second' * (${age}), now(), 1, 0, '{}'
+         FROM generate_series(1, $3::integer) n`,
+        [org.workspaceId, of, count],
+      );
+    await traces('other-', 1_500, '1 + n * 0.001');
+    await traces(session(100).slice(0, -3), 3, '10 + n');
+    await traces(session(100).slice(0, -1), 3, '5 + n');
+    const agent_ids = [agent];
+    const newest = [101, 102, 103, 1].map(session);
+    expect(await selected(scorer, { agent_ids, limit: 1 })).toEqual(newest.slice(0, 1));
+    expect(await selected(scorer, { agent_ids, limit: 4 })).toEqual(newest);
   });
 
   it('goes by when something was said, or traced, whichever is later', async () => {
