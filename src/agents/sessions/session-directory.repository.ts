@@ -81,11 +81,12 @@ export class SessionDirectoryRepository {
 
   async sessionsOf(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
     const where = new Where(scope.key)
-      .add('session_id = ANY (?)', among)
+      .add('session_id = given.id')
       .add('agent_id = ANY (?)', agentIds)
       .add('archived_at IS NULL');
     const rows = await this.database.query<{ session_id: string }>(
-      `SELECT session_id FROM agent_sessions WHERE ${where.toString()}`,
+      `SELECT s.session_id FROM unnest(${where.parameter(among)}::text[]) AS given(id)
+       CROSS JOIN LATERAL (SELECT session_id FROM agent_sessions WHERE ${where.toString()} OFFSET 0) s`,
       where.values,
     );
     return rows.map(({ session_id }) => session_id);

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, type SqlExecutor, Where } from '#platform/db';
+import { arrayParameter, Database, followIndexes, type SqlExecutor, Where } from '#platform/db';
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import { costOfTrace } from './trace-cost';
 import type { PlacedTrace } from './trace-place';
@@ -71,8 +71,11 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
+  async refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
     const where = selected(scope, selection, 'trace_id');
+    const { since: _, until: __, ...others } = selection;
+    // of times alone: by the index of starts, whatever the statistics say
+    if (Object.values(others).every((one) => one === undefined)) await followIndexes(this.database);
     return this.database.query<TraceRef>(
       `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
        ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,

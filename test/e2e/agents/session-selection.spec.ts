@@ -93,7 +93,7 @@ describe('selecting among many sessions of agents', () => {
       [{ limit: 1, session_ids: [session(90_000), session(90_001)] }, 200, [session(90_000)]],
       [{ limit: 1, unscored_only: true }, 200, [session(1)]],
     ];
-    for (const [selection, status, expected] of asked) {
+    const ask = async ([selection, status, expected]: (typeof asked)[number]): Promise<void> => {
       let answer: Answer | undefined;
       const works = await workOf(app.database, async () => {
         answer = await score(scorer, { agent_ids, ...selection });
@@ -102,7 +102,13 @@ describe('selecting among many sessions of agents', () => {
       expect((answer!.body.results ?? []).map((one: any) => one.session_id)).toEqual(expected);
       const large = works.filter(({ rows }) => rows > ROWS);
       expect([selection, large.map(({ statement, rows }) => [statement, rows])]).toEqual([selection, []]);
-    }
+    };
+    for (const one of asked) await ask(one);
+    await app.database.query(
+      `UPDATE traces SET started_at = started_at + interval '20000 minutes' WHERE workspace_id = $1`,
+      [org.workspaceId],
+    );
+    await ask([{ limit: 2 }, 200, [session(1), session(2)]]);
     const all = await score(scorer, { agent_ids });
     expect([all.status, all.body.detail]).toEqual([
       422,
