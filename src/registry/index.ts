@@ -8,6 +8,7 @@ export {
   WorkspaceAccess,
 } from './access/workspace-access';
 export { WorkspaceAccessModule } from './access/workspace-access.module';
+export { OwnedRepository } from './apps/owned.repository';
 export {
   type Declared,
   DECLARED_KINDS,

@@ -29,6 +29,7 @@ export { StartedListQueryDto } from './traces/trace-query.dto';
 export { toTraceFigures } from './traces/trace.mapper';
 export { ModelPrices } from './model-prices';
 export {
+  type IdConditions,
   type KeptIds,
   type SessionRef,
   type SpanBatch,

@@ -94,7 +94,8 @@ export interface KeptIds {
 
 /** Conditions on the id that is asked for: that of the trace, or that of the session. */
 export interface IdConditions {
-  among?: KeptIds;
+  /** In all of these. */
+  among?: readonly KeptIds[];
   /** In none of these. */
   except?: readonly KeptIds[];
 }

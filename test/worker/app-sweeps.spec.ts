@@ -1,5 +1,6 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { AppSweep } from '../../src/registry/apps/app-sweep';
+import { AppRepository } from '../../src/registry/apps/app.repository';
 import { AppSweeper } from '../../src/registry/apps/app.sweeper';
 import { APPS, AppsFixture, server, SERVERS } from '../e2e/registry/apps.fixture';
 
@@ -20,6 +21,8 @@ describe('the workers', () => {
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });
+
+  afterEach(() => jest.restoreAllMocks());
 
   const sweep = () => Promise.all(workers.map((worker) => worker.get(AppSweeper).sweep()));
   /** Lets the time of the organization's apps come. */
@@ -53,6 +56,34 @@ describe('the workers', () => {
     expect([taken.length, new Set(taken).size]).toEqual([25, 25]);
     expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(25);
     expect((await entries('action=reconcile')).length).toBe(25);
+  });
+
+  it('let organizations take turns, whatever one has to be swept', async () => {
+    const many = Array.from({ length: 6 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
+    await Promise.all(many);
+    const others = [await AppsFixture.create(app), await AppsFixture.create(app)];
+    const ofOthers = await Promise.all(others.map((one) => one.declare({ resources: [server('a')] })));
+    const sweeps = jest.spyOn(workers[0]!.get(AppSweep), 'sweep');
+    await due();
+    const late = ofOthers.map(({ body }) => body.app_id as string);
+    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE app_id = ANY ($1)', [late]);
+    await workers[0]!.get(AppSweeper).sweep();
+    const taken = sweeps.mock.calls.map(([, named]) => named);
+    expect(taken).toHaveLength(8);
+    expect(taken.slice(0, 3)).toEqual(expect.arrayContaining(late));
+  });
+
+  it('take one app after the other from different organizations, also where they take them one by one', async () => {
+    for (let i = 0; i < 3; i++) await on.declare({ resources: [] });
+    const other = await AppsFixture.create(app);
+    await other.declare({ resources: [] });
+    await due();
+    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [other.org.orgId]);
+    const apps = workers[0]!.get(AppRepository);
+    const taken = [];
+    for (let i = 0; i < 5; i++) taken.push(...(await apps.claimDue(1, 300)).map(({ org_id }) => org_id));
+    const [many, one] = [on.org.orgId, other.org.orgId];
+    expect([taken.slice(0, 2).sort(), taken.slice(2)]).toEqual([[many, one].sort(), [many, many]]);
   });
 
   it('repair what drifted', async () => {
@@ -113,7 +144,10 @@ describe('the workers', () => {
     await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
+    const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppSweep), 'sweep'));
     await sweep();
+    // none is begun: that it would be refused, and so leave no trace, is another protection
+    expect(sweeps.flatMap(({ mock }) => mock.calls)).toEqual([]);
     const made = await app.database.query('SELECT 1 FROM mcp_servers WHERE org_id = ANY ($1)', [
       [on.org.orgId, suspended.org.orgId],
     ]);

@@ -72,6 +72,8 @@ describe('a member that is an object', () => {
       ['/parts/2', 'must be an object'],
     ]);
     expect(faults({ parts: { kind: 'a' } })).toEqual([['/parts', 'must be an array']]);
+    expect(faults({ parts: {} })).toEqual([['/parts', 'must be an array']]);
+    expect(faults({ parts: { kind: 1, other: 1 } })).toEqual([['/parts', 'must be an array']]);
   });
 });
 

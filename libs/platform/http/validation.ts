@@ -62,7 +62,10 @@ export function instantiate(
       errors.push({ pointer: `${pointer}/${member}`, detail: 'must be an object' });
       continue;
     }
-    dto[member] = nestedType ? instantiateNested(nestedType, value, `${pointer}/${member}`, errors) : value;
+    const isInstantiated = nestedType && lists.has(member) === Array.isArray(value);
+    dto[member] = isInstantiated
+      ? instantiateNested(nestedType, value, `${pointer}/${member}`, errors)
+      : value;
   }
   if (closed) {
     for (const member of Object.keys(source)) {
@@ -127,7 +130,9 @@ const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObj
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {
   return faults.flatMap((fault) => {
     const place = `${pointer}/${pointerToken(fault.property)}`;
-    return [...ownErrors(fault, place), ...fieldErrors(fault.children ?? [], place)];
+    // of what is no list, class-validator tells what it lacks as if it were an element
+    const children = fault.constraints?.isArray === undefined ? (fault.children ?? []) : [];
+    return [...ownErrors(fault, place), ...fieldErrors(children, place)];
   });
 }
 

@@ -11,6 +11,7 @@ import {
   Max,
   MaxLength,
   Min,
+  type ValidationArguments,
 } from 'class-validator';
 import { IsJsonObject, METADATA_MAX_BYTES, Nested } from '#platform/http';
 import { IsDescription, IsName } from '../../registry';
@@ -22,8 +23,18 @@ const PERMISSIONS_MAX = 100;
 const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;
 
-/** In place of what class-validator says, which is hardly a sentence. */
-const TWICE = { message: 'may not name the same twice' };
+/** In place of what class-validator says of a list, which is hardly a sentence: which of its elements have one key. */
+const twiceBy = <One>(keyOf: (one: One) => string) => ({
+  // also asked of what is no list, and of lists with other elements
+  message: ({ value }: ValidationArguments): string => {
+    const keys = (Array.isArray(value) ? value : []).map((one: One | null | undefined) => one && keyOf(one));
+    const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
+    return `may not name the same twice, as /${keys.indexOf(keys[repeated])} and /${repeated} do`;
+  },
+});
+
+const keyOfTool = ({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]);
+const keyOfSkill = ({ skill_id }: AgentSkillDto) => skill_id;
 
 /** A tool that an agent may call. */
 export class AgentToolDto {
@@ -93,7 +104,7 @@ export class AgentFieldsDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
-  @ArrayUnique(TWICE)
+  @ArrayUnique(twiceBy(String))
   @ApiProperty({
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 255 },
@@ -122,7 +133,7 @@ export const IsTools = () =>
     ApiProperty({ type: [AgentToolDto], maxItems: TOOLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(TOOLS_MAX),
-    ArrayUnique(({ server_id, tool_name }: AgentToolDto) => JSON.stringify([server_id, tool_name]), TWICE),
+    ArrayUnique(keyOfTool, twiceBy(keyOfTool)),
   );
 
 /** Skills, each once. */
@@ -132,5 +143,5 @@ export const IsSkills = () =>
     ApiProperty({ type: [AgentSkillDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
-    ArrayUnique(({ skill_id }: AgentSkillDto) => skill_id, TWICE),
+    ArrayUnique(keyOfSkill, twiceBy(keyOfSkill)),
   );

@@ -140,19 +140,19 @@ export class AgentReconcileStep extends ReconcileStep {
   mark(
     tx: Tx,
     scope: Scope,
-    app: SweptApp,
+    { appId }: SweptApp,
     names: readonly string[],
     state: 'pending' | 'failed',
   ): Promise<void> {
-    return this.sweeps.mark(tx, scope, app, names, state);
+    return this.sweeps.mark(tx, scope, appId, names, state);
   }
 
-  mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void> {
-    return this.sweeps.mend(tx, scope, app, faulty);
+  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.sweeps.mend(tx, scope, appId, faulty);
   }
 
-  release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
-    return this.sweeps.release(tx, scope, app);
+  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
+    return this.sweeps.release(tx, scope, appId);
   }
 }
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { SweptApp, SyncState } from '../../registry';
+import { OwnedRepository, type SweptApp } from '../../registry';
 import { type AgentContent, type AgentEntity, CONTENT_MEMBERS } from '../agents/agent.entity';
 
 const COLUMNS = `agent_id, org_id, workspace_id, name, version_ordinal, version_id, ${CONTENT_MEMBERS.join(', ')}, app_id, app,
@@ -48,27 +48,13 @@ function jsonbText(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${jsonbText(member)}`).join(', ')}}`;
 }
 
-/** The app's live agents that have to do with a change, locked in the order of their ids as by all who change many. */
-const locked = (condition: string): string => `WITH locked AS MATERIALIZED (
-  SELECT agent_id FROM agents WHERE workspace_id = $1 AND app_id = $2 AND archived_at IS NULL AND ${condition}
-  ORDER BY agent_id FOR UPDATE)`;
-
-const MARK = `${locked('name = ANY ($3) AND sync_state <> $4')}
-  UPDATE agents a SET sync_state = $4, generation = generation + 1, updated_at = now()
-  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1`;
-
-const MEND = `${locked("name <> ALL ($3) AND sync_state = 'failed'")}
-  UPDATE agents a SET sync_state = 'pending', generation = generation + 1, updated_at = now()
-  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1`;
-
-const RELEASE = `${locked('true')}
-  UPDATE agents a
-  SET app_id = NULL, app = NULL, sync_state = 'unmanaged', generation = generation + 1, updated_at = now()
-  FROM locked WHERE a.agent_id = locked.agent_id AND a.workspace_id = $1 RETURNING a.agent_id`;
-
 /** The agents of a sweep, any number of them by one statement. */
 @Injectable()
-export class AgentSweepRepository {
+export class AgentSweepRepository extends OwnedRepository {
+  constructor() {
+    super({ table: 'agents', id: 'agent_id', declaredName: 'name' });
+  }
+
   /** The workspace's live agents that are the app's or have one of these names, locked. */
   lockDeclared(tx: Tx, scope: Scope, { appId }: SweptApp, names: readonly string[]): Promise<OwnedAgent[]> {
     const where = new Where(scope.key)
@@ -104,40 +90,5 @@ export class AgentSweepRepository {
        WHERE a.agent_id = given.agent_id AND a.workspace_id = $2`,
       [toJsonText(rows), scope.workspaceId],
     );
-  }
-
-  /** Has agents that are as declared be `synced`. */
-  async settle(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await tx.query(
-      `UPDATE agents SET sync_state = 'synced', generation = generation + 1, updated_at = $3
-       WHERE agent_id = ANY ($1) AND workspace_id = $2`,
-      [ids, scope.workspaceId, new Date()],
-    );
-  }
-
-  async archive(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await tx.query(
-      `UPDATE agents SET archived_at = $3, updated_at = $3, generation = generation + 1
-       WHERE agent_id = ANY ($1) AND workspace_id = $2`,
-      [ids, scope.workspaceId, new Date()],
-    );
-  }
-
-  /** Sets the state of the app's live agents that have these names. */
-  async mark(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[], state: SyncState): Promise<void> {
-    await tx.query(MARK, [scope.workspaceId, app.appId, names, state]);
-  }
-
-  /** Sets the app's live agents that are `failed` back to `pending`, but for those that have these names. */
-  async mend(tx: Tx, scope: Scope, { appId }: SweptApp, names: readonly string[]): Promise<void> {
-    await tx.query(MEND, [scope.workspaceId, appId, names]);
-  }
-
-  /** Lets the app's live agents go. @returns their ids. */
-  async release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
-    const rows = await tx.query<{ agent_id: string }>(RELEASE, [scope.workspaceId, appId]);
-    return rows.map(({ agent_id }) => agent_id);
   }
 }

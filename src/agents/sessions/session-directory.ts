@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
+import type { KeptIds } from '../../telemetry';
 import {
+  type AgentSelection,
+  idsOf,
+  idsOfOthers,
   SessionDirectoryRepository,
   type SessionRefRow,
   type ToldMessageRow,
@@ -36,18 +40,37 @@ export class SessionDirectory {
     return new Map(found.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
   }
 
-  /**
-   * Sessions of these agents that are not archived, those where something was said last first, at most `limit`.
-   *
-   * @param among only of these; of all where it is undefined
-   */
-  sessionsOf(
+  /** Those of these sessions that are these agents', and not archived. */
+  sessionsAmong(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
+    return this.sessions.sessionsOf(scope, agentIds, among);
+  }
+
+  /** Sessions of these agents that are not archived, at most `limit`: with fewer, all of them. */
+  async someSessions(scope: Scope, agentIds: readonly string[], limit: number): Promise<string[]> {
+    return (await this.sessions.some(scope, agentIds, limit)).map(({ session_id }) => session_id);
+  }
+
+  /** Those of a selection where something was said last, at most `limit`: newest first, at a cost that goes by it. */
+  newestSessions(scope: Scope, selection: AgentSelection, limit: number): Promise<SessionRef[]> {
+    return this.sessions.newest(scope, selection, limit);
+  }
+
+  countSessions(scope: Scope, selection: AgentSelection): Promise<number> {
+    return this.sessions.count(scope, selection);
+  }
+
+  /** The ids of all sessions of these agents that are not archived, for statements of other stores. */
+  idsOf(scope: Scope, agentIds: readonly string[]): KeptIds {
+    return idsOf(scope, agentIds);
+  }
+
+  /** The same of those in which nothing was said last within these times. */
+  idsOfOthers(
     scope: Scope,
     agentIds: readonly string[],
-    among: readonly string[] | undefined,
-    limit: number,
-  ): Promise<SessionRef[]> {
-    return this.sessions.sessionsOf(scope, agentIds, among, limit);
+    times: Pick<AgentSelection, 'since' | 'until'>,
+  ): KeptIds {
+    return idsOfOthers(scope, agentIds, times);
   }
 
   /**

@@ -39,6 +39,8 @@ import { RegistryApps1795132801570 } from './1795132801570-registry-apps';
 import { RegistrySearchWords1795132801590 } from './1795132801590-registry-search-words';
 import { RegistrySearchForms1795132801591 } from './1795132801591-registry-search-forms';
 import { AgentsToolMessages1795132801600 } from './1795132801600-agents-tool-messages';
+import { McpServerSearch1795132801610 } from './1795132801610-mcp-server-search';
+import { RegistryAppTurns1795132801620 } from './1795132801620-registry-app-turns';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -83,4 +85,6 @@ export const MIGRATIONS = [
   RegistrySearchWords1795132801590,
   RegistrySearchForms1795132801591,
   AgentsToolMessages1795132801600,
+  McpServerSearch1795132801610,
+  RegistryAppTurns1795132801620,
 ];

@@ -2,17 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import { SessionDirectory } from '../../agents';
-import { type TraceRef, type TraceSelection, TraceStore } from '../../telemetry';
+import { type TraceRef, TraceStore } from '../../telemetry';
+import { AgentSessions } from './agent-sessions';
 import { type Candidate, type Candidates, ListedCandidates } from './candidates';
 import type { PinnedScorer } from './earlier-scores.repository';
 import type { Selection } from './selection';
 import { type NamedPair, type NamingResult, SelectionRepository, type Times } from './selection.repository';
-import { StoredCandidates, UnscoredTargets } from './unscored-targets';
+import { type CandidatesWhere, StoredCandidates, UnscoredTargets } from './unscored-targets';
 
 /** Results of one experiment that a selection is made from. */
 export const EXPERIMENT_RESULTS_MAX = 100_000;
-/** Sessions of the agents that a selection names. */
-const AGENT_SESSIONS_MAX = 100_000;
+/** Sessions of agents that are looked up by their ids. Of more, which there may be without bound, the newest are read. */
+const AGENT_SESSIONS_LISTED = 1_000;
 const CHUNK = 1_000;
 
 interface Dated extends Candidate {
@@ -63,31 +64,38 @@ export class CandidateSource {
     if (found instanceof ListedCandidates) {
       return unscoredOnly ? this.unscored.ofListed(scope, scorer, grain, found) : found;
     }
-    return unscoredOnly
-      ? this.unscored.ofStored(scope, scorer, grain, found)
-      : new StoredCandidates(this.traces, scope, grain, found);
+    return unscoredOnly ? this.unscored.ofStored(scope, scorer, grain, found) : found({});
   }
 
-  /** The candidates where the selectors tell their ids, else what the trace store is to be asked for. */
+  /** The candidates where the selectors tell their ids, else those that tables hold. */
   private async find(
     scope: Scope,
     selection: Selection,
     named: NamingResult[] | undefined,
-  ): Promise<ListedCandidates | TraceSelection> {
-    const sessions = await this.namedSessions(scope, selection);
+  ): Promise<ListedCandidates | CandidatesWhere> {
+    const { agentIds, grain } = selection;
+    const sessions = await this.namedSessions(scope, selection, named);
     const bounds = { since: selection.since, until: selection.until };
-    if (selection.grain === 'trace') {
+    if (agentIds && !sessions) {
+      return (conditions) =>
+        new AgentSessions(this.traces, this.agents, scope, { agentIds, ...bounds, ...conditions });
+    }
+    const stored =
+      (of: { session_ids?: string[] | undefined; trace_ids?: string[] | undefined }): CandidatesWhere =>
+      (conditions) =>
+        new StoredCandidates(this.traces, scope, grain, { ...bounds, ...of, ...conditions });
+    if (grain === 'trace') {
       const ids = intersection(
         selection.traceIds,
         named?.flatMap(({ trace_id }) => trace_id ?? []),
       );
       if (ids) return this.listedTraces(scope, ids, { ...bounds, sessionIds: sessions, named });
-      return { ...bounds, session_ids: sessions };
+      return stored({ session_ids: sessions });
     }
     const ofExperiment = named && (await this.sessionsOfResults(scope, named));
     const ids = intersection(sessions, ofExperiment);
     if (ids) return this.listedSessions(scope, ids, { ...bounds, traceIds: selection.traceIds, named });
-    return { ...bounds, trace_ids: selection.traceIds };
+    return stored({ trace_ids: selection.traceIds });
   }
 
   /** The session that each of these traces belongs to, where it has one. */
@@ -98,24 +106,37 @@ export class CandidateSource {
     return sessions;
   }
 
-  /** Sessions that are named by their ids or by their agents; undefined where neither is. */
+  /**
+   * Sessions that are named by their ids or by their agents; undefined where neither is, and where agents are that have
+   * too many of them to list, with no other selector to tell which.
+   */
   private async namedSessions(
     scope: Scope,
-    { sessionIds, agentIds }: Selection,
+    selection: Selection,
+    named: NamingResult[] | undefined,
   ): Promise<string[] | undefined> {
-    return agentIds ? this.sessionsOfAgents(scope, agentIds, sessionIds) : sessionIds;
+    const { sessionIds, agentIds, traceIds, grain } = selection;
+    if (!agentIds) return sessionIds;
+    const ofTraces = traceIds && (await this.sessionsNamedWith(scope, traceIds, named));
+    const ofResults = named && grain === 'session' ? await this.sessionsOfResults(scope, named) : undefined;
+    const others = intersection(intersection(sessionIds, ofTraces), ofResults);
+    if (others) return this.agents.sessionsAmong(scope, agentIds, others);
+    const found = await this.agents.someSessions(scope, agentIds, AGENT_SESSIONS_LISTED + 1);
+    return found.length <= AGENT_SESSIONS_LISTED ? found : undefined;
   }
 
-  /** 422 where there are too many to select from. */
-  private async sessionsOfAgents(
+  /** The sessions of these traces, by the store and by the results that name them. */
+  private async sessionsNamedWith(
     scope: Scope,
-    agentIds: string[],
-    sessionIds: string[] | undefined,
+    traceIds: string[],
+    named: NamingResult[] | undefined,
   ): Promise<string[]> {
-    const found = await this.agents.sessionsOf(scope, agentIds, sessionIds, AGENT_SESSIONS_MAX + 1);
-    if (found.length <= AGENT_SESSIONS_MAX) return found.map(({ session_id }) => session_id);
-    const detail = `have over ${AGENT_SESSIONS_MAX} sessions; name those that are meant by session_ids`;
-    throw problem.validationFailed([{ pointer: '/agent_ids', detail }]);
+    const ids = new Set(traceIds);
+    const stored = await this.sessionsOfTraces(scope, traceIds);
+    const naming = named
+      ? named.flatMap(({ trace_id, session_id }) => (ids.has(trace_id!) ? (session_id ?? []) : []))
+      : await this.results.sessionsNamedWith(scope, traceIds);
+    return [...new Set([...stored.values(), ...naming])];
   }
 
   /** A trace fits by what the store knows of it, else by any of the results that name it. */
@@ -148,8 +169,8 @@ export class CandidateSource {
   }
 
   /**
-   * A session fits by any of its traces in the store, and by any of the results that name it; an agent's also by what was
-   * said in it last.
+   * A session fits by any of its traces in the store, an agent's also by what was said in it last, and one of which
+   * neither is known by any of the results that name it.
    */
   private async listedSessions(
     scope: Scope,
@@ -171,7 +192,10 @@ export class CandidateSource {
         : known;
       for (const { session_id, last_started_at } of fitting) fits(session_id, last_started_at);
       const ofAgents = traceIds ? [] : await this.agents.lastMessages(scope, session_ids);
-      for (const [session_id, at] of ofAgents) if (isWithin(at, times)) fits(session_id, at);
+      for (const [session_id, at] of ofAgents) {
+        unknown.delete(session_id);
+        if (isWithin(at, times)) fits(session_id, at);
+      }
     }
     if (traceIds) {
       // when a trace happened, the store knows better than the result, which may have been written much later

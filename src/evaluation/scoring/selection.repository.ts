@@ -77,6 +77,19 @@ export class SelectionRepository {
     );
   }
 
+  /** The sessions that results, of any experiment, name together with these traces. */
+  async sessionsNamedWith(scope: Scope, traceIds: readonly string[]): Promise<string[]> {
+    const rows = await this.database.query<{ session_id: string }>(
+      `SELECT DISTINCT session_id FROM unnest($2::text[]) AS given(id)
+       CROSS JOIN LATERAL (
+         SELECT session_id FROM results
+         WHERE workspace_id = $1 AND trace_id = given.id AND session_id IS NOT NULL OFFSET 0
+       ) named`,
+      [scope.workspaceId, traceIds],
+    );
+    return rows.map(({ session_id }) => session_id);
+  }
+
   private newestOf(
     scope: Scope,
     column: 'trace_id' | 'session_id',

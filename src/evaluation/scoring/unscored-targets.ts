@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type TraceSelection, TraceStore } from '../../telemetry';
+import type { IdConditions, TraceSelection, TraceStore } from '../../telemetry';
 import type { Grain } from '../scorers/scorer.entity';
 import { type Candidate, type Candidates, type ListedCandidates, targetIdOf } from './candidates';
 import { EarlierScoresRepository, type PinnedScorer } from './earlier-scores.repository';
@@ -30,24 +30,22 @@ export class StoredCandidates implements Candidates {
   }
 }
 
+/** Candidates that are kept in tables, of which all are wanted that meet these conditions, too. */
+export type CandidatesWhere = (conditions: IdConditions) => Candidates;
+
 /** What a version of a scorer has neither scored nor is about to score: first the never tried, then the failed. */
 @Injectable()
 export class UnscoredTargets {
-  constructor(
-    private readonly traces: TraceStore,
-    private readonly earlier: EarlierScoresRepository,
-  ) {}
+  constructor(private readonly earlier: EarlierScoresRepository) {}
 
-  ofStored(scope: Scope, scorer: PinnedScorer, grain: Grain, selection: TraceSelection): Candidates {
+  ofStored(scope: Scope, scorer: PinnedScorer, grain: Grain, where: CandidatesWhere): Candidates {
     const { scored, failed, tried, open } = this.earlier.targets(scope, scorer, grain);
-    const where = (conditions: Pick<TraceSelection, 'among' | 'except'>): Candidates =>
-      new StoredCandidates(this.traces, scope, grain, { ...selection, ...conditions });
     return {
       first: async (limit) => {
         const chosen = await where({ except: [tried, open] }).first(limit);
         if (chosen.length === limit) return chosen;
         const known = new Set(chosen.map(targetIdOf));
-        const again = await where({ among: failed, except: [scored, open] }).first(limit);
+        const again = await where({ among: [failed], except: [scored, open] }).first(limit);
         // one that was tried since the first of the two was asked for is in both
         return [...chosen, ...again.filter((one) => !known.has(targetIdOf(one)))].slice(0, limit);
       },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { newId } from '#platform/ids';
 import type { ServerEntity } from '../servers/server.entity';
-import { originOf } from '../servers/server-form';
+import { otherUse } from '../servers/server-form';
 import type { DeclaredContent, DeclaredServer } from './server-spec';
 import type { ChangedServer, OwnedServer, WrittenServer } from './server-sweep.repository';
 
@@ -65,7 +65,7 @@ function differing(owned: OwnedServer, content: DeclaredContent): (keyof Declare
   return members;
 }
 
-/** A secret stays with the type and the origin that it was given for: a declaration cannot send it elsewhere. */
+/** A secret stays with the type, the header and the origin that it was given for: a declaration cannot send it elsewhere. */
 function changed(
   owned: OwnedServer,
   content: DeclaredContent,
@@ -76,7 +76,7 @@ function changed(
     version_id: newId('ver'),
     ...content,
     makes_version: members.some((member) => member !== 'metadata'),
-    keeps_secret: owned.auth_type === content.auth_type && originOf(owned.url) === originOf(content.url),
+    keeps_secret: otherUse(owned, content) === null,
   };
 }
 

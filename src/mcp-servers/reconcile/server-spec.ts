@@ -65,3 +65,18 @@ export function readDeclared({ name, spec, pointer }: Declared): DeclaredServer 
     tools: (tools as readonly GivenToolDto[] | null | undefined) ?? null,
   };
 }
+
+/** Tools of all servers of one app: what is held in memory and written by one sweep. */
+const TOOLS_MAX = 10_000;
+
+/** What is wrong with the servers that an app declares, each of the right form, taken together. */
+export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
+  let count = 0;
+  for (const { spec, pointer } of declared) {
+    count += (spec as unknown as ServerSpecDto).tools?.length ?? 0;
+    if (count <= TOOLS_MAX) continue;
+    const detail = `has, with those of the servers before it, more than ${TOOLS_MAX} tools, which is as many as an app may declare`;
+    return [{ pointer: `${pointer}/spec/tools`, detail }];
+  }
+  return [];
+}

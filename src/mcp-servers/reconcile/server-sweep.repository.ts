@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { SweptApp, SyncState } from '../../registry';
+import { OwnedRepository, type SweptApp } from '../../registry';
 import { REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
 import type { DeclaredContent } from './server-spec';
 
@@ -15,7 +15,6 @@ export interface OwnedServer extends Pick<
   /** Null where there is none. */
   description_sha256: string | null;
   metadata_sha256: string;
-  has_secret: boolean;
   is_listed: boolean;
 }
 
@@ -34,7 +33,7 @@ const sha256Of = (text: string): string => `encode(sha256(convert_to(${text}, 'U
 
 const OWNED = `SELECT server_id, declared_name, name, url, transport, auth_type, auth_header, is_system,
     ${sha256Of('description')} AS description_sha256, ${sha256Of('metadata::text')} AS metadata_sha256,
-    auth_secret IS NOT NULL AS has_secret, tools_listed_at IS NOT NULL AS is_listed
+    tools_listed_at IS NOT NULL AS is_listed
   FROM mcp_servers WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL
   ORDER BY server_id FOR UPDATE`;
 
@@ -60,29 +59,13 @@ const CHANGE = `UPDATE mcp_servers s
         OFFSET 0) g
   WHERE s.server_id = g.server_id AND s.workspace_id = g.workspace_id`;
 
-const ARCHIVED = 'SET archived_at = $3, updated_at = $3, auth_secret = NULL, generation = generation + 1';
-
-/** The app's live servers that have to do with a change, locked in the order of their ids as by all who change many. */
-const locked = (condition: string): string => `WITH locked AS MATERIALIZED (
-  SELECT server_id FROM mcp_servers WHERE app_id = $1 AND workspace_id = $2 AND archived_at IS NULL AND ${condition}
-  ORDER BY server_id FOR UPDATE)`;
-
-const MARK = `${locked('sync_state <> $4 AND ($5::text[] IS NULL OR declared_name = ANY ($5))')}
-  UPDATE mcp_servers s SET sync_state = $4, updated_at = $3, generation = generation + 1
-  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2`;
-
-const MEND = `${locked("sync_state = 'failed' AND declared_name <> ALL ($4::text[])")}
-  UPDATE mcp_servers s SET sync_state = 'pending', updated_at = $3, generation = generation + 1
-  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2`;
-
-const RELEASE = `${locked('true')}
-  UPDATE mcp_servers s SET app_id = NULL, app = NULL, declared_name = NULL, sync_state = 'unmanaged', updated_at = $3,
-    generation = generation + 1
-  FROM locked WHERE s.server_id = locked.server_id AND s.workspace_id = $2 RETURNING s.server_id`;
-
 /** What the sweeps of apps do to servers; each in one statement. */
 @Injectable()
-export class ServerSweepRepository {
+export class ServerSweepRepository extends OwnedRepository {
+  constructor() {
+    super({ table: 'mcp_servers', id: 'server_id', declaredName: 'declared_name', secret: 'auth_secret' });
+  }
+
   /** The app's live servers, locked. */
   lockOwned(tx: Tx, scope: Scope, app: SweptApp): Promise<OwnedServer[]> {
     return tx.query<OwnedServer>(OWNED, [app.appId, scope.workspaceId]);
@@ -116,42 +99,14 @@ export class ServerSweepRepository {
     await tx.query(CHANGE, [toJsonText(servers), scope.workspaceId, new Date()]);
   }
 
-  async archive(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<void> {
-    await tx.query(
-      `UPDATE mcp_servers ${ARCHIVED} WHERE server_id = ANY ($1::text[]) AND workspace_id = $2`,
-      [serverIds, scope.workspaceId, new Date()],
-    );
-  }
-
+  /** They are then as they are declared: not at all. */
   /** Archives the live system servers named `registry`, in all of the organization. */
   archiveRegistry(tx: Tx, scope: OrgScope): Promise<Pick<ServerEntity, 'server_id' | 'workspace_id'>[]> {
     return tx.query(
-      `UPDATE mcp_servers ${ARCHIVED}
+      `UPDATE mcp_servers
+       SET archived_at = $3, updated_at = $3, auth_secret = NULL, generation = generation + 1
        WHERE org_id = $1 AND is_system AND name = $2 AND archived_at IS NULL RETURNING server_id, workspace_id`,
       [scope.orgId, REGISTRY_NAME, new Date()],
     );
-  }
-
-  /** Sets the state of the app's live servers that have another: of all of them, or of those declared by these names. */
-  async mark(
-    tx: Tx,
-    scope: Scope,
-    app: SweptApp,
-    state: SyncState,
-    names: readonly string[] | null,
-  ): Promise<void> {
-    await tx.query(MARK, [app.appId, scope.workspaceId, new Date(), state, names]);
-  }
-
-  /** Sets the app's live servers that are `failed` back to `pending`, but for those declared by these names. */
-  async mend(tx: Tx, scope: Scope, app: SweptApp, names: readonly string[]): Promise<void> {
-    await tx.query(MEND, [app.appId, scope.workspaceId, new Date(), names]);
-  }
-
-  /** Lets the app's live servers go. @returns their ids. */
-  async release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
-    const values = [app.appId, scope.workspaceId, new Date()];
-    const rows = await tx.query<{ server_id: string }>(RELEASE, values);
-    return rows.map((row) => row.server_id);
   }
 }

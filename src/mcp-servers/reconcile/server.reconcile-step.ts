@@ -3,8 +3,10 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { FieldError } from '#platform/problem';
 import {
+  type AuditChange,
   AuditLog,
   type Declared,
+  given,
   ReconcileStep,
   ReconcileSteps,
   SearchIndex,
@@ -12,15 +14,13 @@ import {
   type Swept,
   type SweptApp,
 } from '../../registry';
+import { withoutSecrets } from '../servers/server-change';
 import { toDocument } from '../servers/server.mapper';
 import { ServerRepository } from '../servers/server.repository';
-import { ToolStore } from '../tools/tool-store';
+import { hasChanges, ToolStore } from '../tools/tool-store';
 import { type Drift, planOf, type ServerPlan } from './server-plan';
-import { type DeclaredServer, readDeclared, specFaults } from './server-spec';
+import { faultsAmongSpecs, readDeclared, specFaults } from './server-spec';
 import { type OwnedServer, ServerSweepRepository } from './server-sweep.repository';
-
-/** What of servers and tools is held in memory and written by one sweep. */
-const TOOLS_MAX = 10_000;
 
 /** Makes the MCP servers of an app what it declares. Servers are kept by the names that the app gives them. */
 @Injectable()
@@ -43,20 +43,23 @@ export class ServerReconcileStep extends ReconcileStep {
     return specFaults(spec, pointer);
   }
 
+  override faultsAmong(declared: readonly Declared[]): FieldError[] {
+    return faultsAmongSpecs(declared);
+  }
+
   /** Archives the system server named `registry` besides, in whichever workspace of the organization it is. */
   async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
     const wanted = declared.map(readDeclared);
-    checkToolCount(wanted);
     const plan = planOf(await this.sweeps.lockOwned(tx, scope, app), wanted);
     const archived = await this.archive(tx, scope, plan.undeclared);
     await this.checkNames(tx, scope, app, plan);
     await this.change(tx, scope, plan.drifted);
     await this.create(tx, scope, app, plan);
-    await this.sweeps.mark(tx, scope, app, 'synced', null);
-    await this.listTools(tx, scope, plan);
+    await this.sweeps.mark(tx, scope, app.appId, null, 'synced');
+    const updated = await this.tellUpdates(tx, scope, plan, await this.listTools(tx, scope, plan));
     return {
       created: plan.missing.map(({ written }) => written.server_id),
-      updated: plan.drifted.map(({ written }) => written.server_id),
+      updated,
       archived,
       liveCount: wanted.length,
     };
@@ -65,19 +68,19 @@ export class ServerReconcileStep extends ReconcileStep {
   mark(
     tx: Tx,
     scope: Scope,
-    app: SweptApp,
+    { appId }: SweptApp,
     names: readonly string[],
     state: 'pending' | 'failed',
   ): Promise<void> {
-    return this.sweeps.mark(tx, scope, app, state, names);
+    return this.sweeps.mark(tx, scope, appId, names, state);
   }
 
-  mend(tx: Tx, scope: Scope, app: SweptApp, faulty: readonly string[]): Promise<void> {
-    return this.sweeps.mend(tx, scope, app, faulty);
+  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
+    return this.sweeps.mend(tx, scope, appId, faulty);
   }
 
-  release(tx: Tx, scope: Scope, app: SweptApp): Promise<string[]> {
-    return this.sweeps.release(tx, scope, app);
+  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
+    return this.sweeps.release(tx, scope, appId);
   }
 
   private async archive(tx: Tx, scope: Scope, undeclared: readonly OwnedServer[]): Promise<string[]> {
@@ -127,15 +130,6 @@ export class ServerReconcileStep extends ReconcileStep {
     );
     const found = written.map((one) => toDocument({ ...one, workspace_id: scope.workspaceId }));
     await this.index.put(tx, scope, ...found);
-    await this.audit.record(
-      tx,
-      scope,
-      ...drifted.map((one) => ({
-        ...audited(one.written.server_id, scope.workspaceId),
-        action: 'update' as const,
-        changes: changesOf(one),
-      })),
-    );
   }
 
   private async create(tx: Tx, scope: Scope, app: SweptApp, { missing }: ServerPlan): Promise<void> {
@@ -149,12 +143,16 @@ export class ServerReconcileStep extends ReconcileStep {
     await this.audit.record(
       tx,
       scope,
-      ...ids.map((id) => ({ ...audited(id, scope.workspaceId), action: 'create' as const })),
+      ...written.map(({ server_id, name }) => ({
+        ...audited(server_id, scope.workspaceId),
+        action: 'create' as const,
+        changes: given({ name }),
+      })),
     );
   }
 
-  /** What a server said of itself counts more than what is declared of it. */
-  private async listTools(tx: Tx, scope: Scope, plan: ServerPlan): Promise<void> {
+  /** What a server said of itself counts more than what is declared of it. @returns the ids of those with other tools. */
+  private async listTools(tx: Tx, scope: Scope, plan: ServerPlan): Promise<ReadonlySet<string>> {
     const unlisted = [...plan.drifted, ...plan.kept].filter(({ owned }) => !owned.is_listed);
     const all = [
       ...plan.missing.map(({ declared, written }) => ({ declared, id: written.server_id })),
@@ -163,34 +161,51 @@ export class ServerReconcileStep extends ReconcileStep {
     const listings = all.flatMap(({ declared: { tools, content }, id }) =>
       tools ? [{ server: { server_id: id, name: content.name, is_system: false }, tools }] : [],
     );
-    if (listings.length > 0) await this.tools.replaceAll(tx, scope, listings);
+    if (listings.length === 0) return new Set();
+    const changes = [...(await this.tools.replaceAll(tx, scope, listings))];
+    return new Set(changes.flatMap(([id, one]) => (hasChanges(one) ? id : [])));
+  }
+
+  /** Tells the log of the servers that were there and are otherwise now. @returns their ids. */
+  private async tellUpdates(
+    tx: Tx,
+    scope: Scope,
+    { drifted, kept }: ServerPlan,
+    withOtherTools: ReadonlySet<string>,
+  ): Promise<string[]> {
+    const tools = (id: string) => (withOtherTools.has(id) ? [{ member: 'tools' }] : []);
+    const updates = [
+      ...drifted.map((one) => ({ owned: one.owned, changes: changesOf(one) })),
+      ...kept.map(({ owned }) => ({ owned, changes: [] })),
+    ]
+      .map(({ owned: { server_id: id }, changes }) => ({ id, changes: [...changes, ...tools(id)] }))
+      .filter(({ changes }) => changes.length > 0);
+    await this.audit.record(
+      tx,
+      scope,
+      ...updates.map(({ id, changes }) => ({
+        ...audited(id, scope.workspaceId),
+        action: 'update' as const,
+        changes,
+      })),
+    );
+    return updates.map(({ id }) => id);
   }
 }
 
 const renamed = (drifted: readonly Drift[]): Drift[] =>
   drifted.filter(({ members }) => members.includes('name'));
 
-function checkToolCount(wanted: readonly DeclaredServer[]): void {
-  let count = 0;
-  for (const { tools, pointer } of wanted) {
-    count += tools?.length ?? 0;
-    if (count <= TOOLS_MAX) continue;
-    const detail = `with those of the servers before it, declares more than ${TOOLS_MAX} tools, which is as many as an app may`;
-    throw new SweepRefused([{ pointer: `${pointer}/spec/tools`, detail }]);
-  }
-}
-
 const TOLD: readonly string[] = ['name', 'url', 'transport'];
 
-/** As a PATCH tells them: of `auth` that it was changed, and no more. */
-function changesOf({ owned, written, members }: Drift) {
-  const others = members.filter((member) => !member.startsWith('auth_'));
-  const changes = others.map((member) =>
-    TOLD.includes(member)
-      ? { member, before: owned[member as 'name' | 'url' | 'transport'], after: written[member] }
-      : { member },
+/** As a PATCH tells them. */
+const changesOf = ({ owned, written, members }: Drift): AuditChange[] =>
+  withoutSecrets(
+    members.map((member) =>
+      TOLD.includes(member)
+        ? { member, before: owned[member as 'name' | 'url' | 'transport'], after: written[member] }
+        : { member },
+    ),
   );
-  return others.length === members.length ? changes : [...changes, { member: 'auth' }];
-}
 
 const audited = (id: string, workspaceId: string) => ({ type: 'mcp_server' as const, id, workspaceId });

@@ -1,9 +1,9 @@
 import { patchMetadata } from '#platform/http';
 import { problem } from '#platform/problem';
-import { changesOf, changesTold } from '../../registry';
+import { type AuditChange, changesOf, changesTold } from '../../registry';
 import type { PatchServerAuthDto, PatchServerDto } from './server.dto';
 import { type ServerEntity, VERSIONED } from './server.entity';
-import { authFaults, originOf, urlFault } from './server-form';
+import { authFaults, otherUse, type SecretUse, urlFault, withoutQuery } from './server-form';
 import type { ServerSecrets } from './server-secrets';
 
 type Auth = Pick<ServerEntity, 'auth_type' | 'auth_header'> & { auth_secret?: string | null };
@@ -26,8 +26,11 @@ export function changesOfServer(
     ...authOf(row, dto, secrets),
     metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
   });
-  return changes && drifted(row, changes);
+  return changes && Object.keys(changes).some(isDeclared) ? drifted(row, changes) : changes;
 }
+
+/** No declaration holds a secret, so that one which has another is as declared as it was. */
+const isDeclared = (member: string): boolean => !['auth_secret', 'generation', 'updated_at'].includes(member);
 
 /** What is written of a server of which something else than its own members changes: its tools. */
 export const touched = (row: ServerEntity): Partial<ServerEntity> =>
@@ -52,7 +55,7 @@ function authOf(row: ServerEntity, { auth, url = row.url }: PatchServerDto, secr
   const next = { auth_type: type, auth_header: header };
   if (type === 'none') return { ...next, auth_secret: null };
   if (value == null) {
-    const missing = whyMissing(row, type, url, value);
+    const missing = whyMissing(row, { ...next, url }, value);
     if (missing === null) return next;
     throw problem.invalidFields([{ pointer: '/auth/value', detail: missing }]);
   }
@@ -67,19 +70,17 @@ function merged(row: ServerEntity, { type = row.auth_type, header, value }: Patc
 }
 
 /** Why a secret has to be given; null where the one that is there stays, or it is for somebody else to give the first. */
-function whyMissing(
-  row: ServerEntity,
-  type: ServerEntity['auth_type'],
-  url: string,
-  value: string | null | undefined,
-): string | null {
+function whyMissing(row: ServerEntity, next: SecretUse, value: string | null | undefined): string | null {
   if (value === null) return 'cannot be taken away from this type: send the type none, or null for auth';
-  if (type !== row.auth_type) return 'is required where the type is another';
-  const isElsewhere = row.auth_secret !== null && originOf(url) !== originOf(row.url);
-  return isElsewhere
-    ? 'is required where the address is of another origin: the secret was not given for that one'
-    : null;
+  const other = otherUse(row, next);
+  return other !== null && (other === 'type' || row.auth_secret !== null) ? MISSING[other] : null;
 }
+
+const MISSING = {
+  type: 'is required where the type is another',
+  header: 'is required where the header is another: the secret was not given for that one',
+  origin: 'is required where the address is of another origin: the secret was not given for that one',
+};
 
 /** Whether a change makes a version. */
 export const isVersioned = (changes: Partial<ServerEntity>): boolean =>
@@ -88,8 +89,19 @@ export const isVersioned = (changes: Partial<ServerEntity>): boolean =>
 const TOLD = ['name', 'url', 'transport'] as const;
 
 /** What the log tells of a change: of `auth` that it was changed, and no more. */
-export function told(row: ServerEntity, { sync_state: _, ...changes }: Partial<ServerEntity>) {
-  const all = changesTold(row, changes, TOLD);
-  const others = all.filter(({ member }) => !member.startsWith('auth_'));
-  return others.length === all.length ? all : [...others, { member: 'auth' }];
+export function told(row: ServerEntity, { sync_state: _, ...changes }: Partial<ServerEntity>): AuditChange[] {
+  return withoutSecrets(changesTold(row, changes, TOLD));
+}
+
+/** The same without what may be secret: of addresses, which the log keeps for ever, the query is not told. */
+export function withoutSecrets(changes: readonly AuditChange[]): AuditChange[] {
+  const others = changes
+    .filter(({ member }) => !member.startsWith('auth_'))
+    .map((change) => (change.member === 'url' ? changeOfUrl(change) : change));
+  return others.length === changes.length ? others : [...others, { member: 'auth' }];
+}
+
+function changeOfUrl({ member, before, after }: AuditChange): AuditChange {
+  const [from, to] = [withoutQuery(before as string), withoutQuery(after as string)];
+  return from === to ? { member } : { member, before: from, after: to };
 }

@@ -1,5 +1,5 @@
 import type { FieldError } from '#platform/problem';
-import type { AuthType } from './server.entity';
+import type { AuthType, ServerEntity } from './server.entity';
 
 export const SERVER_URL_MAX = 2_048;
 export const AUTH_HEADER_MAX = 255;
@@ -54,8 +54,22 @@ function parsed(text: string): URL | null {
   }
 }
 
-/** Scheme, host and port: to whom a secret goes. */
-export const originOf = (url: string): string => new URL(url).origin;
+/** What of an address may be told to more people than who reads the server: its query may carry a key. */
+export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');
+
+/** What tells to whom, and how, a server's secret is sent. */
+export type SecretUse = Pick<ServerEntity, 'url' | 'auth_type' | 'auth_header'>;
+
+/** What makes another use of a secret than the one it was given for; null where it is the same. */
+export function otherUse(given: SecretUse, next: SecretUse): 'type' | 'header' | 'origin' | null {
+  if (next.auth_type !== given.auth_type) return 'type';
+  // the names of header fields are the same in small letters (RFC 9110, section 5.1)
+  if (next.auth_header?.toLowerCase() !== given.auth_header?.toLowerCase()) return 'header';
+  return originOf(next.url) === originOf(given.url) ? null : 'origin';
+}
+
+/** Scheme, host and port. */
+const originOf = (url: string): string => new URL(url).origin;
 
 /** How the service shows who it is, as a body has it or as it comes out of a patch. */
 export interface GivenAuth {

@@ -57,8 +57,8 @@ export class PatchServerAuthDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'Another secret. It stays where it is absent, unless the type, or the origin of the address, is to be another: ' +
-      'then it has to be given again (400), so that it goes to nobody whom it was not meant for.',
+    'Another secret. It stays where it is absent, unless the type, the header, or the origin of the address is to be ' +
+      'another: then it has to be given again (400), so that it goes to nobody whom it was not meant for.',
   )
   value?: string | null;
 }
@@ -67,7 +67,7 @@ export class CreateServerDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the workspace's servers that are not archived (409). */
+  /** Unique among the workspace's servers that are not archived (409). No system server is named `registry` (422). */
   @IsName()
   name!: string;
 
@@ -88,7 +88,7 @@ export class CreateServerDto {
   @Nested(() => ServerAuthDto)
   auth?: ServerAuthDto | null;
 
-  /** That it belongs to the platform rather than to a team: true needs the role admin. Can never change. */
+  /** That it belongs to the platform rather than to a team: true needs the role admin, also to change it. Can never change. */
   @IsOptional()
   @IsBoolean()
   is_system?: boolean | null;
@@ -164,7 +164,7 @@ export class ServerListQueryDto extends NamedListQueryDto {
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Words of the name, the address or the description; the last letters of each may be missing. */
+  /** Words of the name, the address without its query, or the description; the last letters of each may be missing. */
   @NotNull()
   @IsString()
   @MaxLength(1000)

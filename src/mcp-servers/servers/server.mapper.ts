@@ -2,6 +2,7 @@ import type { Versioned } from '#platform/http';
 import type { SearchDocument } from '../../registry';
 import type { ServerDto, ServerVersionDto } from './server.dto';
 import type { ServerEntity, ServerVersionRow } from './server.entity';
+import { withoutQuery } from './server-form';
 
 export const toServerDto = (row: ServerEntity): ServerDto => ({
   server_id: row.server_id,
@@ -57,6 +58,6 @@ export const toDocument = (row: Found): SearchDocument => ({
   workspaceId: row.workspace_id,
   name: row.name,
   description: row.description,
-  body: row.url.replace(/\?.*$/s, ''),
+  body: withoutQuery(row.url),
   updatedAt: row.updated_at,
 });

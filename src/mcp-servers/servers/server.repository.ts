@@ -56,11 +56,19 @@ export class ServerRepository extends OrgRepository<ServerEntity> {
     if (serverIds.length > 0) await tx.query(KEEP_VERSIONS, [serverIds, scope.orgId, scope.principalId]);
   }
 
+  /** By number, the newest first: ids that were made within a millisecond are in no order. */
   listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<RowPage<ServerVersionRow>> {
     const where = new Where(scope.orgKey).add('server_id = ?', id);
     return listPage<ServerVersionRow>(
       this.database,
-      { columns: VERSION, from: 'mcp_server_versions', where, id: 'version_id', bytes: 'bytes' },
+      {
+        columns: VERSION,
+        from: 'mcp_server_versions',
+        where,
+        id: 'version_ordinal',
+        idType: 'int8',
+        bytes: 'bytes',
+      },
       query,
     );
   }

@@ -18,7 +18,7 @@ import {
   WorkspaceAccess,
 } from '../../registry';
 import { toolFaults } from '../tools/tool-form';
-import { ToolStore } from '../tools/tool-store';
+import { hasChanges, ToolStore } from '../tools/tool-store';
 import { changesOfServer, checkUrl, isVersioned, told, touched } from './server-change';
 import type {
   CreateServerDto,
@@ -27,7 +27,7 @@ import type {
   ServerListQueryDto,
   ServerVersionDto,
 } from './server.dto';
-import { isRegistry, type ServerEntity } from './server.entity';
+import { isRegistry, REGISTRY_NAME, type ServerEntity } from './server.entity';
 import { authFaults, urlFault } from './server-form';
 import { toDocument, toServerDto, toServerVersionDto, versionedView } from './server.mapper';
 import { ServerRepository } from './server.repository';
@@ -50,7 +50,7 @@ export class ServerService {
 
   /**
    * Registers a server. Errors: 400 for an address, a header or tools that are none, and an unknown workspace; 403; 409
-   * when the name is taken or the workspace archived.
+   * when the name is taken or the workspace archived; 422 for a system server named `registry`.
    */
   create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
     const faults = faultsIn(dto);
@@ -59,6 +59,7 @@ export class ServerService {
       const role = dto.is_system === true ? 'admin' : 'editor';
       const workspace = await this.access.enter(tx, scope, dto.workspace_id, [role]);
       const row = this.newRow(scope, dto);
+      checkNotRegistry(row);
       await this.servers.insert(row, tx);
       await this.servers.keepVersions(tx, scope, [row.server_id]);
       await this.audit.record(tx, scope, {
@@ -88,7 +89,7 @@ export class ServerService {
 
   /**
    * A patch of what is versioned makes a version. Errors: 400, 404, 403, 412 for a stale `If-Match`, 409 when it or its
-   * workspace is archived, or the name is taken.
+   * workspace is archived, or the name is taken; 422 for a system server that is to be called `registry`.
    */
   patch(scope: OrgScope, id: string, dto: PatchServerDto, ifMatch?: string): Promise<Versioned<ServerDto>> {
     if (dto.url !== undefined) checkUrl(dto.url);
@@ -103,6 +104,7 @@ export class ServerService {
       const hasOtherTools = await this.replaceTools(tx, scope, row, dto);
       const changes = changesOfServer(row, dto, this.secrets) ?? (hasOtherTools ? touched(row) : null);
       if (!changes) return versionedView(row);
+      if (changes.name !== undefined) checkNotRegistry({ ...row, name: changes.name });
       const makesVersion = isVersioned(changes);
       const written = makesVersion
         ? { ...changes, version_ordinal: row.version_ordinal + 1, version_id: newId('ver') }
@@ -117,8 +119,8 @@ export class ServerService {
       const wasRegistry = isRegistry(row);
       const changed = Object.assign(row, written);
       await this.keepFound(tx, scope, changed);
-      if (isRegistry(changed) !== wasRegistry) {
-        await this.tools.keepFound(tx, within(scope, row.workspace_id), changed);
+      if (wasRegistry && !isRegistry(changed)) {
+        await this.tools.show(tx, within(scope, row.workspace_id), id);
       }
       return versionedView(changed);
     });
@@ -135,7 +137,7 @@ export class ServerService {
     if (row.tools_listed_at)
       throw problem.conflict('The server was asked for its tools, and tells them itself.');
     const changes = await this.tools.replace(tx, within(scope, row.workspace_id), row, tools ?? []);
-    return changes.added.length + changes.updated.length + changes.archived.length > 0;
+    return hasChanges(changes);
   }
 
   /** Archives a server with its tools, and deletes its secret; repeated, it answers the same. Its name is free again. */
@@ -167,9 +169,10 @@ export class ServerService {
     return { view: toServerVersionDto(row), version: row.version_ordinal };
   }
 
+  /** What only an admin may make, only an admin may change. */
   private async lock(tx: Tx, scope: OrgScope, id: string, role: 'editor' | 'admin'): Promise<ServerEntity> {
     const row = await this.servers.lock(tx, scope, id, 'update');
-    return this.access.admit(tx, scope, row, KIND, id, [role]);
+    return this.access.admit(tx, scope, row, KIND, id, [row?.is_system ? 'admin' : role]);
   }
 
   /** Has a live server found by searches, unless it is the one that is never seen. */
@@ -226,6 +229,13 @@ function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
 function checkTools(tools: readonly unknown[]): void {
   const faults = toolFaults(tools, '/tools');
   if (faults.length > 0) throw problem.invalidFields(faults);
+}
+
+/** Nobody would see it, and the next sweep would archive it. */
+function checkNotRegistry(row: Pick<ServerEntity, 'is_system' | 'name'>): void {
+  if (!isRegistry(row)) return;
+  const detail = `must not be ${REGISTRY_NAME} for a system server: sweeps of apps archive the one that is called so`;
+  throw problem.validationFailed([{ pointer: '/name', detail }]);
 }
 
 const audited = (row: ServerEntity) => ({

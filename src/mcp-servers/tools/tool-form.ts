@@ -28,7 +28,9 @@ const CHECKS: Record<keyof GivenToolDto, Check> = {
   title: optional(text(0, TOOL_NAME_MAX, true)),
   description: optional(text(0, TOOL_DESCRIPTION_MAX, false)),
   input_schema: object,
+  inputSchema: object,
   output_schema: optional(object),
+  outputSchema: optional(object),
   annotations: optional(object),
 };
 const MEMBERS = Object.entries(CHECKS);
@@ -49,8 +51,15 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
       continue;
     }
     for (const [member, check] of MEMBERS) {
-      const detail = tool[member] === undefined && REQUIRED.has(member) ? 'is required' : check(tool[member]);
+      const detail = tool[member] === undefined ? whyRequired(tool, member) : check(tool[member]);
       if (detail !== null) faults.push({ pointer: `${place}/${member}`, detail });
+    }
+    for (const [own, ofProtocol] of SPELLINGS) {
+      if (tool[own] === undefined || tool[ofProtocol] === undefined) continue;
+      faults.push({
+        pointer: `${place}/${ofProtocol}`,
+        detail: `is another spelling of ${own}: give one of them`,
+      });
     }
     if (typeof tool.name === 'string' && names.has(tool.name)) {
       faults.push({ pointer: `${place}/name`, detail: 'is the name of another tool of the list' });
@@ -60,4 +69,13 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
   return faults;
 }
 
-const REQUIRED = new Set(['name', 'input_schema']);
+/** Members that may be spelt as the Model Context Protocol spells them. */
+const SPELLINGS = [
+  ['input_schema', 'inputSchema'],
+  ['output_schema', 'outputSchema'],
+] as const;
+
+function whyRequired(tool: Record<string, unknown>, member: string): string | null {
+  if (member === 'name') return 'is required';
+  return member === 'input_schema' && tool.inputSchema === undefined ? 'is required' : null;
+}

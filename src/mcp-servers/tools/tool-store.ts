@@ -27,6 +27,9 @@ export interface ToolChanges {
   unchangedCount: number;
 }
 
+export const hasChanges = ({ added, updated, archived }: ToolChanges): boolean =>
+  added.length + updated.length + archived.length > 0;
+
 /** The tools of servers: kept as the servers tell them, found by searches while they are offered. */
 @Injectable()
 export class ToolStore {
@@ -68,12 +71,9 @@ export class ToolStore {
     await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds)));
   }
 
-  /** Has what a server offers found by searches, or no longer: after a change of what tells that. */
-  async keepFound(tx: Tx, scope: Scope, server: ToolOwner): Promise<void> {
-    const documents = await this.tools.documents(tx, scope, server.server_id);
-    await (isRegistry(server)
-      ? this.index.remove(tx, scope, 'tool', ...documents.map(({ id }) => id))
-      : this.index.put(tx, scope, ...documents));
+  /** Has what a server offers found by searches: that of one which is `registry` no longer. */
+  async show(tx: Tx, scope: Scope, serverId: string): Promise<void> {
+    await this.index.put(tx, scope, ...(await this.tools.documents(tx, scope, serverId)));
   }
 
   private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {
@@ -132,8 +132,9 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
 }
 
 function rowOf(serverId: string, tool: GivenToolDto): WrittenTool {
-  const { name, title = null, description = null, input_schema } = tool;
-  const { output_schema = null, annotations = null } = tool;
+  const { name, title = null, description = null, annotations = null } = tool;
+  const input_schema = tool.input_schema ?? tool.inputSchema;
+  const output_schema = tool.output_schema ?? tool.outputSchema ?? null;
   return {
     tool_id: newId('tool'),
     server_id: serverId,

@@ -15,10 +15,20 @@ const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, m
 
 const CLAIM_DUE = {
   name: 'app.claim-due',
-  text: `UPDATE apps SET next_sweep_at = now() + $2 * interval '1 second' WHERE app_id IN (
-      SELECT app_id FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
-      ORDER BY next_sweep_at LIMIT $1 FOR UPDATE SKIP LOCKED
-    ) RETURNING app_id, org_id, workspace_id, app`,
+  // whatever is taken has its next time put off, so that the last of these tells when an organization had its turn
+  text: `WITH waiting AS MATERIALIZED (
+      SELECT org_id, (SELECT max(next_sweep_at) FROM apps a WHERE a.org_id = due.org_id AND archived_at IS NULL) AS turn
+      FROM (SELECT DISTINCT org_id FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()) due
+      ORDER BY turn, org_id
+    ), taken AS MATERIALIZED (
+      SELECT app.app_id FROM waiting CROSS JOIN LATERAL (
+        SELECT app_id FROM apps
+        WHERE org_id = waiting.org_id AND archived_at IS NULL AND next_sweep_at <= now()
+        ORDER BY next_sweep_at LIMIT 1 FOR UPDATE SKIP LOCKED
+      ) app LIMIT $1
+    )
+    UPDATE apps SET next_sweep_at = now() + $2 * interval '1 second' FROM taken
+    WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`,
 };
 
 /** An app that a worker is to sweep. */
@@ -86,7 +96,10 @@ export class AppRepository extends OrgRepository<AppEntity> {
     return row?.taken === true;
   }
 
-  /** Takes apps whose time has come, of all organizations, until the next time. Two workers never take the same. */
+  /**
+   * Takes apps whose time has come, until the next time: of each organization the one that waits longest, first of those
+   * that had none taken for longest. Two workers never take the same.
+   */
   claimDue(limit: number, intervalSeconds: number): Promise<DueApp[]> {
     return this.database.query<DueApp>(CLAIM_DUE, [limit, intervalSeconds]);
   }

@@ -11,14 +11,15 @@ import { AppSweep } from './app-sweep';
 /** How often a worker looks for apps whose time has come, at the least. */
 const LOOK_MS = 10_000;
 /** Apps that are taken together: few, because those of a worker that dies wait for their next time. */
-const PAGE = 10;
+const TOGETHER = 10;
 
 /** What a sweep of the schedule may do: what an admin may who asks for one. */
 const ROLES = expandRoles(['admin']);
 
 /**
  * Sweeps every app about once in `RECONCILE_INTERVAL_SECONDS`, over all workers together: each takes apps whose time has
- * come, by one statement that sets their next time. One that fails waits for it, and holds up no other.
+ * come, by one statement that sets their next time. Organizations take turns, so that one with many apps, or large ones,
+ * holds up its own. One that fails waits for its next time, and holds up no other.
  */
 @Injectable()
 export class AppSweeper implements OnApplicationBootstrap {
@@ -39,13 +40,13 @@ export class AppSweeper implements OnApplicationBootstrap {
   /** Sweeps the apps whose time has come, until there are none that nobody has taken. */
   async sweep(): Promise<void> {
     for (;;) {
-      const due = await this.apps.claimDue(PAGE, this.environment.RECONCILE_INTERVAL_SECONDS);
+      const due = await this.apps.claimDue(TOGETHER, this.environment.RECONCILE_INTERVAL_SECONDS);
+      if (due.length === 0) return;
       const live = await this.workspaces.among(due.map(({ workspace_id }) => workspace_id));
       for (const app of due) {
         if (this.shutdown.stopping.aborted) return;
         if (live.has(app.workspace_id)) await this.sweepOne(app);
       }
-      if (due.length < PAGE) return;
     }
   }
 

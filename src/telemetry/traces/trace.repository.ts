@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, type SqlExecutor, Where } from '#platform/db';
+import { arrayParameter, Database, followIndexes, type SqlExecutor, Where } from '#platform/db';
 import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
 import { costOfTrace } from './trace-cost';
 import type { PlacedTrace } from './trace-place';
@@ -71,8 +71,11 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
+  async refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
     const where = selected(scope, selection, 'trace_id');
+    const { since: _, until: __, ...others } = selection;
+    // of times alone: by the index of starts, whatever the statistics say
+    if (Object.values(others).every((one) => one === undefined)) await followIndexes(this.database);
     return this.database.query<TraceRef>(
       `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
        ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,
@@ -110,7 +113,7 @@ export class TraceRepository {
 }
 
 function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'session_id'): Where {
-  const { trace_ids, session_ids, since, until, among, except = [] } = selection;
+  const { trace_ids, session_ids, since, until, among = [], except = [] } = selection;
   const where = Where.estimatedByAverage(scope.key)
     .addIf(trace_ids, 'trace_id = ANY(?::text[])')
     .addIf(session_ids, 'session_id = ANY(?::text[])')
@@ -118,7 +121,7 @@ function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'ses
     .addIf(until, 'started_at < ?');
   const isIn = ({ select }: KeptIds) =>
     `EXISTS (SELECT 1 FROM (${select}) kept(id) WHERE kept.id = traces.${id})`;
-  if (among) where.add(isIn(among), ...among.values);
+  for (const ids of among) where.add(isIn(ids), ...ids.values);
   // anti-joins, which stop with the last row that is asked for
   for (const ids of except) where.add(`NOT ${isIn(ids)}`, ...ids.values);
   return where;

@@ -216,32 +216,6 @@ describe('agents', () => {
     });
   });
 
-  it.each<[string, Record<string, unknown>, string]>([
-    ['no name', { name: '' }, '/name'],
-    ['a name of two lines', { name: 'a\nb' }, '/name'],
-    ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ['no steps', { max_step_count: 0 }, '/max_step_count'],
-    ['half a step', { max_step_count: 1.5 }, '/max_step_count'],
-    ['a tool twice', { tools: Array(2).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
-    ['a skill twice', { skills: [{ skill_id: 's' }, { skill_id: 's', version_ordinal: 2 }] }, '/skills'],
-    ['a tool that is none', { tools: [null] }, '/tools/0'],
-    [
-      'a version that is none',
-      { skills: [{ skill_id: 's', version_ordinal: '1' }] },
-      '/skills/0/version_ordinal',
-    ],
-    ['too many tools', { tools: Array(501).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
-    ['permissions that are no texts', { required_permissions: [1] }, '/required_permissions'],
-    ['much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
-    ['endless instructions', { instructions: 'x'.repeat(1_000_001) }, '/instructions'],
-  ])('are refused with %s', async (_, members, pointer) => {
-    const answer = await create(members);
-    expect([answer.status, answer.body.errors?.map((one) => one.pointer)]).toEqual([
-      400,
-      expect.arrayContaining([pointer]),
-    ]);
-  });
-
   it('are listed by workspace, state, app, name and words', async () => {
     const workspace_id = await org.newWorkspace();
     const of = (names: string[]) => names.map((name) => expect.objectContaining({ name }) as object);

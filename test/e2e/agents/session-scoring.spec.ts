@@ -141,32 +141,6 @@ describe('scoring the sessions of agents', () => {
     expect(refused!.error).toMatch(/What was said last in it makes more than 8 MiB/);
   });
 
-  it('selects among the sessions of an agent that has many', async () => {
-    const agent = await makeAgent();
-    const session = await begin(agent);
-    await app.database.query(
-      `INSERT INTO agent_sessions
-         (session_id, org_id, workspace_id, agent_id, version_ordinal, prompt, session_status, message_count,
-          last_message_at, metadata, generation, created_at, updated_at, created_by)
-       SELECT session_id || n, org_id, workspace_id, agent_id, 1, 'many', 'active', 0, now() - n * interval '1 second',
-         '{}', 1, now(), now(), 'test'
-       FROM agent_sessions, generate_series(1, 100000) n WHERE session_id = $1`,
-      [session],
-    );
-    const refused = await score({ agent_ids: [agent] });
-    expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, '/agent_ids']);
-    expect(await scored({ agent_ids: [agent], session_ids: [session] })).toMatchObject([
-      { session_id: session },
-    ]);
-    await app.database.query(`DELETE FROM agent_sessions WHERE session_id = $1 || '100000'`, [session]);
-    const newest = await scored({
-      agent_ids: [agent],
-      limit: 1,
-      since: new Date(Date.now() - 60_000).toISOString(),
-    });
-    expect(newest).toHaveLength(1);
-  });
-
   it('knows no agents of other workspaces', async () => {
     const elsewhere = await org.newWorkspace();
     const editor = await org.member('editor');

@@ -134,7 +134,7 @@ describe('the secret of an MCP server', () => {
       { name: `renamed ${(made += 1)}` },
       { auth: { type: 'bearer' } },
       { auth: {} },
-      { url: 'https://MCP.example.com:443/elsewhere' },
+      { url: 'https://MCP.example.com:443/elsewhere?region=eu' },
       { auth: { value: SECRET } },
     ]) {
       expect((await editor.patch(path, body)).status).toBe(200);
@@ -165,11 +165,41 @@ describe('the secret of an MCP server', () => {
       expect([answer.status, pointers(answer)]).toEqual([400, ['/auth/value']]);
     }
     expect((await editor.get(path)).body).toEqual(before);
+    const named = await registered({ type: 'header', header: 'X-Key', value: SECRET });
+    const renamed = await editor.patch(named, { auth: { header: 'X-Other' } });
+    expect([renamed.status, pointers(renamed)]).toEqual([400, ['/auth/value']]);
+    const same = await editor.patch(named, { auth: { header: 'x-key' } });
+    expect([same.status, same.body.auth.header, await kept(named)]).toEqual([200, 'x-key', SECRET]);
+    const given = await editor.patch(named, { auth: { header: 'X-Other', value: 'of-the-other' } });
+    expect([given.status, await kept(named)]).toEqual([200, 'of-the-other']);
     const moved = await editor.patch(path, {
       url: 'https://new.example/mcp',
       auth: { value: 'of-the-new-one' },
     });
     expect([moved.status, await kept(path)]).toEqual([200, 'of-the-new-one']);
+  });
+
+  it('is told to nobody who searches lists, and not to the log, where it is in the query of an address', async () => {
+    const url = 'https://mcp.example.com/keyed?api_key=';
+    const { body } = await register(null, { url: `${url}k9-first` });
+    const path = `${SERVERS}/${body.server_id}`;
+    await editor.patch(path, { url: `${url}k9-second` });
+    await editor.patch(path, { url: `https://mcp.example.com/moved?api_key=k9-second` });
+    const log = await admin.get(`/registry/v1/audit-log?resource_id=${body.server_id}&action=update`);
+    expect(log.body.items.map((one: any) => one.changes)).toEqual([
+      [
+        {
+          member: 'url',
+          before: 'https://mcp.example.com/keyed',
+          after: 'https://mcp.example.com/moved',
+        },
+      ],
+      [{ member: 'url' }],
+    ]);
+    const found = async (q: string) => (await editor.get(`${SERVERS}?q=${q}`)).body.page.total as number;
+    expect([await found('moved'), await found('k9'), await found('second'), await found('api_key')]).toEqual([
+      1, 0, 0, 0,
+    ]);
   });
 
   it('goes with the type none, and with the server', async () => {

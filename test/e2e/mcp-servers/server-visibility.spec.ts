@@ -1,5 +1,5 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
+import { namesIn, pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
 describe('MCP servers, as they are seen', () => {
   let app: TestApp;
@@ -14,14 +14,7 @@ describe('MCP servers, as they are seen', () => {
   describe('of the platform', () => {
     it('are listed and counted, but for the one that is called registry', async () => {
       const workspace_id = await on.org.newWorkspace();
-      const registry = {
-        workspace_id,
-        name: 'registry',
-        is_system: true,
-        tools: [{ name: 'search', input_schema: {} }],
-      };
-      expect((await on.register(registry)).status).toBe(403);
-      const hidden = await on.register(registry, on.admin);
+      const hidden = await on.leftRegistry(app, workspace_id);
       await on.register({ workspace_id, name: 'files', is_system: true }, on.admin);
       for (const query of ['', '&include_archived=true', '&name=registry', '&q=registry']) {
         const { body } = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}${query}`);
@@ -31,21 +24,46 @@ describe('MCP servers, as they are seen', () => {
           expected.length,
         ]);
       }
-      const documents = await app.database.query<{ name: string }>(
-        'SELECT name FROM search_documents WHERE workspace_id = $1',
-        [workspace_id],
-      );
-      expect(documents).toEqual([{ name: 'files' }]);
+      const documents = () =>
+        app.database.query<{ name: string }>(
+          'SELECT name FROM search_documents WHERE workspace_id = $1 ORDER BY name',
+          [workspace_id],
+        );
+      expect(await documents()).toEqual([{ name: 'files' }]);
       // it is one of its kind by its name alone
-      const path = `${SERVERS}/${hidden.body.server_id}`;
-      await on.editor.patch(path, { name: 'other' });
+      expect((await on.editor.get(hidden)).body).toMatchObject({ name: 'registry', is_system: true });
+      await on.admin.patch(hidden, { description: 'still not to be seen' });
+      expect(await documents()).toEqual([{ name: 'files' }]);
+      await on.admin.patch(hidden, { name: 'other' });
       const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}&sort=name`);
       expect(namesIn(listed)).toEqual(['files', 'other']);
-      const shown = await app.database.query<{ name: string }>(
-        'SELECT name FROM search_documents WHERE workspace_id = $1 ORDER BY name',
-        [workspace_id],
-      );
-      expect(shown).toEqual([{ name: 'files' }, { name: 'other' }, { name: 'search' }]);
+      expect(await documents()).toEqual([{ name: 'files' }, { name: 'other' }, { name: 'search' }]);
+    });
+
+    it('are made, changed and archived by admins alone', async () => {
+      expect((await on.register({ is_system: true })).status).toBe(403);
+      const { body: before } = await on.register({ is_system: true }, on.admin);
+      const path = `${SERVERS}/${before.server_id}`;
+      for (const body of [{ url: 'https://evil.example/mcp' }, { name: 'registry' }, { tools: [] }, {}]) {
+        expect((await on.editor.patch(path, body)).status).toBe(403);
+      }
+      expect((await on.editor.post(`${path}/archive`)).status).toBe(403);
+      expect((await on.editor.get(path)).body).toEqual(before);
+      const moved = await on.admin.patch(path, { url: 'https://mcp.example.com/v2' });
+      expect([moved.status, moved.body.url]).toEqual([200, 'https://mcp.example.com/v2']);
+    });
+
+    it('are not called registry', async () => {
+      const { body: server } = await on.register({ is_system: true }, on.admin);
+      const path = `${SERVERS}/${server.server_id}`;
+      const answers = [
+        await on.register({ name: 'registry', is_system: true }, on.admin),
+        await on.admin.patch(path, { name: 'registry' }),
+      ];
+      for (const answer of answers) expect([answer.status, pointersIn(answer)]).toEqual([422, ['/name']]);
+      expect((await on.editor.get(path)).body).toEqual(server);
+      const refused = await on.register({ name: 'registry', is_system: true });
+      expect(refused.status).toBe(403);
     });
 
     it('are not confused with a team’s own of that name', async () => {

@@ -70,6 +70,27 @@ describe('the tools of an MCP server', () => {
     expect(text).toBe(JSON.stringify(SEARCH.input_schema));
   });
 
+  it('may be given as the server lists them, here and in declarations, and are the same', async () => {
+    const { input_schema: inputSchema, output_schema: outputSchema, ...others } = SEARCH;
+    const listed = { ...others, inputSchema, outputSchema, icons: [], _meta: { 'example.com/a': 1 } };
+    const [told] = await toolsOf(await register([SEARCH]));
+    const [tool] = await toolsOf(await register([listed]));
+    const { input_schema, output_schema, digest } = told;
+    expect(tool).toMatchObject({ ...SEARCH, input_schema, output_schema, digest });
+    expect(Object.keys(tool as object).sort()).toEqual(Object.keys(told as object).sort());
+    const spec = { url: 'https://mcp.example.com/mcp', tools: [listed] };
+    const { body: declaring } = await editor.post('/registry/v1/apps', {
+      workspace_id: org.workspaceId,
+      app: 'listing',
+      resources: [{ kind: 'mcp_server', name: 'declared', spec }],
+    });
+    const admin = await org.member('admin');
+    expect((await admin.post(`/registry/v1/apps/${declaring.app}/reconcile`)).status).toBe(200);
+    const { body } = await editor.get(`${SERVERS}?app=listing`);
+    const declared = await editor.get(`${SERVERS}/${body.items[0].server_id}/tools`);
+    expect(declared.body.items).toMatchObject([{ digest }]);
+  });
+
   it('come page by page, newest or by name', async () => {
     const server = await register([CLOSE, SEARCH, { ...CLOSE, name: 'merge' }]);
     const path = `${SERVERS}/${server.body.server_id}/tools`;
@@ -111,6 +132,11 @@ describe('the tools of an MCP server', () => {
     [[{ name: 'a', description: 'x'.repeat(10_001), input_schema: {} }], '/tools/0/description'],
     [[{ name: 'a', input_schema: {}, output_schema: 'x' }], '/tools/0/output_schema'],
     [[{ name: 'a', input_schema: {}, annotations: [] }], '/tools/0/annotations'],
+    [[{ name: 'a', inputSchema: [] }], '/tools/0/inputSchema'],
+    [[{ name: 'a', inputSchema: null }], '/tools/0/inputSchema'],
+    [[{ name: 'a', input_schema: {}, inputSchema: {} }], '/tools/0/inputSchema'],
+    [[{ name: 'a', inputSchema: {}, outputSchema: 'x' }], '/tools/0/outputSchema'],
+    [[{ name: 'a', inputSchema: {}, output_schema: {}, outputSchema: null }], '/tools/0/outputSchema'],
     [[CLOSE, SEARCH, CLOSE], '/tools/2/name'],
     [Array.from({ length: 1_001 }, (_, i) => ({ ...CLOSE, name: `t${i}` })), '/tools'],
   ])('are refused: %#', async (tools, pointer) => {

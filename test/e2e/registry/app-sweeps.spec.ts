@@ -142,7 +142,7 @@ describe('a sweep of an app', () => {
     expect(await on.serversOf(other)).toMatchObject([{ sync_state: 'synced' }]);
   });
 
-  it('keeps the secret that was given to a declared server, but for no other origin or type', async () => {
+  it('keeps the secret that was given to a declared server, but for no other origin, header or type', async () => {
     const auth = { type: 'bearer' };
     const slug = await on.swept(server('a', { auth }));
     const [one] = await on.serversOf(slug);
@@ -168,6 +168,10 @@ describe('a sweep of an app', () => {
     expect(
       await sweep({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
     ).toBeNull();
+    await give();
+    const url = 'https://evil.example/';
+    expect(await sweep({ auth: { type: 'header', header: 'x-key' }, url })).toBe('tok-of-a');
+    expect(await sweep({ auth: { type: 'header', header: 'X-Other' }, url })).toBeNull();
     await on.admin.post(`${APPS}/${slug}/archive`);
     expect(JSON.stringify([await on.read(slug).catch(() => null), await on.everything()])).not.toContain(
       'tok-of-a',
@@ -194,27 +198,28 @@ describe('a sweep of an app', () => {
   });
 
   it('archives a system server named registry in all of the organization, and nowhere else', async () => {
-    const registry = (by: AppsFixture, body: object) =>
-      by.admin.post(SERVERS, { name: 'registry', url: 'https://x.example/', ...body });
-    const elsewhere = await on.org.newWorkspace();
+    const registry = async (by: AppsFixture, workspace_id: string, is_system = true) => {
+      const url = 'https://x.example/';
+      const { body } = await by.admin.post(SERVERS, { workspace_id, name: 'left', url, is_system });
+      // as an older version left it: nobody can make one any more
+      await app.database.query(`UPDATE mcp_servers SET name = 'registry' WHERE server_id = $1`, [
+        body.server_id,
+      ]);
+      return body.server_id as string;
+    };
     const other = await AppsFixture.create(app);
     const made = [
-      await registry(on, { workspace_id: on.org.workspaceId, is_system: true }),
-      await registry(on, { workspace_id: elsewhere, is_system: true }),
-      await registry(other, { workspace_id: other.org.workspaceId, is_system: true }),
-      await registry(on, { workspace_id: await on.org.newWorkspace() }),
+      await registry(on, on.org.workspaceId),
+      await registry(on, await on.org.newWorkspace()),
+      await registry(on, await on.org.newWorkspace(), false),
     ];
+    const ofOther = await registry(other, other.org.workspaceId);
     const slug = await on.swept(server('registry'));
-    const [a, b, , d] = made.map(({ body }) => `${SERVERS}/${body.server_id}`) as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    expect((await on.editor.get(a)).body.archived_at).not.toBeNull();
-    expect((await on.editor.get(b)).body.archived_at).not.toBeNull();
-    expect((await on.editor.get(d)).body.archived_at).toBeNull();
-    expect((await other.editor.get(`${SERVERS}/${made[2]!.body.server_id}`)).body.archived_at).toBeNull();
+    const read = async (by: AppsFixture, id: string) => (await by.editor.get(`${SERVERS}/${id}`)).body;
+    const archived = await Promise.all(made.map(async (id) => (await read(on, id)).archived_at !== null));
+    expect(archived).toEqual([true, true, false]);
+    expect((await read(on, made[0]!)).sync_state).toBe('unmanaged');
+    expect((await read(other, ofOther)).archived_at).toBeNull();
     const [reconcile] = await audited('action=reconcile');
     expect(reconcile).toMatchObject({
       resource_type: 'app',
@@ -225,7 +230,7 @@ describe('a sweep of an app', () => {
         { member: 'archived', after: 2 },
       ],
     });
-    expect((await audited(`resource_id=${made[1]!.body.server_id}&action=archive`)).length).toBe(1);
+    expect((await audited(`resource_id=${made[1]!}&action=archive`)).length).toBe(1);
   });
 
   it('marks what is declared otherwise pending until it is swept', async () => {

@@ -1,0 +1,60 @@
+import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+
+describe('agents', () => {
+  let app: TestApp;
+  let editor: ApiClient;
+  let workspace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const org = await newOrganization(app);
+    workspace_id = org.workspaceId;
+    editor = await org.member('editor');
+  });
+  afterAll(() => app.close());
+
+  const create = (
+    body: Record<string, unknown>,
+  ): Promise<Answer<{ errors?: { pointer: string; detail: string }[] }>> =>
+    editor.post('/agent/v1/agents', { workspace_id, name: 'refused', ...body });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['no name', { name: '' }, '/name'],
+    ['a name of two lines', { name: 'a\nb' }, '/name'],
+    ['no workspace', { workspace_id: undefined }, '/workspace_id'],
+    ['no steps', { max_step_count: 0 }, '/max_step_count'],
+    ['half a step', { max_step_count: 1.5 }, '/max_step_count'],
+    ['a tool twice', { tools: Array(2).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
+    ['a skill twice', { skills: [{ skill_id: 's' }, { skill_id: 's', version_ordinal: 2 }] }, '/skills'],
+    ['a tool that is none', { tools: [null] }, '/tools/0'],
+    [
+      'a version that is none',
+      { skills: [{ skill_id: 's', version_ordinal: '1' }] },
+      '/skills/0/version_ordinal',
+    ],
+    ['too many tools', { tools: Array(501).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
+    ['permissions that are no texts', { required_permissions: [1] }, '/required_permissions'],
+    ['much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
+    ['endless instructions', { instructions: 'x'.repeat(1_000_001) }, '/instructions'],
+  ])('are refused with %s', async (_, members, pointer) => {
+    const answer = await create(members);
+    expect([answer.status, answer.body.errors?.map((one) => one.pointer)]).toEqual([
+      400,
+      expect.arrayContaining([pointer]),
+    ]);
+  });
+
+  it('are refused with what is wrong alone: which is there twice, and what is no list', async () => {
+    const tool = (tool_name: string) => ({ server_id: 's', tool_name });
+    const answers = [
+      await create({ tools: [tool('a'), tool('b'), tool('b')] }),
+      await create({ required_permissions: ['a', 'a'] }),
+      await create({ tools: {} }),
+    ];
+    expect(answers.map(({ body }) => body.errors)).toEqual([
+      [{ pointer: '/tools', detail: 'may not name the same twice, as /1 and /2 do' }],
+      [{ pointer: '/required_permissions', detail: 'may not name the same twice, as /0 and /1 do' }],
+      [{ pointer: '/tools', detail: 'must be an array' }],
+    ]);
+  });
+});

@@ -1,0 +1,121 @@
+import { createTestApp, type TestApp } from '#testing';
+import { agent, APPS, AppsFixture, server, SERVERS, skill } from '../registry/apps.fixture';
+
+/** What sweeps of apps tell of the servers that they change. */
+describe('MCP servers that an app declares', () => {
+  let app: TestApp;
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await AppsFixture.create(app);
+  });
+
+  const entries = async (query: string): Promise<any[]> =>
+    (await on.admin.get(`/registry/v1/audit-log?limit=100&${query}`)).body.items;
+  const tool = (name: string) => ({ name, input_schema: {} });
+  const countsOf = async () => {
+    const [{ changes }] = await entries('action=reconcile');
+    return Object.fromEntries(changes.map((one: any) => [one.member, one.after]));
+  };
+
+  it('are told to the log by their names as they are made', async () => {
+    const slug = await on.swept(server('a', { tools: [tool('x')] }));
+    const [one] = await on.serversOf(slug);
+    expect(
+      (await entries(`resource_id=${one.server_id}`)).map(({ action, changes }) => [action, changes]),
+    ).toEqual([['create', [{ member: 'name', after: 'a' }]]]);
+    expect(await countsOf()).toEqual({ created: 1, updated: 0, archived: 0 });
+  });
+
+  it('are told to the log where their tools change, once with what else does, and are counted', async () => {
+    const slug = await on.swept(
+      server('both', { tools: [tool('x')] }),
+      server('same', { tools: [tool('x')] }),
+      server('tools', { tools: [tool('x')] }),
+    );
+    const [both, same, tools] = await on.serversOf(slug);
+    await on.patch(slug, {
+      resources: [
+        server('both', { tools: [tool('y')], url: 'https://mcp.example.com/v2?key=k9' }),
+        server('same', { tools: [tool('x')] }),
+        server('tools', { tools: [tool('x'), tool('y')] }),
+      ],
+    });
+    await on.sweep(slug);
+    const updates = async (one: any) =>
+      (await entries(`resource_id=${one.server_id}&action=update`)).map(({ changes }) => changes);
+    expect([await updates(both), await updates(same), await updates(tools)]).toEqual([
+      [
+        [
+          { member: 'url', before: 'https://mcp.example.com/mcp', after: 'https://mcp.example.com/v2' },
+          { member: 'tools' },
+        ],
+      ],
+      [],
+      [[{ member: 'tools' }]],
+    ]);
+    expect(await countsOf()).toEqual({ created: 0, updated: 2, archived: 0 });
+    const before = await on.everything();
+    await on.sweep(slug);
+    expect(await on.everything()).toEqual(before);
+  });
+
+  it('are as declared when they are given a secret, and drifted when anything else is changed', async () => {
+    const slug = await on.swept(server('a', { auth: { type: 'bearer' } }));
+    const [one] = await on.serversOf(slug);
+    const path = `${SERVERS}/${one.server_id}`;
+    const state = async (body: object) => (await on.editor.patch(path, body)).body.sync_state as string;
+    expect(await state({ auth: { value: 'tok' } })).toBe('synced');
+    expect(await state({ auth: { type: 'header', header: 'X-Key', value: 'tok' } })).toBe('drifted');
+    expect(await state({ auth: { value: 'other' } })).toBe('drifted');
+    await on.sweep(slug);
+    expect(await state({ tools: [tool('x')] })).toBe('drifted');
+    await on.sweep(slug);
+    expect(await state({ auth: { value: 'again' }, metadata: { a: 1 } })).toBe('drifted');
+  });
+
+  it('are synced where a sweep archives them, as are agents and skills', async () => {
+    const slug = await on.swept(server('a'), skill('b'), agent('c'));
+    await on.patch(slug, { resources: [] });
+    const lists = [SERVERS, '/skill/v1/skills', '/agent/v1/agents'];
+    const states = () =>
+      Promise.all(
+        lists.map(async (list) => {
+          const [one] = (await on.editor.get(`${list}?app=${slug}&include_archived=true`)).body.items;
+          return [one.sync_state, one.archived_at !== null];
+        }),
+      );
+    expect(await states()).toEqual([
+      ['pending', false],
+      ['pending', false],
+      ['pending', false],
+    ]);
+    await on.sweep(slug);
+    expect(await states()).toEqual([
+      ['synced', true],
+      ['synced', true],
+      ['synced', true],
+    ]);
+  });
+
+  it('are refused with more than 10,000 tools in an app, when they are declared', async () => {
+    const tools = Array.from({ length: 1_000 }, (_, i) => tool(`t${i}`));
+    const resources = Array.from({ length: 11 }, (_, i) => server(`s${i}`, { tools }));
+    const { body } = await on.declare({ resources: resources.slice(0, 10) });
+    expect((await on.sweep(body.app as string)).status).toBe(200);
+    const answers = [
+      await on.declare({ resources }),
+      await on.editor.patch(`${APPS}/${body.app}`, { resources }),
+    ];
+    for (const answer of answers) {
+      expect([answer.status, answer.body.errors]).toEqual([
+        400,
+        [{ pointer: '/resources/10/spec/tools', detail: expect.stringContaining('10000') as string }],
+      ]);
+    }
+  });
+});
