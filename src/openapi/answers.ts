@@ -40,7 +40,7 @@ export const REPLAYED_HEADER = {
 };
 
 /** Headers of errors, and of what is not modified. */
-const ERROR_HEADERS: Record<string, object> = {
+export const ERROR_HEADERS: Record<string, object> = {
   304: ETAG_HEADER,
   503: {
     'Retry-After': header('Seconds after which to try again, where trying again may help.', undefined, false),

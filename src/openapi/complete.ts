@@ -1,7 +1,14 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, WORKSPACE_HEADER } from '#platform/auth';
 import { BODIES_EXTENSION, ETAG_HEADER, NOT_REPEATABLE_EXTENSION } from '#platform/http';
-import { LOCATION_HEADER, REASONS, REPLAYED_HEADER, REQUEST_ID_HEADER, SHARED_ANSWERS } from './answers';
+import {
+  ERROR_HEADERS,
+  LOCATION_HEADER,
+  REASONS,
+  REPLAYED_HEADER,
+  REQUEST_ID_HEADER,
+  SHARED_ANSWERS,
+} from './answers';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
 /** The parts of a document that are completed here; the generator's own types leave most of them open. */
@@ -192,7 +199,7 @@ function headersTaken({ method, archives, takesIdempotencyKey, workspace }: Trai
 }
 
 function headersAnswered(status: string, traits: Traits): object {
-  if (!status.startsWith('2')) return REQUEST_ID_HEADER;
+  if (!status.startsWith('2')) return { ...REQUEST_ID_HEADER, ...ERROR_HEADERS[status] };
   const isMade = status === '201' || status === '202';
   const hasETag = traits.method === 'get' || traits.takesIfMatch || traits.makesVersioned;
   return {

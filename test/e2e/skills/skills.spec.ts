@@ -222,7 +222,7 @@ describe('skills', () => {
       instructions: '',
       files: [{ path: 'scripts/numbat.py', content: '' }],
     });
-    expect([await found('quokka.py'), await found('numbat.py')]).toEqual([[], [['skill', skill.skill_id]]]);
+    expect([await found('quokka'), await found('numbat')]).toEqual([[], [['skill', skill.skill_id]]]);
   });
 
   it('leave room for their instructions in the search, however many files they have', async () => {
