@@ -14,7 +14,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Lists** page by \`cursor\` (the same cost at any depth) or \`offset\`; an unknown query parameter is 400. Archived resources are left out, unless \`include_archived\` is true.
 
-**Repeats**: POST and PATCH take an \`Idempotency-Key\`; a repeat answers what the first did, with \`Idempotency-Replayed: true\`. Operations that answer a secret (a key, a token) do not, nor does the search in the registry, which tells what the caller may read by now; they list no such parameter. A key whose request ended with its process, before its answer was kept, can be used again after 30 s.
+**Repeats**: POST and PATCH take an \`Idempotency-Key\`; a repeat answers what the first did, with \`Idempotency-Replayed: true\`. Operations that answer a secret (a key, a token) do not, and list no such parameter. A key whose request ended with its process, before its answer was kept, can be used again after 30 s.
 
 Every answer carries \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 

@@ -12,6 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import type { Principal } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
@@ -21,18 +22,22 @@ import { Reply } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
 const NOT_REPEATABLE = 'http:not-repeatable';
+const WITHIN_REACH = 'http:repeatable-within-reach';
 /** How the OpenAPI document is told, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
 const KEEP_ATTEMPTS = 5;
 const KEEP_PAUSE_MS = 200;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/**
- * On routes whose answers must not be kept: the making of keys and tokens, because they are secrets, and the
- * search over all workspaces, because it tells what the caller may read now. A key is taken there, and does nothing.
- */
+/** On routes whose answers are secrets and must not be kept: the making of keys and tokens. */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
+
+/**
+ * On routes that answer what lies in any workspace that the caller may read: an answer is replayed for as long as they
+ * hold the same roles in the same workspaces, and made anew after that.
+ */
+export const RepeatableWithinReach = () => SetMetadata(WITHIN_REACH, true);
 
 /**
  * `Idempotency-Key` on POST and PATCH: a repeat by the same principal on the same path replays the first 2xx answer
@@ -60,7 +65,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (typeof key !== 'string' || !KEY_FORM.test(key)) {
       throw problem.invalidHeader('Idempotency-Key', 'send one key of 1 to 255 visible ASCII characters');
     }
-    return from(this.run(claimOf(request, key), http.getResponse<Response>(), next));
+    const isWithinReach = this.reflector.get<boolean | undefined>(WITHIN_REACH, context.getHandler());
+    const reach = isWithinReach && request.user ? reachOf(request.user) : null;
+    return from(this.run(claimOf(request, key, reach), http.getResponse<Response>(), next));
   }
 
   private async run(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<unknown> {
@@ -123,7 +130,14 @@ function replayed({ status, headers, body }: KeptAnswer): Reply {
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
+/** The roles of a principal, and where they hold. */
+const reachOf = ({ roles, workspaceRoles, workspaceIds }: Principal): unknown[] => [
+  [...roles].sort(),
+  workspaceIds && [...workspaceIds].sort(),
+  [...workspaceRoles].map(([workspaceId, held]) => [workspaceId, ...[...held].sort()].join(' ')).sort(),
+];
+
+function claimOf(request: ServiceRequest, key: string, reach: unknown): IdempotencyClaim {
   const { user, context, method, params } = request;
   // the ids of platform principals are their issuers'
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
@@ -137,6 +151,7 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
     routeOf(request),
     params,
     key,
+    ...(reach ? [reach] : []),
   ];
   return {
     requestId: sha256(JSON.stringify(identity)),

@@ -12,7 +12,7 @@ export { type ContentCoding, codingsOf } from './content-coding';
 export { ETAG_HEADER } from './etag.header';
 export { HttpModule } from './http.module';
 export { checkImmutable } from './immutable';
-export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
+export { NOT_REPEATABLE_EXTENSION, NotRepeatable, RepeatableWithinReach } from './idempotency.interceptor';
 export { IdempotencyStore } from './idempotency.store';
 export { checkCharset, mediaTypeOf } from './media-type';
 export {

@@ -24,7 +24,7 @@ const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;
 
 /** In place of what class-validator says of a list, which is hardly a sentence: which of its elements have one key. */
-const twiceBy = <One>(keyOf: (one: One) => string) => ({
+const twiceBy = <One>(keyOf: (one: One) => unknown) => ({
   // also asked of what is no list, and of lists with other elements
   message: ({ value }: ValidationArguments): string => {
     const keys = (Array.isArray(value) ? value : []).map((one: One | null | undefined) => one && keyOf(one));
@@ -104,7 +104,7 @@ export class AgentFieldsDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
-  @ArrayUnique(twiceBy(String))
+  @ArrayUnique(twiceBy((one: unknown) => one))
   @ApiProperty({
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 255 },

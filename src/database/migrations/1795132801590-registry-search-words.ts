@@ -38,6 +38,7 @@ const SPELLING = `
   $$;
 `;
 
+/** Texts are cut once more, since some characters are eighteen in this form: words of one document have an end. */
 const DOCUMENT_WORDS = `
   CREATE OR REPLACE FUNCTION search_document_words(mark text, name text, description text, body text)
   RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -45,8 +46,8 @@ const DOCUMENT_WORDS = `
       SELECT pg_catalog.translate(text, $p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)) AS text, weight
       FROM (VALUES
         (pg_catalog.normalize(name, 'NFKC') || ' ' || pg_catalog.regexp_replace(pg_catalog.normalize(name, 'NFKC'), '([a-z0-9])([A-Z])', '\\1 \\2', 'g'), 'A'::"char"),
-        (pg_catalog.normalize(description, 'NFKC'), 'B'),
-        (CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 'C')) of_document (text, weight)
+        (pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), 'B'),
+        (pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), 'C')) of_document (text, weight)
     ), read AS MATERIALIZED (
       SELECT weight, pg_catalog.setweight(
         pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)

@@ -40,7 +40,6 @@ import { RegistrySearchWords1795132801590 } from './1795132801590-registry-searc
 import { RegistrySearchForms1795132801591 } from './1795132801591-registry-search-forms';
 import { AgentsToolMessages1795132801600 } from './1795132801600-agents-tool-messages';
 import { McpServerSearch1795132801610 } from './1795132801610-mcp-server-search';
-import { RegistryAppTurns1795132801620 } from './1795132801620-registry-app-turns';
 
 /** Every migration, in the one order in which they are run. */
 export const MIGRATIONS = [
@@ -86,5 +85,4 @@ export const MIGRATIONS = [
   RegistrySearchForms1795132801591,
   AgentsToolMessages1795132801600,
   McpServerSearch1795132801610,
-  RegistryAppTurns1795132801620,
 ];

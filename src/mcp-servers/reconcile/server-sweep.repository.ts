@@ -99,7 +99,6 @@ export class ServerSweepRepository extends OwnedRepository {
     await tx.query(CHANGE, [toJsonText(servers), scope.workspaceId, new Date()]);
   }
 
-  /** They are then as they are declared: not at all. */
   /** Archives the live system servers named `registry`, in all of the organization. */
   archiveRegistry(tx: Tx, scope: OrgScope): Promise<Pick<ServerEntity, 'server_id' | 'workspace_id'>[]> {
     return tx.query(

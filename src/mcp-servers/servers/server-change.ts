@@ -32,9 +32,9 @@ export function changesOfServer(
 /** No declaration holds a secret, so that one which has another is as declared as it was. */
 const isDeclared = (member: string): boolean => !['auth_secret', 'generation', 'updated_at'].includes(member);
 
-/** What is written of a server of which something else than its own members changes: its tools. */
-export const touched = (row: ServerEntity): Partial<ServerEntity> =>
-  drifted(row, { generation: row.generation + 1, updated_at: new Date() });
+/** What is written of a server whose tools change, too. @param own what changes of its own members */
+export const touched = (row: ServerEntity, own: Partial<ServerEntity> | null): Partial<ServerEntity> =>
+  drifted(row, own ?? { generation: row.generation + 1, updated_at: new Date() });
 
 /** A server that an app declares is no longer as it is declared. */
 const drifted = (row: ServerEntity, changes: Partial<ServerEntity>): Partial<ServerEntity> =>

@@ -102,7 +102,8 @@ export class ServerService {
       checkImmutable(row, dto, ['server_id', 'is_system']);
       checkValues(dto);
       const hasOtherTools = await this.replaceTools(tx, scope, row, dto);
-      const changes = changesOfServer(row, dto, this.secrets) ?? (hasOtherTools ? touched(row) : null);
+      const own = changesOfServer(row, dto, this.secrets);
+      const changes = hasOtherTools ? touched(row, own) : own;
       if (!changes) return versionedView(row);
       if (changes.name !== undefined) checkNotRegistry({ ...row, name: changes.name });
       const makesVersion = isVersioned(changes);

@@ -24,7 +24,8 @@ export class CreateOrgDto {
    */
   @NotNull()
   @Matches(USER_ID, {
-    message: 'owner_user_id must be 1 to 255 visible ASCII characters, and not begin with sva_ or app_',
+    message:
+      'owner_user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
   })
   owner_user_id?: string;
 

@@ -13,14 +13,15 @@ import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsName, IsRoles, STATUSES } from '../shared/fields';
 import type { UserEntity } from './user.entity';
 
-/** Visible ASCII, as every id in a path; not what looks like a service account, nor a step in a path. */
-export const USER_ID = /^(?!sva_|app_|\.{1,2}$)[\x21-\x7e]{1,255}$/;
+/** Visible ASCII, as every id in a path; not what looks like a service account or an app, nor a step in a path. */
+export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
 export class CreateUserDto {
   /** As the issuer of the person's tokens names them; unique in the organization. */
   @IsString()
   @Matches(USER_ID, {
-    message: 'user_id must be 1 to 255 visible ASCII characters, and not begin with sva_ or app_',
+    message:
+      'user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
   })
   user_id!: string;
 

@@ -15,17 +15,14 @@ const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, m
 
 const CLAIM_DUE = {
   name: 'app.claim-due',
-  // whatever is taken has its next time put off, so that the last of these tells when an organization had its turn
-  text: `WITH waiting AS MATERIALIZED (
-      SELECT org_id, (SELECT max(next_sweep_at) FROM apps a WHERE a.org_id = due.org_id AND archived_at IS NULL) AS turn
-      FROM (SELECT DISTINCT org_id FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()) due
-      ORDER BY turn, org_id
+  // of each organization the app that waits longest, then the next of each: a backlog of one holds up no other
+  text: `WITH due AS MATERIALIZED (
+      SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
+      FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
     ), taken AS MATERIALIZED (
-      SELECT app.app_id FROM waiting CROSS JOIN LATERAL (
-        SELECT app_id FROM apps
-        WHERE org_id = waiting.org_id AND archived_at IS NULL AND next_sweep_at <= now()
-        ORDER BY next_sweep_at LIMIT 1 FOR UPDATE SKIP LOCKED
-      ) app LIMIT $1
+      SELECT app.app_id FROM due JOIN apps app ON app.app_id = due.app_id
+      WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
+      ORDER BY due.place, due.next_sweep_at LIMIT $1 FOR UPDATE OF app SKIP LOCKED
     )
     UPDATE apps SET next_sweep_at = now() + $2 * interval '1 second' FROM taken
     WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`,

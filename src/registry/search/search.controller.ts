@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { NotRepeatable, RequestSignal } from '#platform/http';
+import { RepeatableWithinReach, RequestSignal } from '#platform/http';
 import { SearchDto, SearchPageDto } from './search.dto';
 import { SearchService } from './search.service';
 
@@ -12,7 +12,7 @@ export class SearchController {
 
   /** Search by words, by the nearness of embeddings, or by both */
   @Post()
-  @NotRepeatable()
+  @RepeatableWithinReach()
   @HttpCode(200)
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: SearchPageDto })

@@ -24,7 +24,7 @@ const OPEN_MAX = 200;
 /** In all mappings together. */
 const NAMES_MAX = 3_000;
 /** In all of the text, whoever reads them: each of them, and each line of comments, takes longer than other tokens. */
-const ALIASES_MAX = 100;
+export const ALIASES_MAX = 100;
 const COMMENTS_MAX = 1_000;
 
 const COUNTED = new Map([

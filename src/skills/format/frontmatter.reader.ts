@@ -1,6 +1,6 @@
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { FRONTMATTER_NAMES } from './skill-members';
-import { aliasTargets, nameIn, unfit } from './frontmatter.parser';
+import { ALIASES_MAX, aliasTargets, nameIn, unfit } from './frontmatter.parser';
 
 /** Values that are read, those that aliases repeat counted each time. */
 const VALUES_MAX = 10_000;
@@ -12,6 +12,7 @@ const PLAIN_TAGS = new Set([undefined, 'tag:yaml.org,2002:map', 'tag:yaml.org,20
 /** Reads what a frontmatter holds, as JSON has it. Throws `SkillFault` for what has no JSON form. */
 export class FrontmatterReader {
   private values = 0;
+  private aliases = 0;
   private readonly targets: ReadonlyMap<Alias, Node>;
 
   constructor(private readonly document: Document) {
@@ -27,7 +28,12 @@ export class FrontmatterReader {
   private valueOf(node: unknown, member: string, depth: number): unknown {
     if (++this.values > VALUES_MAX) throw unfit('has too many values');
     if (depth > DEPTH_MAX) throw unfit('is nested too deeply');
-    if (isAlias(node)) return this.valueOf(this.targets.get(node), member, depth + 1);
+    if (isAlias(node)) {
+      // counted each time: what one stands for may hold others, and all of it is told again
+      if (++this.aliases > ALIASES_MAX)
+        throw unfit(`may have at most ${ALIASES_MAX} aliases, with those in what they stand for`);
+      return this.valueOf(this.targets.get(node), member, depth + 1);
+    }
     if (isScalar(node)) return scalarOf(node.value, node.source, member);
     // a name in a flow mapping may stand alone
     if (node === null) return null;

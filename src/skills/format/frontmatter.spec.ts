@@ -15,6 +15,11 @@ describe('the frontmatter of a SKILL.md', () => {
     ['an alias of nothing', 'x: *none\n', /an alias of "none"/],
     ['an alias of what comes later', 'x: *y\nz: &y 1\n', /an alias of "y"/],
     ['101 aliases that nobody reads', `x: &a 1\ny: [${lines(101, '*a,')}]\n`, /at most 100 aliases/],
+    [
+      'aliases that stand for aliases',
+      `a: &a [1]\nb: &b [${lines(11, '*a,')}]\nmetadata: {x: [${lines(10, '*b,')}]}\n`,
+      /at most 100 aliases/,
+    ],
     ['1,001 comments', lines(1001, '# c\n'), /at most 1000 comments/],
     ['8,000 tokens', `x: [${lines(4000, '1,')}]\n`, /too many values/],
     ['20,000 blank lines', lines(20_000, '\n'), /too many values/],

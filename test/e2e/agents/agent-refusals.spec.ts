@@ -34,6 +34,11 @@ describe('agents', () => {
     ],
     ['too many tools', { tools: Array(501).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
     ['permissions that are no texts', { required_permissions: [1] }, '/required_permissions'],
+    [
+      'a permission twice beside what cannot be shown',
+      { required_permissions: [{ toString: null }, 'a', 'a'] },
+      '/required_permissions',
+    ],
     ['much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
     ['endless instructions', { instructions: 'x'.repeat(1_000_001) }, '/instructions'],
   ])('are refused with %s', async (_, members, pointer) => {

@@ -75,6 +75,8 @@ describe('MCP servers that an app declares', () => {
     await on.sweep(slug);
     expect(await state({ tools: [tool('x')] })).toBe('drifted');
     await on.sweep(slug);
+    expect(await state({ auth: { value: 'more' }, tools: [tool('y')] })).toBe('drifted');
+    await on.sweep(slug);
     expect(await state({ auth: { value: 'again' }, metadata: { a: 1 } })).toBe('drifted');
   });
 

@@ -69,7 +69,7 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
-  it('is done anew by the search in the registry, which tells what the caller may read by now', async () => {
+  it('is done anew by the search in the registry once the caller reaches other workspaces', async () => {
     const owner = await org.member('owner');
     const [workspace_id, user_id] = [await org.newWorkspace(), newId('usr')];
     await owner.post('/registry/v1/users', { user_id });
@@ -80,6 +80,7 @@ describe('a request with an Idempotency-Key', () => {
     const headers = { 'idempotency-key': randomUUID() };
     const search = () => someone.post('/registry/v1/search', { query: 'plans', mode: 'keyword' }, headers);
     expect((await search()).body.items).toHaveLength(1);
+    expect((await search()).headers.get('idempotency-replayed')).toBe('true');
     await owner.put(`/registry/v1/workspaces/${org.workspaceId}/members/${user_id}`, { roles: ['viewer'] });
     expect((await owner.delete(member)).status).toBe(204);
     const again = await search();

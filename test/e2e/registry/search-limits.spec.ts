@@ -31,6 +31,15 @@ describe('searches of much', () => {
   });
   afterAll(() => app.close());
 
+  it('find what has characters that are many in the form that words are read in, as much as there is room for', async () => {
+    const editor = await editorOf(small);
+    const word = (letter: number): string => '\u3316'.repeat(109) + String.fromCodePoint(0x4e00 + letter);
+    const instructions = Array.from({ length: 590 }, (_, n) => word(n)).join(' ');
+    const body = { workspace_id: small.workspaceId, name: 'expanding', instructions };
+    expect((await editor.post('/agent/v1/agents', body)).status).toBe(201);
+    expect(await names(editor, { mode: 'keyword', query: 'expanding' })).toEqual(['expanding']);
+  });
+
   it('rank a bounded number, of which those with the words in their names are never left out', async () => {
     const editor = await editorOf(large);
     await register(editor, large.workspaceId, { name: 'ordinary' });

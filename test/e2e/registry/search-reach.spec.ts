@@ -7,7 +7,7 @@ import {
 } from '#testing';
 import type { SqlExecutor } from '#platform/db';
 import { FoundDocumentRepository } from '../../../src/registry/search/found-document.repository';
-import { editorOf, names, register, search, SEARCH } from './search.fixture';
+import { editorOf, names, register, search } from './search.fixture';
 
 describe('what searches tell', () => {
   let app: TestApp;
@@ -48,19 +48,6 @@ describe('what searches tell', () => {
     const filters = { updated_after: body.updated_at, updated_before: next };
     for (const mode of ['keyword', 'vector', 'hybrid'])
       expect(await names(editor, { mode, query: 'dated', workspace_id, filters })).toEqual(['dated']);
-  });
-
-  it('is told anew each time, whatever Idempotency-Key is sent', async () => {
-    const workspace_id = await org.newWorkspace();
-    const headers = { 'idempotency-key': `search-${workspace_id}` };
-    const body = { query: 'anew', workspace_id };
-    const before = await editor.post(SEARCH, body, headers);
-    await register(editor, workspace_id, { name: 'anew' });
-    const after = await editor.post(SEARCH, body, headers);
-    expect([before.body.items.length, after.body.items.length]).toEqual([0, 1]);
-    expect(after.headers.get('idempotency-replayed')).toBeNull();
-    const other = await editor.post(SEARCH, { ...body, limit: 1 }, headers);
-    expect(other.status).toBe(200);
   });
 
   it('is marked in passages of long texts, of which little is looked through', async () => {
