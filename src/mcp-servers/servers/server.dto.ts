@@ -67,7 +67,7 @@ export class CreateServerDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the workspace's servers that are not archived (409). No system server is named `registry` (422). */
+  /** Unique among the workspace's servers that are not archived (409). */
   @IsName()
   name!: string;
 

@@ -99,10 +99,7 @@ export type ServerVersionRow = Pick<
   | 'created_by'
 >;
 
-/**
- * The system server that earlier installations kept for the service itself. None is made any more; one that is there is
- * never listed or found, and swept away.
- */
+/** The system server that earlier installations kept for the service itself. It is never listed or found, and swept away. */
 export const REGISTRY_NAME = 'registry';
 
 export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' | 'name'>): boolean =>

@@ -27,7 +27,7 @@ import type {
   ServerListQueryDto,
   ServerVersionDto,
 } from './server.dto';
-import { isRegistry, REGISTRY_NAME, type ServerEntity } from './server.entity';
+import { isRegistry, type ServerEntity } from './server.entity';
 import { authFaults, urlFault } from './server-form';
 import { toDocument, toServerDto, toServerVersionDto, versionedView } from './server.mapper';
 import { ServerRepository } from './server.repository';
@@ -50,7 +50,7 @@ export class ServerService {
 
   /**
    * Registers a server. Errors: 400 for an address, a header or tools that are none, and an unknown workspace; 403; 409
-   * when the name is taken or the workspace archived; 422 for a system server named `registry`.
+   * when the name is taken or the workspace archived.
    */
   create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
     const faults = faultsIn(dto);
@@ -59,7 +59,6 @@ export class ServerService {
       const role = dto.is_system === true ? 'admin' : 'editor';
       const workspace = await this.access.enter(tx, scope, dto.workspace_id, [role]);
       const row = this.newRow(scope, dto);
-      checkNotRegistry(row);
       await this.servers.insert(row, tx);
       await this.servers.keepVersions(tx, scope, [row.server_id]);
       await this.audit.record(tx, scope, {
@@ -89,7 +88,7 @@ export class ServerService {
 
   /**
    * A patch of what is versioned makes a version. Errors: 400, 404, 403, 412 for a stale `If-Match`, 409 when it or its
-   * workspace is archived, or the name is taken; 422 for a system server that is to be called `registry`.
+   * workspace is archived, or the name is taken.
    */
   patch(scope: OrgScope, id: string, dto: PatchServerDto, ifMatch?: string): Promise<Versioned<ServerDto>> {
     if (dto.url !== undefined) checkUrl(dto.url);
@@ -105,7 +104,6 @@ export class ServerService {
       const own = changesOfServer(row, dto, this.secrets);
       const changes = hasOtherTools ? touched(row, own) : own;
       if (!changes) return versionedView(row);
-      if (changes.name !== undefined) checkNotRegistry({ ...row, name: changes.name });
       const makesVersion = isVersioned(changes);
       const written = makesVersion
         ? { ...changes, version_ordinal: row.version_ordinal + 1, version_id: newId('ver') }
@@ -120,8 +118,8 @@ export class ServerService {
       const wasRegistry = isRegistry(row);
       const changed = Object.assign(row, written);
       await this.keepFound(tx, scope, changed);
-      if (wasRegistry && !isRegistry(changed)) {
-        await this.tools.show(tx, within(scope, row.workspace_id), id);
+      if (isRegistry(changed) !== wasRegistry) {
+        await this.tools.keepFound(tx, within(scope, row.workspace_id), changed);
       }
       return versionedView(changed);
     });
@@ -230,13 +228,6 @@ function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
 function checkTools(tools: readonly unknown[]): void {
   const faults = toolFaults(tools, '/tools');
   if (faults.length > 0) throw problem.invalidFields(faults);
-}
-
-/** Nobody would see it, and the next sweep would archive it. */
-function checkNotRegistry(row: Pick<ServerEntity, 'is_system' | 'name'>): void {
-  if (!isRegistry(row)) return;
-  const detail = `must not be ${REGISTRY_NAME} for a system server: sweeps of apps archive the one that is called so`;
-  throw problem.validationFailed([{ pointer: '/name', detail }]);
 }
 
 const audited = (row: ServerEntity) => ({

@@ -71,9 +71,12 @@ export class ToolStore {
     await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds)));
   }
 
-  /** Has what a server offers found by searches: that of one which is `registry` no longer. */
-  async show(tx: Tx, scope: Scope, serverId: string): Promise<void> {
-    await this.index.put(tx, scope, ...(await this.tools.documents(tx, scope, serverId)));
+  /** Has what a server offers found by searches, or no longer: after a change of what tells that. */
+  async keepFound(tx: Tx, scope: Scope, server: ToolOwner): Promise<void> {
+    const documents = await this.tools.documents(tx, scope, server.server_id);
+    await (isRegistry(server)
+      ? this.index.remove(tx, scope, 'tool', ...documents.map(({ id }) => id))
+      : this.index.put(tx, scope, ...documents));
   }
 
   private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {

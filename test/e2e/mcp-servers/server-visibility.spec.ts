@@ -1,5 +1,5 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { namesIn, pointersIn, SERVERS, ServersFixture } from './servers.fixture';
+import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 describe('MCP servers, as they are seen', () => {
   let app: TestApp;
@@ -14,7 +14,10 @@ describe('MCP servers, as they are seen', () => {
   describe('of the platform', () => {
     it('are listed and counted, but for the one that is called registry', async () => {
       const workspace_id = await on.org.newWorkspace();
-      const hidden = await on.leftRegistry(app, workspace_id);
+      const tools = [{ name: 'search', input_schema: {} }];
+      const registry = { workspace_id, name: 'registry', is_system: true, tools };
+      expect((await on.register(registry)).status).toBe(403);
+      const hidden = (await on.register(registry, on.admin)).headers.get('location')!;
       await on.register({ workspace_id, name: 'files', is_system: true }, on.admin);
       for (const query of ['', '&include_archived=true', '&name=registry', '&q=registry']) {
         const { body } = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}${query}`);
@@ -53,17 +56,15 @@ describe('MCP servers, as they are seen', () => {
       expect([moved.status, moved.body.url]).toEqual([200, 'https://mcp.example.com/v2']);
     });
 
-    it('are not called registry', async () => {
-      const { body: server } = await on.register({ is_system: true }, on.admin);
-      const path = `${SERVERS}/${server.server_id}`;
-      const answers = [
-        await on.register({ name: 'registry', is_system: true }, on.admin),
-        await on.admin.patch(path, { name: 'registry' }),
-      ];
-      for (const answer of answers) expect([answer.status, pointersIn(answer)]).toEqual([422, ['/name']]);
-      expect((await on.editor.get(path)).body).toEqual(server);
-      const refused = await on.register({ name: 'registry', is_system: true });
-      expect(refused.status).toBe(403);
+    it('are not to be seen once admins call them registry', async () => {
+      const workspace_id = await on.org.newWorkspace();
+      const tools = [{ name: 'search', input_schema: {} }];
+      const { body: other } = await on.register({ workspace_id, is_system: true, tools }, on.admin);
+      expect((await on.admin.patch(`${SERVERS}/${other.server_id}`, { name: 'registry' })).status).toBe(200);
+      const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}&include_archived=true`);
+      expect([namesIn(listed), listed.body.page.total]).toEqual([[], 0]);
+      const found = 'SELECT name FROM search_documents WHERE workspace_id = $1';
+      expect(await app.database.query(found, [workspace_id])).toEqual([]);
     });
 
     it('are not confused with a team’s own of that name', async () => {

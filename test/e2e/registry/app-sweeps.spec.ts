@@ -200,11 +200,7 @@ describe('a sweep of an app', () => {
   it('archives a system server named registry in all of the organization, and nowhere else', async () => {
     const registry = async (by: AppsFixture, workspace_id: string, is_system = true) => {
       const url = 'https://x.example/';
-      const { body } = await by.admin.post(SERVERS, { workspace_id, name: 'left', url, is_system });
-      // as an older version left it: nobody can make one any more
-      await app.database.query(`UPDATE mcp_servers SET name = 'registry' WHERE server_id = $1`, [
-        body.server_id,
-      ]);
+      const { body } = await by.admin.post(SERVERS, { workspace_id, name: 'registry', url, is_system });
       return body.server_id as string;
     };
     const other = await AppsFixture.create(app);
