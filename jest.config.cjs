@@ -1,9 +1,12 @@
-// Tests run on the compiled output in dist/: what is tested is what ships. See scripts/test.mjs.
+// Tests run on the compiled output in dist/, which is what ships. See scripts/test.mjs. Specs named *.heavy.spec.ts are
+// heavy by nature (gigabytes, long faults) and run only with TEST_HEAVY=1 (npm run test:heavy).
+const isHeavy = process.env.TEST_HEAVY === '1';
+
 module.exports = {
   testEnvironment: '<rootDir>/scripts/jest-environment.cjs',
   runtime: '<rootDir>/scripts/jest-runtime.cjs',
   roots: ['<rootDir>/dist'],
-  testMatch: ['**/*.spec.js'],
+  testMatch: [isHeavy ? '**/*.heavy.spec.js' : '**/!(*.heavy).spec.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
   maxWorkers: 3,

@@ -4,7 +4,7 @@ import { Pool, type PoolClient, types } from 'pg';
 import { type CopyStreamQuery, type CopyToStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Scope } from '#platform/auth';
 import { expandRoles, workspaceScope } from '#platform/auth';
-import type { Database, PreparedStatement, Tx } from '#platform/db';
+import type { Database, Statement, Tx } from '#platform/db';
 import { RawJson } from '#platform/json';
 
 const JSON_TEXT = 114;
@@ -17,13 +17,11 @@ const getTypeParser = (oid: number, format?: string): ((text: string) => unknown
   return types.getTypeParser(oid, format as 'text') as (text: string) => unknown;
 };
 
-const run = async <Row>(
-  on: Pool | PoolClient,
-  statement: string | PreparedStatement,
-  values: readonly unknown[],
-) => {
-  const named = typeof statement === 'string' ? { text: statement } : statement;
-  return (await on.query({ ...named, values: values as unknown[] })).rows as Row[];
+const run = async <Row>(on: Pool | PoolClient, statement: Statement, values?: readonly unknown[]) => {
+  if (typeof statement === 'string') return (await on.query(statement, values as unknown[])).rows as Row[];
+  const name = 'name' in statement ? statement.name : undefined;
+  const { text, values: own = [] } = statement;
+  return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
 };
 
 /**
@@ -37,7 +35,7 @@ export class Direct {
     this.pool = new Pool({ connectionString: url, max: connections, types: { getTypeParser } as never });
   }
 
-  query<Row>(statement: string | PreparedStatement, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     return run<Row>(this.pool, statement, values);
   }
 
@@ -48,8 +46,7 @@ export class Direct {
       await client.query('BEGIN');
       const tx = {
         isTransaction: true,
-        query: (statement: string | PreparedStatement, values: readonly unknown[] = []) =>
-          run(client, statement, values),
+        query: (statement: Statement, values?: readonly unknown[]) => run(client, statement, values),
         copyIn: (statement: string, source: Iterable<Buffer>) =>
           pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then: () => void) => afterCommit.push(then),

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuthModule } from '#platform/auth';
 import { ConfigModule, type Environment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
@@ -28,8 +28,11 @@ export const API_AREAS = [
 /** The API process. */
 @Module({})
 export class ApiModule {
-  /** @param withWorker the process also does the worker's part. */
-  static forRoot(environment: Environment, withWorker = false): DynamicModule {
+  /**
+   * @param withWorker the process also does the worker's part
+   * @param areas modules with controllers besides those of the service
+   */
+  static forRoot(environment: Environment, withWorker = false, areas: readonly Type[] = []): DynamicModule {
     return {
       module: ApiModule,
       imports: [
@@ -42,6 +45,7 @@ export class ApiModule {
         MetricsServerModule,
         OpenApiModule,
         ...API_AREAS,
+        ...areas,
         ...(withWorker ? WORKER_AREAS : []),
       ],
     };

@@ -33,7 +33,7 @@ start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
-  await migrate(environment.DATABASE_URL, sayWait);
+  await migrate(environment.DATABASE_URL, { onWait: sayWait });
   const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
     logger: false,
     abortOnError: false,

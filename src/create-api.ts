@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { checkIssuers } from '#platform/auth';
@@ -11,6 +12,8 @@ import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 export interface ApiOptions {
   /** The process also does the worker's part. */
   withWorker?: boolean;
+  /** Modules with controllers besides those of the service. */
+  areas?: readonly Type[];
 }
 
 /**
@@ -19,13 +22,13 @@ export interface ApiOptions {
  */
 export async function createApi(
   environment: Environment,
-  { withWorker = false }: ApiOptions = {},
+  { withWorker = false, areas = [] }: ApiOptions = {},
 ): Promise<NestExpressApplication> {
   // What does not hold stops the start before anything is opened.
   await checkIssuers(environment);
   checkSecretsKey(environment);
   const app = await NestFactory.create<NestExpressApplication>(
-    ApiModule.forRoot(environment, withWorker),
+    ApiModule.forRoot(environment, withWorker, areas),
     new ServiceAdapter(environment.REQUEST_TIMEOUT_MS),
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );

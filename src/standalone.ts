@@ -47,7 +47,14 @@ start(async () => {
   try {
     // not before the directory is known to be this process's own
     environment.SECRETS_KEY ??= await keepSecretsKey(directory);
-    await migrate(environment.DATABASE_URL);
+    await migrate(
+      environment.DATABASE_URL,
+      postgres
+        ? {
+            remedy: `move the data directory ${directory} away, for example to ${directory}.old, and start again`,
+          }
+        : {},
+    );
     app = await createApi(environment, { withWorker: true });
     await app.listen(environment.PORT, environment.HOST);
     const baseUrl = baseUrlOf(environment, app);

@@ -4,7 +4,7 @@ import type { TestRun } from './test-run';
 
 /** Once before all tests: the servers that they share, and the template of their databases. */
 export default async function setUp(): Promise<void> {
-  const database = await startTestDatabaseServer(migrate);
+  const database = await startTestDatabaseServer((url) => migrate(url));
   const redis = await provideRedis();
   (globalThis as TestRun).testServers = [database, ...(redis ? [redis] : [])];
 }

@@ -1,8 +1,8 @@
 import {
   type ComparedExperiment,
   ComparisonRepository,
-} from '../../src/evaluation/comparison/comparison.repository';
-import { SMALL_RESULTS_MAX } from '../../src/evaluation/comparison/computing-turns';
+} from '../../src/evaluation/analysis/comparison/comparison.repository';
+import { SummaryRepository } from '../../src/evaluation/experiments/experiments/summary.repository';
 import type { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -63,13 +63,12 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** What the service asks the database for. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
-  const comparisons = new ComparisonRepository(direct.database);
+  const comparisons = new ComparisonRepository(direct.database, new SummaryRepository());
   const experiments: ComparedExperiment[] = [];
   for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
-  await comparisons.haveMore(scope, ids, SMALL_RESULTS_MAX);
-  await comparisons.onOneState(async (tx) => {
+  await comparisons.inSnapshot(async (tx) => {
     for (const one of experiments) await comparisons.means(tx, scope, one, null);
-    for (const id of ids) await comparisons.eachScored(tx, scope, id, () => Promise.resolve());
+    for (const id of ids) await comparisons.eachScored(tx, scope, id, () => undefined);
   });
   const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
   await Promise.all(ids.map((id) => comparisons.shown(scope, id, shown, shown)));

@@ -1,6 +1,9 @@
-import { ExperimentFinalizer } from '../../src/evaluation/experiments/experiment-finalizer';
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
-import { SummaryRepository } from '../../src/evaluation/experiments/summary.repository';
+import { sql } from '#platform/db';
+import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';
+import { DatasetVersionRepository } from '../../src/evaluation/datasets/versions/dataset-version.repository';
+import { ExperimentFinalizer } from '../../src/evaluation/experiments/experiments/experiment-finalizer';
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
+import { SummaryRepository } from '../../src/evaluation/experiments/experiments/summary.repository';
 import type { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -10,7 +13,11 @@ const SCORERS = 5;
 /** Freezing an experiment of 10,000 results with 5 scorers each; milliseconds, so a ratio above 1 is slower. */
 export async function finalize(bench: Bench): Promise<void> {
   const experiments = new ExperimentRepository(bench.direct.database);
-  const finalizer = new ExperimentFinalizer(experiments, new SummaryRepository());
+  const finalizer = new ExperimentFinalizer(
+    new SummaryRepository(),
+    new RecordRepository(bench.direct.database),
+    new DatasetVersionRepository(bench.direct.database),
+  );
   const result = await compare([
     {
       name: 'direct',
@@ -19,8 +26,12 @@ export async function finalize(bench: Bench): Promise<void> {
         await bench.fillResults(id, RESULTS, SCORERS);
         const startedAt = performance.now();
         await bench.direct.transaction(async (tx) => {
-          const row = await experiments.find(bench.scope, id, tx);
-          await finalizer.finalize(tx, bench.scope, row!, 'completed', new Date());
+          const row = await experiments.lock(tx, bench.scope, id, 'update');
+          const final = await finalizer.finalize(tx, bench.scope, row!, 'completed');
+          const { experiment_status, summary, finalized_at } = final;
+          await tx.query(sql`UPDATE experiments
+            SET experiment_status = ${experiment_status}, summary = ${summary?.text}, finalized_at = ${finalized_at}
+            WHERE experiment_id = ${id} AND workspace_id = ${bench.scope.workspaceId}`);
         });
         return performance.now() - startedAt;
       },

@@ -1,5 +1,5 @@
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
-import { ResultRepository } from '../../src/evaluation/results/result.repository';
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
+import { ResultRepository } from '../../src/evaluation/experiments/results/result.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 

@@ -1,10 +1,10 @@
 import { firstIdAt } from '#platform/ids';
-import { DatasetRepository } from '../../src/evaluation/datasets/dataset.repository';
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
-import { RecordExportRepository } from '../../src/evaluation/records/record-export.repository';
-import { RecordImportRepository } from '../../src/evaluation/records/import/record-import.repository';
-import { RecordRepository } from '../../src/evaluation/records/record.repository';
-import { newRow } from '../../src/evaluation/records/record.service';
+import { DatasetRepository } from '../../src/evaluation/datasets/datasets/dataset.repository';
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
+import { RecordExportRepository } from '../../src/evaluation/datasets/transfer/record-export.repository';
+import { RecordImportRepository } from '../../src/evaluation/datasets/transfer/record-import.repository';
+import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';
+import { newRow } from '../../src/evaluation/datasets/records/record-content';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 

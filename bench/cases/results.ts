@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiment.repository';
-import type { ResultEntity } from '../../src/evaluation/results/result.entity';
-import { ResultRepository } from '../../src/evaluation/results/result.repository';
-import { namePartsOf } from '../../src/evaluation/scores/name-parts';
+import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
+import type { ResultEntity } from '../../src/evaluation/experiments/results/result.entity';
+import { ResultRepository } from '../../src/evaluation/experiments/results/result.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -61,7 +60,7 @@ async function writeDirectly(bench: Bench, experimentId: string, caseIds: string
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
   await bench.direct.transaction(async (tx) => {
-    await experiments.lockForResults(tx, bench.scope, experimentId, namePartsOf(rows));
+    await experiments.lockForResults(tx, bench.scope, experimentId, rows);
     await results.insertMany(tx, bench.scope, experimentId, rows, at);
   });
 }

@@ -4,14 +4,15 @@ import { cube } from '@electric-sql/pglite/contrib/cube';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { vector } from '@electric-sql/pglite-pgvector';
 import type { QueryRunner } from 'typeorm';
+import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
-import { RegistrySearch1795132801510 } from '../../src/database/migrations/1795132801510-registry-search';
-import { embedBuiltin } from '../../src/registry/search/embeddings/builtin.embedder';
-import { SearchBackendRepository } from '../../src/registry/search/embeddings/search-backend.repository';
+import { Resources1795305600100 } from '../../src/database/migrations/1795305600100-resources';
+import { BUILTIN_DIMENSIONS, embedBuiltin } from '../../src/resources/search-index/builtin.embedder';
+import { BUILTIN_IDENTITY } from '../../src/resources/search-index/embedding';
 import { VectorIndexRepository } from '../../src/registry/search/embeddings/vector-index.repository';
-import type { SearchDocument } from '../../src/registry/search/search-document';
-import { SearchIndex } from '../../src/registry/search/search-index';
-import { SearchIndexRepository } from '../../src/registry/search/search-index.repository';
+import type { SearchDocument } from '../../src/resources/search-index/search-document';
+import { SearchIndex } from '../../src/resources/search-index/search-index';
+import { SearchIndexRepository } from '../../src/resources/search-index/search-index.repository';
 import { VectorSearchRepository } from '../../src/registry/search/vector-search.repository';
 import type { Bench } from '../bench';
 import { median } from '../measure';
@@ -58,7 +59,7 @@ const documentsOf = (words: Words, workspaceId: string, from: number, count: num
  */
 export async function searchRegistry(bench: Bench): Promise<void> {
   const words = new Words();
-  const index = new SearchIndex(new SearchIndexRepository());
+  const index = new SearchIndex({} as Environment, new SearchIndexRepository());
   let filled = 0;
   for (const size of SIZES) {
     const begun = performance.now();
@@ -87,33 +88,28 @@ export async function searchRegistry(bench: Bench): Promise<void> {
 
 async function recall(bench: Bench, size: number): Promise<void> {
   const pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
-  const query = async (statement: string | { text: string }, values: readonly unknown[] = []) =>
-    (await pglite.query(typeof statement === 'string' ? statement : statement.text, [...values])).rows;
+  const query = async (statement: string | { text: string; values: unknown[] }) =>
+    typeof statement === 'string'
+      ? (await pglite.query(statement)).rows
+      : (await pglite.query(statement.text, statement.values)).rows;
   const on = { query, unhurried: query } as unknown as Database & Tx;
-  await new RegistrySearch1795132801510().up({
+  await new Resources1795305600100().up({
     query: (text: string) => pglite.exec(text),
   } as unknown as QueryRunner);
   // those of words, which PostgreSQL in WebAssembly takes its time for, find no vectors
   await pglite.exec('DROP INDEX search_documents_by_words, search_documents_by_names');
   const words = new Words();
-  const index = new SearchIndex(new SearchIndexRepository());
+  const index = new SearchIndex({} as Environment, new SearchIndexRepository());
   for (let from = 0; from < size; from += AT_ONCE) {
     await index.put(on, bench.scope, ...documentsOf(words, 'wsp_bench', from, AT_ONCE));
   }
   const searches = new VectorSearchRepository();
   searches.comparedMax = 0;
-  const backends = new SearchBackendRepository(on);
   const scope = { ...bench.scope, workspacesWith: () => null };
   const nearest = async (text: string): Promise<number[]> => {
     await pglite.exec('BEGIN');
-    const { documents } = await searches.rank(
-      on,
-      scope,
-      {},
-      await backends.active(),
-      embedBuiltin(text)!,
-      -1,
-    );
+    const near = { identity: BUILTIN_IDENTITY, vector: embedBuiltin(text)! };
+    const { documents } = await searches.rank(on, scope, {}, near, -1);
     await pglite.exec('COMMIT');
     return documents.slice(0, 10).map((one) => one.document_id);
   };
@@ -121,7 +117,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
   const exact: number[][] = [];
   for (const text of texts) exact.push(await nearest(text));
   await new VectorIndexRepository(on).isUsable();
-  await new VectorIndexRepository(on).create(await backends.active());
+  await new VectorIndexRepository(on).create(BUILTIN_IDENTITY, BUILTIN_DIMENSIONS);
   let found = 0;
   for (const [at, text] of texts.entries()) {
     const ids = new Set(await nearest(text));

@@ -1,5 +1,8 @@
-import { ExperimentTraceRepository } from '../../src/evaluation/traces/experiment-trace.repository';
-import { DEFAULT_METRICS } from '../../src/evaluation/traces/trace-stats.query';
+import {
+  ExperimentTraceRepository,
+  TRACE_LABELS,
+} from '../../src/evaluation/experiments/traces/experiment-trace.repository';
+import { DEFAULT_METRICS } from '../../src/evaluation/experiments/traces/trace-stats.query';
 import { TraceStatsRepository } from '../../src/telemetry/traces/trace-stats.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
@@ -45,18 +48,22 @@ export async function traceStats(bench: Bench): Promise<void> {
   const stored = new TraceStatsRepository(bench.direct.database);
   const namings = new ExperimentTraceRepository(bench.direct.database);
   for (const [name, groupBy] of QUERIES) {
-    const query = {
-      among: namings.labelled(bench.scope, experimentId),
-      metrics: DEFAULT_METRICS,
-      groupBy,
-      filters: [],
+    const labels = TRACE_LABELS.filter((label) => groupBy.includes(label));
+    const stats = async () => {
+      const traces = await namings.labelled(bench.scope, experimentId, labels);
+      return stored.stats(bench.scope, {
+        among: { labels, traces },
+        metrics: DEFAULT_METRICS,
+        groupBy,
+        filters: [],
+      });
     };
     const body = JSON.stringify({ group_by: groupBy });
     const path = `/eval/v1/experiments/${experimentId}/traces/stats/query`;
     const result = await compare([
       {
         name: 'direct',
-        measure: async () => (await timeCalls(CALLS, 1, () => stored.stats(bench.scope, query))) / CALLS,
+        measure: async () => (await timeCalls(CALLS, 1, stats)) / CALLS,
       },
       {
         name: 'service',

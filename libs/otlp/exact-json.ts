@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * An integer of so many digits that a double may not hold it, and as many as 64 bits can have, where a value can begin; or
- * in a string, as it may be.
+ * An integer of 16 to 20 digits, which a double may not hold and 64 bits may, in the position of a value. It may also match
+ * inside a string.
  */
 const LONG_INTEGERS = /(?<![^:,[\s])-?[1-9]\d{15,19}(?![\d.eE]|\s*:)/g;
 
-/** Whether there may be any; four times as quick. */
+/** Whether there may be one; four times as fast. */
 const LONG_INTEGER = /(?:^|[:,[\s])-?\d{16}/;
 
-/** The one member of what stands for such an integer. Nobody knows it beforehand, so that nobody can send one. */
+/** The member of the object that replaces such an integer. Random, so that no sender can forge one. */
 const DIGITS = randomBytes(8).toString('hex');
 
 /**
- * `JSON.parse`, but for integers of 16 to 20 digits, without fraction and exponent: as numbers they would lose their
- * last digits, a time in nanoseconds its microsecond. In place of each is an object that {@link longDigits} knows.
+ * Parses JSON like `JSON.parse`, but keeps integers of 16 to 20 digits exact: as numbers they would lose their last digits,
+ * a time in nanoseconds its microsecond. Each is replaced by an object that {@link longDigits} reads.
  *
- * @throws SyntaxError for what is not JSON
+ * @throws SyntaxError for invalid JSON
  */
 export function parseExactly(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
@@ -27,7 +27,7 @@ export function parseExactly(text: string): unknown {
   }
 }
 
-/** The digits of an integer that was too long for a number, with its sign; undefined for anything else. */
+/** Returns the digits of an integer that was too long for a number, with its sign; undefined for anything else. */
 export function longDigits(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Record<string, string | undefined>)[DIGITS];
@@ -51,7 +51,7 @@ function wrapLongIntegers(text: string): string {
   return parts.join('');
 }
 
-/** After the closing quote: the first with an even number of backslashes before it. */
+/** Returns the index after the closing quote: the first with an even number of backslashes before it. */
 function endOfString(text: string, opening: number): number {
   for (let quote = opening; quote < text.length;) {
     quote = nextQuote(text, quote + 1);
@@ -62,7 +62,7 @@ function endOfString(text: string, opening: number): number {
   return text.length;
 }
 
-/** Where it is, or the end of the text. */
+/** Returns the index of the next quote, or the end of the text. */
 function nextQuote(text: string, from: number): number {
   const index = text.indexOf('"', from);
   return index < 0 ? text.length : index;

@@ -1,8 +1,8 @@
 import { JsonLogReader } from './json-log.reader';
 import { JsonMetricReader } from './json-metric.reader';
 import { JsonTraceReader } from './json-trace.reader';
-import { LOG_RECORDS } from './log.draft';
-import type { DecodedLogsRequest } from './log.types';
+import { LOG_RECORDS } from './log-record';
+import type { DecodedLogsRequest } from './log-record';
 import { DATA_POINTS } from './metric.draft';
 import type { DecodedMetricsRequest } from './metric.types';
 import type { DecodedTraceRequest, OtlpEncoding } from './otlp.types';

@@ -7,7 +7,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { decodeTraceRequest, encodeExportTraceResponse, type OtlpEncoding } from './index';
+import { decodeTraceRequest, encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
@@ -131,13 +131,15 @@ describe('a trace request of the official exporters', () => {
     );
   });
 
-  it.each(ENCODINGS)('gets an answer by which its sender learns what was left out (%s)', (encoding) => {
+  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
-    const partial = { rejectedSpans: 3, errorMessage: 'no trace id' };
+    const rejection = { count: 3, reasons: ['no trace id'] };
     const rejectedSpans = encoding === 'json' ? '3' : 3;
-    expect(deserializeResponse(encodeExportTraceResponse(encoding, partial))).toEqual({
+    expect(deserializeResponse(encodeExportResponse(encoding, 'traces', rejection))).toEqual({
       partialSuccess: { rejectedSpans, errorMessage: 'no trace id' },
     });
-    expect(deserializeResponse(encodeExportTraceResponse(encoding, undefined))).toEqual({});
+    expect(deserializeResponse(encodeExportResponse(encoding, 'traces', { count: 0, reasons: [] }))).toEqual(
+      {},
+    );
   });
 });

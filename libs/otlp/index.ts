@@ -1,7 +1,7 @@
 /** OTLP/HTTP: requests decoded, answers encoded. Knows nothing of HTTP, of the service or of its database. */
 export { longDigits, parseExactly } from './exact-json';
 export { decodeLogsRequest, decodeMetricsRequest, decodeTraceRequest } from './export-request.decoder';
-export { type DecodedLogsRequest, type OtlpLogRecord, SEVERITIES } from './log.types';
+export { type DecodedLogsRequest, type OtlpLogRecord, SEVERITIES } from './log-record';
 export {
   type DecodedMetricsRequest,
   METRIC_TYPES,
@@ -14,7 +14,6 @@ export {
   type OtlpTemporality,
   TEMPORALITIES,
 } from './metric.types';
-export { OtlpDecodeError } from './otlp.errors';
 export type {
   DecodedTraceRequest,
   OtlpAttributes,
@@ -30,16 +29,12 @@ export type {
   OtlpStatusCode,
   OtlpValue,
 } from './otlp.types';
-export { SPAN_KINDS, STATUS_CODES } from './otlp.types';
+export { OtlpDecodeError, SPAN_KINDS, STATUS_CODES } from './otlp.types';
 export {
-  encodeExportLogsResponse,
-  encodeExportMetricsResponse,
-  encodeExportTraceResponse,
+  encodeExportResponse,
   encodeStatus,
   ERROR_DOMAIN,
-  type LogsPartialSuccess,
-  type MetricsPartialSuccess,
-  type PartialSuccess,
+  type OtlpSignal,
   rpcCodeOf,
   type RpcStatus,
 } from './response.encoder';

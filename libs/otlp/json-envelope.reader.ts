@@ -1,13 +1,13 @@
 import { parseExactly } from './exact-json';
 import { type JsonObject, JsonValueReader } from './json-value.reader';
-import { OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
 
 /** A member by its name in JSON, and by the original one of protobuf. */
 type MemberName = readonly [name: string, original: string];
 
-/** How a request calls itself, and its lists. */
+/** The name of a request and its lists. */
 export interface EnvelopeNames {
   message: string;
   resources: MemberName;
@@ -64,12 +64,10 @@ export abstract class JsonEnvelopeReader {
     return this.sound(this.values.list(source[name] ?? source[original], name));
   }
 
-  /** What records share must be without fault, or the whole request is refused. */
+  /** Refuses the whole request for a fault in a part that records share. */
   private sound<T>(part: T): T {
     const fault = this.values.takeFault();
-    if (fault !== undefined) {
-      throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
-    }
+    if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
     return part;
   }
 

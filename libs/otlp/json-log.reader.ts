@@ -1,6 +1,6 @@
 import { type EnvelopeNames, JsonEnvelopeReader } from './json-envelope.reader';
-import { type OtlpLogRecord, SEVERITIES } from './log.types';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
+import { type OtlpLogRecord, SEVERITIES } from './log-record';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
 

@@ -49,9 +49,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
     metric.unit = values.text(source.unit, 'unit');
     metric.metadata = values.attributes(source.metadata);
     const [type, content] = dataOf(source);
-    if (type === undefined) {
-      return [];
-    }
+    if (type === undefined) return [];
     becomeType(metric, type);
     const data = values.object(content, type);
     if (metric.temporality !== null) {

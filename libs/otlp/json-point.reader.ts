@@ -1,5 +1,4 @@
-import { INT64, UINT64 } from './json-number';
-import type { JsonObject, JsonValueReader } from './json-value.reader';
+import { INT64, type JsonObject, type JsonValueReader, UINT64 } from './json-value.reader';
 import { finishExemplar, type MetricDraft, newDataPoint } from './metric.draft';
 import type {
   OtlpBuckets,
@@ -10,7 +9,7 @@ import type {
   OtlpNumber,
   OtlpSummary,
 } from './metric.types';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { RecordCollector } from './record.collector';
 
 /** Reads the data points of metrics.proto. */
@@ -50,13 +49,11 @@ export class JsonPointReader {
     }
   }
 
-  /** Of both members, which should exclude one another, `asDouble`. */
+  /** Prefers `asDouble` where both exclusive members are present. */
   private number(source: JsonObject): OtlpNumber | null {
     const asDouble = this.optionalDouble(source.asDouble ?? source.as_double, 'asDouble');
     const asInt = source.asInt ?? source.as_int;
-    if (asDouble !== null || asInt === undefined || asInt === null) {
-      return asDouble;
-    }
+    if (asDouble !== null || asInt === undefined || asInt === null) return asDouble;
     return this.values.integer(asInt, INT64, 'asInt');
   }
 
@@ -142,7 +139,7 @@ export class JsonPointReader {
     return value === undefined || value === null ? null : this.values.double(value, field);
   }
 
-  /** A member of a list: there, null does not stand for a default, so it is turned into what is no number either. */
+  /** Turns null in a list, where it is not a default, into something else that is not a number. */
   private present(value: unknown): unknown {
     return value ?? '';
   }

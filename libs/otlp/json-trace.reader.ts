@@ -1,5 +1,5 @@
 import { type EnvelopeNames, JsonEnvelopeReader } from './json-envelope.reader';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import {
   type OtlpEvent,
   type OtlpLink,

@@ -1,17 +1,7 @@
 import { longDigits } from './exact-json';
-import {
-  doubleOf,
-  INT64,
-  type IntegerRange,
-  largeInteger,
-  smallInteger,
-  storableInteger,
-  UINT64,
-} from './json-number';
-import { MALFORMED_ID } from './otlp-id';
-import { OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.types';
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
-import { MAX_VALUE_DEPTH, setMember, storableText } from './stored-value';
+import { MALFORMED_ID, MAX_VALUE_DEPTH, setMember, storableDouble, storableText } from './stored-value';
 
 /** A parsed JSON object whose members are not yet checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -20,10 +10,22 @@ const UINT32_MAX = 0xffff_ffff;
 const INT32_MIN = -0x8000_0000;
 const INT32_MAX = 0x7fff_ffff;
 
+/** The least and the greatest of a kind of integer. */
+export type IntegerRange = readonly [least: bigint, greatest: bigint];
+
+export const UINT64: IntegerRange = [0n, 0xffff_ffff_ffff_ffffn];
+export const INT64: IntegerRange = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn];
+
+const INTEGER = /^-?\d{1,20}$/;
+/** Digits of the longest double, written out, and some more; V8 looks through longer texts with a stack, which ends. */
+const DECIMAL_LENGTH_MAX = 2_000;
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
+
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 const HEXADECIMAL = /^[0-9a-fA-F]*$/;
 
-/** Escapes by which JSON can hold a NUL character or a lone surrogate; the bytes themselves cannot. */
+/** Escapes of a NUL character or a lone surrogate in JSON. Raw bytes cannot hold either. */
 const UNSTORABLE_ESCAPES = ['\\u0000', '\\ud', '\\uD'];
 
 /**
@@ -32,7 +34,7 @@ const UNSTORABLE_ESCAPES = ['\\u0000', '\\ud', '\\uD'];
  * `startTimeUnixNano` and the original `start_time_unix_nano` name a field. null means the default, and what has an
  * unknown name is ignored.
  *
- * A value of another form reads as the default and leaves a fault behind, which names the field: see {@link takeFault}.
+ * A value of another form reads as the default and records a fault that names the field, see {@link takeFault}.
  */
 export class JsonValueReader {
   private readonly clean: (text: string) => string;
@@ -44,7 +46,7 @@ export class JsonValueReader {
     this.clean = suspect ? storableText : (text) => text;
   }
 
-  /** The first fault since it was last asked for. */
+  /** Returns and clears the first fault. */
   takeFault(): string | undefined {
     const fault = this.fault;
     this.fault = undefined;
@@ -52,47 +54,33 @@ export class JsonValueReader {
   }
 
   object(value: unknown, field: string): JsonObject {
-    if (value === null || value === undefined) {
-      return {};
-    }
+    if (value === null || value === undefined) return {};
     return this.element(value, field);
   }
 
-  /** A member of a list: there, null does not stand for a default. */
+  /** Reads a member of a list, where null is not a default. */
   element(value: unknown, field: string): JsonObject {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isObject || longDigits(value) !== undefined) {
-      return this.fail(`${field} must be an object`, {});
-    }
+    if (!isObject || longDigits(value) !== undefined) return this.fail(`${field} must be an object`, {});
     return value as JsonObject;
   }
 
   list(value: unknown, field: string): readonly unknown[] {
-    if (value === null || value === undefined) {
-      return [];
-    }
-    if (!Array.isArray(value)) {
-      return this.fail(`${field} must be a list`, []);
-    }
+    if (value === null || value === undefined) return [];
+    if (!Array.isArray(value)) return this.fail(`${field} must be a list`, []);
     return value;
   }
 
   text(value: unknown, field: string): string {
-    if (value === null || value === undefined) {
-      return '';
-    }
-    if (typeof value !== 'string') {
-      return this.fail(`${field} must be a string`, '');
-    }
+    if (value === null || value === undefined) return '';
+    if (typeof value !== 'string') return this.fail(`${field} must be a string`, '');
     return this.clean(value);
   }
 
   /** An id of `length` bytes as lower-case hexadecimal digits; empty, or {@link MALFORMED_ID}. */
   id(value: unknown, length: number, field: string): string {
     const text = this.text(value, field);
-    if (text === '') {
-      return text;
-    }
+    if (text === '') return text;
     return text.length === 2 * length && HEXADECIMAL.test(text) ? text.toLowerCase() : MALFORMED_ID;
   }
 
@@ -105,43 +93,33 @@ export class JsonValueReader {
   }
 
   private integer32(value: unknown, least: number, greatest: number, field: string): number {
-    if (value === null || value === undefined) {
-      return 0;
-    }
+    if (value === null || value === undefined) return 0;
     const integer = smallInteger(value, least, greatest);
     return integer ?? this.fail(`${field} must be an integer from ${least} to ${greatest}`, 0);
   }
 
   uint64(value: unknown, field: string): bigint {
-    if (value === null || value === undefined) {
-      return 0n;
-    }
+    if (value === null || value === undefined) return 0n;
     const integer = largeInteger(value, UINT64);
     return integer ?? this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`, 0n);
   }
 
-  /** A 64-bit integer as it is stored: a number while that is exact, else its decimal text. */
+  /** Reads a 64-bit integer: a number while exact, else its decimal text. */
   integer(value: unknown, range: IntegerRange, field: string): number | string {
-    if (value === null || value === undefined) {
-      return 0;
-    }
+    if (value === null || value === undefined) return 0;
     const what = range === UINT64 ? 'an unsigned' : 'a';
     const integer = storableInteger(value, range);
     return integer ?? this.fail(`${field} must be ${what} 64-bit integer, as a string or a number`, 0);
   }
 
-  /** A double as it is stored: a number where it is finite, else its name. */
+  /** Reads a double: a number where it is finite, else its name. */
   double(value: unknown, field: string): number | string {
-    if (value === null || value === undefined) {
-      return 0;
-    }
+    if (value === null || value === undefined) return 0;
     return doubleOf(value) ?? this.fail(`${field} must be a number, "NaN", "Infinity" or "-Infinity"`, 0);
   }
 
   boolean(value: unknown, field: string): boolean {
-    if (value === null || value === undefined) {
-      return false;
-    }
+    if (value === null || value === undefined) return false;
     return typeof value === 'boolean' ? value : this.fail(`${field} must be true or false`, false);
   }
 
@@ -155,24 +133,18 @@ export class JsonValueReader {
     prefix: string,
     field: string,
   ): Name {
-    if (value === null || value === undefined) {
-      return names[0];
-    }
+    if (value === null || value === undefined) return names[0];
     if (typeof value === 'number' || longDigits(value) !== undefined) {
       return names[value as number] ?? names[0];
     }
-    if (typeof value !== 'string') {
-      return this.fail(`${field} must be a number or a name`, names[0]);
-    }
-    if (/^\d+$/.test(value)) {
-      return names[Number(value)] ?? names[0];
-    }
+    if (typeof value !== 'string') return this.fail(`${field} must be a number or a name`, names[0]);
+    if (/^\d+$/.test(value)) return names[Number(value)] ?? names[0];
     const upper = value.toUpperCase();
     const name = upper.startsWith(prefix) ? upper.slice(prefix.length) : upper;
     return names.find((one) => name === one.toUpperCase()) ?? names[0];
   }
 
-  /** How many attributes the SDK had dropped from what `source` describes. */
+  /** Reads the number of attributes that the SDK dropped. */
   droppedAttributes(source: JsonObject): number {
     const count = source.droppedAttributesCount ?? source.dropped_attributes_count;
     return this.uint32(count, 'droppedAttributesCount');
@@ -192,21 +164,13 @@ export class JsonValueReader {
   value(value: unknown, depth = 0): OtlpValue {
     const any = this.object(value, 'value');
     const text = any.stringValue ?? any.string_value;
-    if (text !== undefined && text !== null) {
-      return this.text(text, 'stringValue');
-    }
+    if (text !== undefined && text !== null) return this.text(text, 'stringValue');
     const integer = any.intValue ?? any.int_value;
-    if (integer !== undefined && integer !== null) {
-      return this.integer(integer, INT64, 'intValue');
-    }
+    if (integer !== undefined && integer !== null) return this.integer(integer, INT64, 'intValue');
     const truth = any.boolValue ?? any.bool_value;
-    if (truth !== undefined && truth !== null) {
-      return this.boolean(truth, 'boolValue');
-    }
+    if (truth !== undefined && truth !== null) return this.boolean(truth, 'boolValue');
     const number = any.doubleValue ?? any.double_value;
-    if (number !== undefined && number !== null) {
-      return this.double(number, 'doubleValue');
-    }
+    if (number !== undefined && number !== null) return this.double(number, 'doubleValue');
     const array = any.arrayValue ?? any.array_value;
     if (array !== undefined && array !== null) {
       this.checkDepth(depth + 1);
@@ -230,15 +194,51 @@ export class JsonValueReader {
 
   /** Both alphabets of RFC 4648 are read, padded or not; the answer is the standard one, padded. */
   private base64(value: unknown): string {
-    if (typeof value !== 'string' || !BASE64.test(value)) {
-      return this.fail('bytesValue must be base64', '');
-    }
+    if (typeof value !== 'string' || !BASE64.test(value)) return this.fail('bytesValue must be base64', '');
     return Buffer.from(value, 'base64').toString('base64');
   }
 
-  /** Notes a fault; returns what to read instead. The texts are those of this class: none quotes the body. */
+  /** Records a fault, and returns the value to use instead. No text quotes the body. */
   private fail<T>(fault: string, instead: T): T {
     this.fault ??= fault;
     return instead;
   }
+}
+
+/** Digits of an integer of 64 bits, from a string or of what stands for a number that is too long for one. */
+function digitsOf(value: unknown): string | undefined {
+  const text = longDigits(value) ?? value;
+  return typeof text === 'string' && INTEGER.test(text) ? text : undefined;
+}
+
+/** An integer that a double holds exactly, from a string or a number; undefined for anything else. */
+function smallInteger(value: unknown, least: number, greatest: number): number | undefined {
+  const number = typeof value === 'number' ? value : Number(digitsOf(value) ?? NaN);
+  return Number.isInteger(number) && number >= least && number <= greatest ? number + 0 : undefined;
+}
+
+/**
+ * A 64-bit integer from a string or a number; undefined for anything else. A number that was written with a fraction or an
+ * exponent is what a double holds of it.
+ */
+function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
+  const exact = typeof value === 'number' && Number.isInteger(value) ? value : digitsOf(value);
+  if (exact === undefined) return undefined;
+  const integer = BigInt(exact);
+  return integer >= least && integer <= greatest ? integer : undefined;
+}
+
+/** Returns the same as a number while exact, else as its decimal text. */
+function storableInteger(value: unknown, range: IntegerRange): number | string | undefined {
+  // Nearly every integer is exact as a number, and that is much quicker than a bigint.
+  const least = range === UINT64 ? 0 : Number.MIN_SAFE_INTEGER;
+  return smallInteger(value, least, Number.MAX_SAFE_INTEGER) ?? largeInteger(value, range)?.toString();
+}
+
+/** A double from a number, from the text of one, or from the names of NaN and the infinities. */
+function doubleOf(value: unknown): number | string | undefined {
+  if (typeof value === 'number') return storableDouble(value);
+  const text = longDigits(value) ?? value;
+  if (typeof text !== 'string' || text.length > DECIMAL_LENGTH_MAX) return undefined;
+  return DECIMAL.test(text) || DOUBLE_NAMES.has(text) ? storableDouble(Number(text)) : undefined;
 }

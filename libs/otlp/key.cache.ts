@@ -19,9 +19,7 @@ export class KeyCache {
   /** The key that is encoded from `start` up to `end` of the request. */
   get(start: number, end: number): string {
     const length = end - start;
-    if (length === 0) {
-      return '';
-    }
+    if (length === 0) return '';
     const slot = this.slotOf(start, length);
     if (this.lengths[slot] === length && this.sameBytes(this.starts[slot] as number, start, length)) {
       return this.keys[slot] as string;
@@ -49,9 +47,7 @@ export class KeyCache {
   private sameBytes(one: number, other: number, length: number): boolean {
     const bytes = this.bytes;
     for (let index = 0; index < length; index += 1) {
-      if (bytes[one + index] !== bytes[other + index]) {
-        return false;
-      }
+      if (bytes[one + index] !== bytes[other + index]) return false;
     }
     return true;
   }

@@ -8,7 +8,7 @@ import {
   type ReadableLogRecord,
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs';
-import { decodeLogsRequest, encodeExportLogsResponse, type OtlpEncoding } from './index';
+import { decodeLogsRequest, encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
@@ -74,13 +74,15 @@ describe('a logs request of the official exporters', () => {
     expect(plain?.scope).toBe(whole?.scope);
   });
 
-  it.each(ENCODINGS)('gets an answer by which its sender learns what was left out (%s)', (encoding) => {
+  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
-    const partial = { rejectedLogRecords: 3, errorMessage: 'no body' };
+    const rejection = { count: 3, reasons: ['no body'] };
     const rejectedLogRecords = encoding === 'json' ? '3' : 3;
-    expect(deserializeResponse(encodeExportLogsResponse(encoding, partial))).toEqual({
+    expect(deserializeResponse(encodeExportResponse(encoding, 'logs', rejection))).toEqual({
       partialSuccess: { rejectedLogRecords, errorMessage: 'no body' },
     });
-    expect(deserializeResponse(encodeExportLogsResponse(encoding, undefined))).toEqual({});
+    expect(deserializeResponse(encodeExportResponse(encoding, 'logs', { count: 0, reasons: [] }))).toEqual(
+      {},
+    );
   });
 });

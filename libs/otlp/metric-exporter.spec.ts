@@ -9,7 +9,7 @@ import {
   PeriodicExportingMetricReader,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
-import { decodeMetricsRequest, encodeExportMetricsResponse, type OtlpEncoding } from './index';
+import { decodeMetricsRequest, encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
@@ -88,13 +88,15 @@ describe('a metrics request of the official exporters', () => {
     );
   });
 
-  it.each(ENCODINGS)('gets an answer by which its sender learns what was left out (%s)', (encoding) => {
+  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
-    const partial = { rejectedDataPoints: 3, errorMessage: 'no value' };
+    const rejection = { count: 3, reasons: ['no value'] };
     const rejectedDataPoints = encoding === 'json' ? '3' : 3;
-    expect(deserializeResponse(encodeExportMetricsResponse(encoding, partial))).toEqual({
+    expect(deserializeResponse(encodeExportResponse(encoding, 'metrics', rejection))).toEqual({
       partialSuccess: { rejectedDataPoints, errorMessage: 'no value' },
     });
-    expect(deserializeResponse(encodeExportMetricsResponse(encoding, undefined))).toEqual({});
+    expect(deserializeResponse(encodeExportResponse(encoding, 'metrics', { count: 0, reasons: [] }))).toEqual(
+      {},
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { METRIC_TYPES, type OtlpDataPoint, type OtlpExemplar, type OtlpMetric } from './metric.types';
 import type { OtlpExponentialHistogram, OtlpHistogram, OtlpMetricType, OtlpSummary } from './metric.types';
-import { knownId } from './otlp-id';
+import { knownId } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
@@ -106,19 +106,13 @@ export function finishExemplar(exemplar: OtlpExemplar): OtlpExemplar {
 
 /** Why none of the data points of a metric can be kept, if so. */
 export function faultOfMetric(metric: MetricDraft): string | undefined {
-  if (metric.name === '') {
-    return MetricFault.name;
-  }
+  if (metric.name === '') return MetricFault.name;
   return metric.type === undefined ? MetricFault.data : undefined;
 }
 
 function faultOfPoint({ metric, value, flags }: OtlpDataPoint): string | undefined {
-  if (value === null) {
-    return flags & NO_RECORDED_VALUE ? undefined : MetricFault.value;
-  }
-  if (metric.type !== 'histogram') {
-    return undefined;
-  }
+  if (value === null) return flags & NO_RECORDED_VALUE ? undefined : MetricFault.value;
+  if (metric.type !== 'histogram') return undefined;
   const { bucketCounts, explicitBounds } = value as OtlpHistogram;
   const isEmpty = bucketCounts.length === 0 && explicitBounds.length === 0;
   return isEmpty || bucketCounts.length === explicitBounds.length + 1 ? undefined : MetricFault.buckets;

@@ -14,7 +14,7 @@ export type OtlpTemporality = (typeof TEMPORALITIES)[number];
  */
 export type OtlpNumber = number | string;
 
-/** What the data points of a metric share. One object for all of them. */
+/** The shared part of a metric's data points. One object for all of them. */
 export interface OtlpMetric {
   /** Not empty. */
   name: string;
@@ -24,7 +24,7 @@ export interface OtlpMetric {
   type: OtlpMetricType;
   /** null for a gauge and a summary, which have none. */
   temporality: OtlpTemporality | null;
-  /** Of a sum; null for all others. */
+  /** Null unless it is a sum. */
   isMonotonic: boolean | null;
   metadata: OtlpAttributes;
   resource: OtlpResource;
@@ -59,7 +59,7 @@ export interface OtlpHistogram extends Distribution {
   explicitBounds: OtlpNumber[];
 }
 
-/** Counts of consecutive buckets, of which the first has the index `offset`. */
+/** Counts of consecutive buckets, starting at the index `offset`. */
 export interface OtlpBuckets {
   /** 32 bits, signed. */
   offset: number;
@@ -81,10 +81,10 @@ export interface OtlpSummary {
   quantiles: { quantile: OtlpNumber; value: OtlpNumber }[];
 }
 
-/** Of a gauge or a sum a number, of the others what their names say. */
+/** A number for a gauge or a sum; an object for the other types. */
 export type OtlpPointValue = OtlpNumber | OtlpHistogram | OtlpExponentialHistogram | OtlpSummary;
 
-/** A valid data point. What was not sent has the default of protobuf: empty string, 0, empty list. */
+/** A valid data point. Missing fields have the default of protobuf: empty string, 0, empty list. */
 export interface OtlpDataPoint {
   metric: OtlpMetric;
   attributes: OtlpAttributes;
@@ -94,7 +94,7 @@ export interface OtlpDataPoint {
   timeUnixNano: bigint;
   /** Unsigned 32 bits; bit 0 says that there is no recorded value. */
   flags: number;
-  /** null only of a number that `flags` say was not recorded. */
+  /** Null only for a number that was not recorded by its `flags`. */
   value: OtlpPointValue | null;
   exemplars: OtlpExemplar[];
 }
@@ -103,6 +103,6 @@ export interface DecodedMetricsRequest {
   /** The valid data points, in the order of the request. */
   dataPoints: OtlpDataPoint[];
   rejected: OtlpRejection;
-  /** All that takes memory of its own, valid or not, see `MAX_RECORDS`. */
+  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
   recordCount: number;
 }

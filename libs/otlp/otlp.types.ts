@@ -16,7 +16,7 @@ export interface OtlpAttributes {
   [key: string]: OtlpValue;
 }
 
-/** What produced the spans. One object, shared by all spans of one ResourceSpans. */
+/** The entity that produced the records. One object, shared by all records of a ResourceSpans. */
 export interface OtlpResource {
   attributes: OtlpAttributes;
   droppedAttributesCount: number;
@@ -24,7 +24,7 @@ export interface OtlpResource {
   schemaUrl: string;
 }
 
-/** The instrumentation library. One object, shared by all spans of one ScopeSpans. */
+/** The instrumentation library. One object, shared by all records of a ScopeSpans. */
 export interface OtlpScope {
   name: string;
   version: string;
@@ -66,7 +66,7 @@ export interface OtlpLink {
   droppedAttributesCount: number;
 }
 
-/** A valid span. What was not sent has the default of protobuf: empty string, 0, empty list. */
+/** A valid span. Missing fields have the default of protobuf: empty string, 0, empty list. */
 export interface OtlpSpan {
   /** 32 lower-case hexadecimal digits, not all zero. */
   traceId: string;
@@ -96,10 +96,10 @@ export interface OtlpSpan {
   scope: OtlpScope;
 }
 
-/** Spans that were left out of a request, for the `partialSuccess` of the answer. */
+/** The invalid records of a request, for the `partialSuccess` of the response. */
 export interface OtlpRejection {
   count: number;
-  /** At most 10 plain English sentences, one per kind of fault, each with how many spans had it. */
+  /** At most 10 plain English sentences, one per kind of fault, each with the number of records. */
   reasons: string[];
 }
 
@@ -107,6 +107,21 @@ export interface DecodedTraceRequest {
   /** The valid spans, in the order of the request. */
   spans: OtlpSpan[];
   rejected: OtlpRejection;
-  /** All that takes memory of its own, valid or not, see `MAX_RECORDS`. */
+  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
   recordCount: number;
+}
+
+/** The request body cannot be decoded, and nothing of it is stored. Answered with 400. */
+export class OtlpDecodeError extends Error {
+  override readonly name = 'OtlpDecodeError';
+
+  /**
+   * @param detail a plain English sentence for the sender, without any part of the body
+   */
+  constructor(
+    readonly detail: string,
+    options?: ErrorOptions,
+  ) {
+    super(detail, options);
+  }
 }

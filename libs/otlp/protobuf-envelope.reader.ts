@@ -1,8 +1,7 @@
-import { OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
-import { newResource, newScope } from './source.draft';
 
 /**
  * Reads an export request in protobuf in one pass, without building the messages first: what the requests for traces,
@@ -146,4 +145,14 @@ export abstract class ProtobufEnvelopeReader {
     }
     values.leave(outerEnd);
   }
+}
+
+/** A resource with the defaults of protobuf, to be filled by a reader. */
+function newResource(): OtlpResource {
+  return { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
+}
+
+/** A scope with the defaults of protobuf, to be filled by a reader. */
+function newScope(): OtlpScope {
+  return { name: '', version: '', attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
 }

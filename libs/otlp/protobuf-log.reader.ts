@@ -1,6 +1,6 @@
-import { newLogRecord } from './log.draft';
-import { type OtlpLogRecord, SEVERITIES } from './log.types';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
+import { newLogRecord } from './log-record';
+import { type OtlpLogRecord, SEVERITIES } from './log-record';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
 import type { RecordCollector } from './record.collector';

@@ -1,12 +1,21 @@
 import {
+  finishExemplar,
   type MetricDraft,
   newDataPoint,
+  newExemplar,
   newExponentialHistogram,
   newHistogram,
   newSummary,
 } from './metric.draft';
-import type { OtlpBuckets, OtlpDataPoint, OtlpMetricType, OtlpNumber, OtlpSummary } from './metric.types';
-import { readProtobufExemplar } from './protobuf-exemplar.reader';
+import type {
+  OtlpBuckets,
+  OtlpDataPoint,
+  OtlpExemplar,
+  OtlpMetricType,
+  OtlpNumber,
+  OtlpSummary,
+} from './metric.types';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
 
@@ -255,7 +264,7 @@ export class ProtobufPointReader {
 
   private exemplar(point: OtlpDataPoint): void {
     this.counter.countRecord();
-    point.exemplars.push(readProtobufExemplar(this.values));
+    point.exemplars.push(readExemplar(this.values));
   }
 
   private quantile(): OtlpSummary['quantiles'][number] {
@@ -277,4 +286,38 @@ export class ProtobufPointReader {
     values.leave(outerEnd);
     return quantile;
   }
+}
+
+/** Reads an Exemplar of metrics.proto. */
+function readExemplar(values: ProtobufValueReader): OtlpExemplar {
+  const { reader } = values;
+  const outerEnd = values.enter();
+  const exemplar = newExemplar();
+  while (reader.pos < reader.len) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 17: // time_unix_nano = 2
+        exemplar.timeUnixNano = values.fixed64();
+        break;
+      case 25: // as_double = 3
+        exemplar.value = values.double();
+        break;
+      case 34: // span_id = 4
+        exemplar.spanId = values.id(SPAN_ID_BYTES);
+        break;
+      case 42: // trace_id = 5
+        exemplar.traceId = values.id(TRACE_ID_BYTES);
+        break;
+      case 49: // as_int = 6
+        exemplar.value = values.sfixed64Integer();
+        break;
+      case 58: // filtered_attributes = 7
+        values.attribute(exemplar.attributes);
+        break;
+      default:
+        values.skip(tag);
+    }
+  }
+  values.leave(outerEnd);
+  return finishExemplar(exemplar);
 }

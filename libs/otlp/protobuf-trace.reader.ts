@@ -1,4 +1,4 @@
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-id';
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import {
   type OtlpEvent,
   type OtlpLink,

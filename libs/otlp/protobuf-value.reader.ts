@@ -1,7 +1,7 @@
 import { Reader } from 'protobufjs/minimal';
 import { KeyCache } from './key.cache';
-import { MALFORMED_ID } from './otlp-id';
-import { OtlpDecodeError } from './otlp.errors';
+import { MALFORMED_ID } from './stored-value';
+import { OtlpDecodeError } from './otlp.types';
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
 import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul } from './stored-value';
 
@@ -36,9 +36,7 @@ export class ProtobufValueReader {
     const reader = this.reader;
     const outerEnd = reader.len;
     const length = reader.size();
-    if (length > outerEnd - reader.pos) {
-      throw new RangeError('a message is longer than the one around it');
-    }
+    if (length > outerEnd - reader.pos) throw new RangeError('a message is longer than the one around it');
     reader.len = reader.pos + length;
     return outerEnd;
   }
@@ -82,43 +80,41 @@ export class ProtobufValueReader {
   private fixed64Start(): number {
     const reader = this.reader;
     const start = reader.pos;
-    if (reader.len - start < 8) {
-      throw new RangeError('a 64-bit field is cut off');
-    }
+    if (reader.len - start < 8) throw new RangeError('a 64-bit field is cut off');
     reader.pos = start + 8;
     return start;
   }
 
-  /** A double as it is stored: a number where it is finite, else its name. */
+  /** Reads a double: a number where it is finite, else its name. */
   double(): number | string {
     return storableDouble(this.reader.double());
   }
 
-  /** A signed varint of 64 bits as it is stored: a number while that is exact, else its decimal text. */
+  /** Reads a signed 64-bit varint: a number while exact, else its decimal text. */
   int64(): number | string {
     const { high, low } = this.reader.int64();
     return storableInteger(high, low);
   }
 
-  /** The same of an unsigned one. */
+  /** Reads an unsigned 64-bit varint likewise. */
   uint64(): number | string {
     const { high, low } = this.reader.uint64();
     return storableInteger(high >>> 0, low);
   }
 
-  /** The same of an sfixed64. */
+  /** Reads an sfixed64 likewise. */
   sfixed64Integer(): number | string {
     const start = this.fixed64Start();
     return storableInteger(this.bytes.readInt32LE(start + 4), this.bytes.readInt32LE(start));
   }
 
-  /** The same of a fixed64. */
+  /** Reads a fixed64 likewise. */
   fixed64Integer(): number | string {
     const start = this.fixed64Start();
     return storableInteger(this.bytes.readUInt32LE(start + 4), this.bytes.readInt32LE(start));
   }
 
-  /** The numbers of a repeated field that is packed: all in one field, one behind the other. */
+  /** Reads the numbers of a packed repeated field. */
   packed(read: () => void): void {
     const outerEnd = this.enter();
     while (this.reader.pos < this.reader.len) {
@@ -230,14 +226,12 @@ export class ProtobufValueReader {
     return this.bytes.toString('base64', start, this.reader.pos);
   }
 
-  /** Passes over a bytes field; returns where its content starts. It ends where the reader then stands. */
+  /** Skips a bytes field. Returns the start of its content, which ends at the new position of the reader. */
   private skipBytes(): number {
     const reader = this.reader;
     const length = reader.size();
     const start = reader.pos;
-    if (length > reader.len - start) {
-      throw new RangeError('a bytes field is cut off');
-    }
+    if (length > reader.len - start) throw new RangeError('a bytes field is cut off');
     reader.pos = start + length;
     return start;
   }
@@ -246,9 +240,7 @@ export class ProtobufValueReader {
     let text = '';
     for (let position = start; position < end; position += 1) {
       const byte = this.bytes[position] as number;
-      if (byte === 0 || byte > 0x7f) {
-        return undefined;
-      }
+      if (byte === 0 || byte > 0x7f) return undefined;
       text += String.fromCharCode(byte);
     }
     return text;

@@ -1,29 +1,29 @@
-import { OtlpDecodeError } from './otlp.errors';
+import { OtlpDecodeError } from './otlp.types';
 import type { OtlpRejection } from './otlp.types';
 
 /**
- * Whatever of a request takes memory of its own: resources, scopes and records, and what records hold but attributes.
- * An empty event takes two bytes of protobuf and a hundred of memory: without this limit a body of 16 MiB could ask for
- * a gigabyte, and for seconds of computing. Exporters send 512 spans or log records at a time, collectors 8,192.
+ * Limit of resources, scopes, records and their parts other than attributes. An empty event takes two bytes of protobuf and
+ * a hundred of memory: without this limit a body of 16 MiB could take a gigabyte and seconds of CPU time. Exporters send 512
+ * spans or log records at a time, collectors 8,192.
  */
 export const MAX_RECORDS = 100_000;
 
 /**
- * Buckets of histograms in one request. As many as 16 MiB hold of the eight bytes that a bucket of a histogram takes;
- * one of an exponential histogram takes a single byte where it is empty, and eight in memory all the same.
+ * Limit of histogram buckets in one request: 16 MiB of eight bytes each. An empty bucket of an exponential histogram takes
+ * a single byte, but also eight in memory.
  */
 export const MAX_BUCKETS = 2_097_152;
 
-/** Different reasons kept; further ones are only counted. */
+/** Distinct reasons to report; further ones are only counted. */
 export const MAX_REASONS = 10;
 
-/** What a request is an export of. The names are part of answers to senders. */
+/** The kind of records in a request. The names are part of responses. */
 export interface RecordKind<Item> {
   one: string;
   many: string;
-  /** All that counts against {@link MAX_RECORDS}. */
+  /** Everything that counts against {@link MAX_RECORDS}. */
   counted: string;
-  /** Brings an item into its final form, as a reader has filled it. @returns why it is invalid, if it is */
+  /** Brings an item from a reader into its final form. @returns why it is invalid, if it is */
   finish: (item: Item) => string | undefined;
 }
 
@@ -32,9 +32,9 @@ interface Tally {
   first: number;
 }
 
-/** Gathers the records of one request and counts those that are left out. */
+/** Collects the valid records of one request, and counts the invalid ones. */
 export class RecordCollector<Item> {
-  /** Those taken so far, in the order of the request. */
+  /** The valid records so far, in the order of the request. */
   readonly items: Item[] = [];
   private readonly tallies = new Map<string, Tally>();
   private rejected = 0;
@@ -43,17 +43,17 @@ export class RecordCollector<Item> {
 
   constructor(private readonly kind: RecordKind<Item>) {}
 
-  /** What was counted so far. */
+  /** The count so far. */
   get recordCount(): number {
     return this.records;
   }
 
-  /** Counts something against the limit of the request; before it is read. */
+  /** Counts a record or part against the limit, before it is read. */
   countRecord(): void {
     this.records += 1;
     if (this.records > MAX_RECORDS) {
       throw new OtlpDecodeError(
-        `The request holds more than ${MAX_RECORDS} ${this.kind.counted}; send smaller batches.`,
+        `The request holds more than ${MAX_RECORDS} ${this.kind.counted}. Send smaller batches.`,
       );
     }
   }
@@ -63,16 +63,16 @@ export class RecordCollector<Item> {
     this.buckets += 1;
     if (this.buckets > MAX_BUCKETS) {
       throw new OtlpDecodeError(
-        `The histograms of the request have more than ${MAX_BUCKETS} buckets; send smaller batches.`,
+        `The histograms of the request have more than ${MAX_BUCKETS} buckets. Send smaller batches.`,
       );
     }
   }
 
   /**
-   * Takes an item as a reader has filled it, or leaves it out.
+   * Adds an item from a reader, or rejects it.
    *
-   * @param fault what the reader has found wrong, if anything. Faults are texts and not exceptions, because a body can
-   *   hold hundreds of thousands of them, and each exception would cost the time of a valid item or more.
+   * @param fault the fault that the reader found, if any. Faults are texts and not exceptions, because a body can hold
+   *   hundreds of thousands of them, and each exception would cost the time of a valid item or more.
    */
   collect(item: Item, fault?: string): void {
     const reason = fault ?? this.kind.finish(item);
@@ -83,7 +83,7 @@ export class RecordCollector<Item> {
     }
   }
 
-  /** Leaves out an item that could not even be read. */
+  /** Rejects an item that could not be read. */
   reject(reason: string): void {
     const position = this.items.length + this.rejected;
     this.rejected += 1;
@@ -95,7 +95,7 @@ export class RecordCollector<Item> {
     }
   }
 
-  /** What was left out so far. */
+  /** The rejected items so far. */
   rejection(): OtlpRejection {
     const { one, many } = this.kind;
     const reasons = [...this.tallies].map(([reason, { count, first }]) =>

@@ -1,12 +1,5 @@
 import protobuf from 'protobufjs';
-import {
-  encodeExportLogsResponse,
-  encodeExportMetricsResponse,
-  encodeExportTraceResponse,
-  encodeStatus,
-  ERROR_DOMAIN,
-  rpcCodeOf,
-} from './index';
+import { encodeExportResponse, encodeStatus, ERROR_DOMAIN, rpcCodeOf } from './index';
 
 /** As published in googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
 const types = protobuf.parse(`
@@ -38,48 +31,39 @@ function decodedStatus(code: number) {
   return { code: status.code, message: status.message, details };
 }
 
-describe('the answer to an export', () => {
-  it('is an empty message when everything was stored', () => {
-    expect(encodeExportTraceResponse('protobuf', undefined)).toEqual(Buffer.alloc(0));
-    expect(encodeExportTraceResponse('json', undefined).toString()).toBe('{}');
+describe('the response to an export', () => {
+  const bad = (count: number) => ({ count, reasons: ['bad'] });
+
+  it('is empty when everything was stored', () => {
+    for (const signal of ['traces', 'logs', 'metrics'] as const) {
+      const all = { count: 0, reasons: [] };
+      expect(encodeExportResponse('protobuf', signal, all)).toEqual(Buffer.alloc(0));
+      expect(encodeExportResponse('json', signal, all).toString()).toBe('{}');
+    }
   });
 
-  it('leaves partialSuccess unset when there is nothing to report', () => {
-    const nothing = { rejectedSpans: 0, errorMessage: '' };
-    expect(encodeExportTraceResponse('protobuf', nothing)).toEqual(Buffer.alloc(0));
-    expect(encodeExportTraceResponse('json', nothing).toString()).toBe('{}');
-  });
-
-  it('writes 64-bit integers as JSON strings', () => {
-    const partial = { rejectedSpans: 3, errorMessage: 'no trace id' };
-    expect(encodeExportTraceResponse('json', partial).toString()).toBe(
-      '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"no trace id"}}',
+  it('writes 64-bit integers as JSON strings, and all reasons', () => {
+    const rejection = { count: 3, reasons: ['no trace id.', 'no span id.'] };
+    expect(encodeExportResponse('json', 'traces', rejection).toString()).toBe(
+      '{"partialSuccess":{"rejectedSpans":"3","errorMessage":"no trace id. no span id."}}',
     );
   });
 
-  it('calls what was left out by the name that its signal has in JSON', () => {
-    const errorMessage = 'bad';
-    const logs = { rejectedLogRecords: 2, errorMessage };
-    const metrics = { rejectedDataPoints: 4, errorMessage };
-    expect(encodeExportLogsResponse('json', logs).toString()).toBe(
+  it('names the rejected items as its signal does in JSON', () => {
+    expect(encodeExportResponse('json', 'logs', bad(2)).toString()).toBe(
       '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"bad"}}',
     );
-    expect(encodeExportMetricsResponse('json', metrics).toString()).toBe(
+    expect(encodeExportResponse('json', 'metrics', bad(4)).toString()).toBe(
       '{"partialSuccess":{"rejectedDataPoints":"4","errorMessage":"bad"}}',
     );
-    expect(encodeExportLogsResponse('protobuf', logs).toString('hex')).toBe('0a0708021203626164');
-    expect(encodeExportMetricsResponse('protobuf', metrics).toString('hex')).toBe('0a0708041203626164');
-    expect(encodeExportLogsResponse('json', undefined).toString()).toBe('{}');
-    expect(encodeExportMetricsResponse('protobuf', undefined)).toEqual(Buffer.alloc(0));
+    expect(encodeExportResponse('protobuf', 'logs', bad(2)).toString('hex')).toBe('0a0708021203626164');
+    expect(encodeExportResponse('protobuf', 'metrics', bad(4)).toString('hex')).toBe('0a0708041203626164');
   });
 
   it('can warn without rejecting anything', () => {
-    const warning = { rejectedSpans: 0, errorMessage: 'old' };
-    expect(encodeExportTraceResponse('protobuf', warning).toString('hex')).toBe(
-      `0a0708001203${Buffer.from('old').toString('hex')}`,
-    );
-    expect(encodeExportTraceResponse('json', warning).toString()).toBe(
-      '{"partialSuccess":{"rejectedSpans":"0","errorMessage":"old"}}',
+    expect(encodeExportResponse('protobuf', 'traces', bad(0)).toString('hex')).toBe('0a0708001203626164');
+    expect(encodeExportResponse('json', 'traces', bad(0)).toString()).toBe(
+      '{"partialSuccess":{"rejectedSpans":"0","errorMessage":"bad"}}',
     );
   });
 });

@@ -1,28 +1,16 @@
 import { Writer } from 'protobufjs/minimal';
-import type { OtlpEncoding } from './otlp.types';
+import type { OtlpEncoding, OtlpRejection } from './otlp.types';
 
-/** Tells the sender what was left out of a request that was otherwise stored (ExportTracePartialSuccess). */
-export interface PartialSuccess {
-  rejectedSpans: number;
-  /** Plain English. With 0 rejected spans it is a warning. */
-  errorMessage: string;
-}
+/** The names of the number of rejected items in JSON, which alone differ between the responses. */
+const REJECTED = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+} as const;
 
-/** The same of log records (ExportLogsPartialSuccess). */
-export interface LogsPartialSuccess {
-  rejectedLogRecords: number;
-  /** Plain English. With 0 rejected log records it is a warning. */
-  errorMessage: string;
-}
+export type OtlpSignal = keyof typeof REJECTED;
 
-/** The same of data points (ExportMetricsPartialSuccess). */
-export interface MetricsPartialSuccess {
-  rejectedDataPoints: number;
-  /** Plain English. With 0 rejected data points it is a warning. */
-  errorMessage: string;
-}
-
-/** `domain` of the ErrorInfo in an {@link encodeStatus}: whose problem codes its `reason` belongs to. */
+/** `domain` of the ErrorInfo in an {@link encodeStatus}: the owner of the problem codes in `reason`. */
 export const ERROR_DOMAIN = 'agent-registry-service';
 
 const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
@@ -31,8 +19,8 @@ const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest';
 const INVALID_ARGUMENT = 3;
 
 /**
- * The codes of google.rpc.Code by HTTP status, from the comments of google/rpc/code.proto, which name the HTTP status
- * of each; those that it does not name have the nearest meaning.
+ * The codes of google.rpc.Code by HTTP status, from the comments of google/rpc/code.proto. Statuses that it does not name
+ * have the code of the nearest meaning.
  */
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: INVALID_ARGUMENT,
@@ -55,76 +43,51 @@ const RPC_CODES: Readonly<Record<number, number>> = {
 
 const UNKNOWN = 2;
 
-/** The google.rpc.Code that goes with an HTTP status; 2 (UNKNOWN) for one that has none. */
+/** Returns the google.rpc.Code of an HTTP status; 2 (UNKNOWN) for a status without one. */
 export function rpcCodeOf(httpStatus: number): number {
   return RPC_CODES[httpStatus] ?? UNKNOWN;
 }
 
 /**
- * The body of a 200 (ExportTraceServiceResponse of trace_service.proto). `partialSuccess` is left unset when there is
- * nothing to report, as OTLP requires of a full success.
+ * Encodes the body of a 200 (ExportTraceServiceResponse, ExportLogsServiceResponse, ExportMetricsServiceResponse).
+ * `partialSuccess` is unset when nothing was rejected, as OTLP requires of a full success. Reasons without rejected items
+ * are a warning.
  */
-export function encodeExportTraceResponse(
+export function encodeExportResponse(
   encoding: OtlpEncoding,
-  partial: PartialSuccess | undefined,
+  signal: OtlpSignal,
+  { count, reasons }: OtlpRejection,
 ): Buffer {
-  return encodeExportResponse(encoding, 'rejectedSpans', partial?.rejectedSpans, partial?.errorMessage);
-}
-
-/** The same for logs (ExportLogsServiceResponse of logs_service.proto). */
-export function encodeExportLogsResponse(
-  encoding: OtlpEncoding,
-  partial: LogsPartialSuccess | undefined,
-): Buffer {
-  const { rejectedLogRecords, errorMessage } = partial ?? {};
-  return encodeExportResponse(encoding, 'rejectedLogRecords', rejectedLogRecords, errorMessage);
-}
-
-/** The same for metrics (ExportMetricsServiceResponse of metrics_service.proto). */
-export function encodeExportMetricsResponse(
-  encoding: OtlpEncoding,
-  partial: MetricsPartialSuccess | undefined,
-): Buffer {
-  const { rejectedDataPoints, errorMessage } = partial ?? {};
-  return encodeExportResponse(encoding, 'rejectedDataPoints', rejectedDataPoints, errorMessage);
-}
-
-/** The three messages differ in how JSON calls the number of what was left out, and in nothing else. */
-function encodeExportResponse(
-  encoding: OtlpEncoding,
-  member: string,
-  rejected = 0,
-  errorMessage = '',
-): Buffer {
-  const isPartial = rejected > 0 || errorMessage !== '';
+  const isPartial = count > 0 || reasons.length > 0;
+  const errorMessage = reasons.join(' ');
   if (encoding === 'json') {
-    const body = isPartial ? { partialSuccess: { [member]: String(rejected), errorMessage } } : {};
+    const body = isPartial ? { partialSuccess: { [REJECTED[signal]]: String(count), errorMessage } } : {};
     return Buffer.from(JSON.stringify(body));
   }
   const writer = Writer.create();
   if (isPartial) {
     writer.uint32(10).fork(); // partial_success = 1
-    writer.uint32(8).int64(rejected); // rejected_spans, rejected_log_records, rejected_data_points = 1
+    writer.uint32(8).int64(count); // rejected_spans, rejected_log_records, rejected_data_points = 1
     writer.uint32(18).string(errorMessage); // error_message = 2
     writer.ldelim();
   }
   return Buffer.from(writer.finish());
 }
 
-/** What went wrong, for {@link encodeStatus}. */
+/** An error, for {@link encodeStatus}. */
 export interface RpcStatus {
   /** A google.rpc.Code, see {@link rpcCodeOf}. */
   code: number;
   /** Plain English. */
   message: string;
-  /** The `code` member that the problem body of a JSON answer would have. */
+  /** The `code` member of the problem body in JSON. */
   problemCode: string;
 }
 
 /**
- * The body of every 4xx and 5xx to a protobuf request: google.rpc.Status (google/rpc/status.proto), with an ErrorInfo
- * among the details that holds the problem code as its `reason`. Where the fault is in the request's data
- * (INVALID_ARGUMENT) OTLP wants a BadRequest there too; its one violation names no field.
+ * Encodes the body of every 4xx and 5xx to a protobuf request: google.rpc.Status (google/rpc/status.proto), with the
+ * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT) OTLP asks for a BadRequest, too; its one
+ * violation names no field.
  */
 export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer {
   const writer = Writer.create();
@@ -141,7 +104,7 @@ export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer 
   return Buffer.from(writer.finish());
 }
 
-/** Adds to `details` (field 3) an Any: type_url = 1, value = 2. */
+/** Adds an Any to `details` (field 3): type_url = 1, value = 2. */
 function detail(writer: Writer, typeUrl: string, value: Uint8Array): void {
   writer.uint32(26).fork();
   writer.uint32(10).string(typeUrl);

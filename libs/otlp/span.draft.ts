@@ -1,4 +1,4 @@
-import { knownId, MALFORMED_ID } from './otlp-id';
+import { knownId, MALFORMED_ID } from './stored-value';
 import type { OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
@@ -52,20 +52,14 @@ export function newLink(): OtlpLink {
  * @returns why OTLP calls the span invalid, if it does
  */
 function finishSpan(span: OtlpSpan): string | undefined {
-  if (knownId(span.traceId) === null) {
-    return SpanFault.traceId;
-  }
-  if (knownId(span.spanId) === null) {
-    return SpanFault.spanId;
-  }
-  if (span.parentSpanId === MALFORMED_ID) {
-    return SpanFault.parentSpanId;
-  }
+  if (knownId(span.traceId) === null) return SpanFault.traceId;
+  if (knownId(span.spanId) === null) return SpanFault.spanId;
+  if (span.parentSpanId === MALFORMED_ID) return SpanFault.parentSpanId;
   span.parentSpanId = knownId(span.parentSpanId);
   return undefined;
 }
 
-/** The same for a link, which may point nowhere: SDKs record links with an empty context and attributes. */
+/** Brings the ids of a filled link into their final form. A link may point nowhere: SDKs record links with an empty context. */
 export function finishLink(link: OtlpLink): OtlpLink {
   link.traceId = knownId(link.traceId);
   link.spanId = knownId(link.spanId);

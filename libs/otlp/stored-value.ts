@@ -1,6 +1,6 @@
 import type { OtlpAttributes, OtlpValue } from './otlp.types';
 
-/** How many arrays and key-value lists may stand inside one another in a value. */
+/** Maximum nesting of arrays and key-value lists in a value. */
 export const MAX_VALUE_DEPTH = 64;
 
 /**
@@ -8,9 +8,7 @@ export const MAX_VALUE_DEPTH = 64;
  * would take it half a microsecond for each.
  */
 export function withoutNul(text: string): string {
-  if (!text.includes('\0')) {
-    return text;
-  }
+  if (!text.includes('\0')) return text;
   const units = Buffer.from(text, 'utf16le');
   for (let low = 0; low < units.length; low += 2) {
     if (units[low] === 0 && units[low + 1] === 0) {
@@ -22,7 +20,7 @@ export function withoutNul(text: string): string {
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** The text as PostgreSQL can store it: NUL characters and lone surrogates replaced by U+FFFD. */
+/** Returns the text in a form that PostgreSQL can store: NUL characters and lone surrogates replaced by U+FFFD. */
 export function storableText(text: string): string {
   // UTF-8 has no lone surrogates: Node writes U+FFFD for them.
   return withoutNul(SURROGATE.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text);
@@ -37,13 +35,31 @@ export function setMember(target: OtlpAttributes, key: string, value: OtlpValue)
   }
 }
 
-/** The number, or the string by which the JSON mapping of protobuf writes NaN and the infinities. */
+/** Returns the number, or for NaN and the infinities their name in the JSON mapping of protobuf. */
 export function storableDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** A 64-bit integer by its two halves, the upper one signed or not: a number while that is exact, else its decimal text. */
+/** Joins the halves of a 64-bit integer, the upper one signed or not: a number while exact, else its decimal text. */
 export function storableInteger(high: number, low: number): number | string {
   const value = high * 2 ** 32 + (low >>> 0);
   return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
+}
+
+/** Replaces an id of the wrong length, or one that is not hexadecimal. */
+export const MALFORMED_ID = 'malformed';
+
+/** Lengths of ids in bytes. */
+export const TRACE_ID_BYTES = 16;
+export const SPAN_ID_BYTES = 8;
+
+const NO_TRACE_ID = '00'.repeat(TRACE_ID_BYTES);
+const NO_SPAN_ID = '00'.repeat(SPAN_ID_BYTES);
+
+/**
+ * Brings an id from a reader (empty, hexadecimal digits of the right length, or {@link MALFORMED_ID}) into its final form:
+ * null where it names nothing. All zeros mean no id (W3C Trace Context, section 3.2.2).
+ */
+export function knownId(id: string | null): string | null {
+  return id === '' || id === MALFORMED_ID || id === NO_TRACE_ID || id === NO_SPAN_ID ? null : id;
 }

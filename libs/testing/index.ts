@@ -1,5 +1,6 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
 export { committedDocument, Contract, type ObservedAnswer } from './contract';
+export { sized } from './heavy';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export {
   jsonExport,

@@ -1,10 +1,11 @@
 import { expandRoles, type OrgScope, orgScope, type Role } from '#platform/auth';
 import { AccountChanges } from '#platform/auth';
+import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { ApiKeyService } from '../../src/registry/service-accounts/api-key.service';
-import { ServiceAccountService } from '../../src/registry/service-accounts/service-account.service';
+import { ApiKeyService } from '../../src/registry/accounts/api-key.service';
+import { ServiceAccountService } from '../../src/registry/accounts/service-account.service';
 import { OrgService } from '../../src/registry/accounts/org.service';
-import { WorkspaceService } from '../../src/registry/workspaces/workspace.service';
+import { WorkspaceService } from '../../src/registry/accounts/workspace.service';
 import type { ApiClient } from './api-client';
 import type { TestApp } from './test-app';
 
@@ -53,18 +54,18 @@ export class TestOrganization {
     return this.app.get(AccountChanges).within(this.orgId, async (tx) => {
       const { service_account_id: serviceAccountId } = await this.app
         .get(ServiceAccountService)
-        .insert(tx, this.scope, { name: newId('sva'), roles, workspace_ids: [this.workspaceId] });
+        .add(tx, this.scope, { name: newId('sva'), roles, workspace_ids: [this.workspaceId] });
       const { key, key_id: keyId } = await this.app
         .get(ApiKeyService)
-        .insert(tx, this.scope, serviceAccountId, 'test', null);
+        .add(tx, this.scope, serviceAccountId, 'test', null);
       return { serviceAccountId, keyId, key };
     });
   }
 
   /** Another workspace, of which nobody is a member. */
   async newWorkspace(name: string = newId('wsp')): Promise<string> {
-    const row = await this.app.get(WorkspaceService).insert(this.app.database, this.scope, { name });
-    return row.workspace_id;
+    const make = (tx: Tx) => this.app.get(WorkspaceService).add(tx, this.scope, { name });
+    return (await this.app.database.transaction(make)).workspace_id;
   }
 }
 
@@ -72,7 +73,9 @@ export class TestOrganization {
 export async function newOrganization(app: TestApp): Promise<TestOrganization> {
   const orgId = newId('org');
   const scope = orgScope(orgId, 'test', expandRoles(['owner']));
-  await app.get(OrgService).insert(app.database, scope, { name: orgId });
-  const { workspace_id } = await app.get(WorkspaceService).insert(app.database, scope, { name: 'main' });
-  return new TestOrganization(app, orgId, workspace_id);
+  const workspace = await app.database.transaction(async (tx) => {
+    await app.get(OrgService).add(tx, scope, { name: orgId });
+    return app.get(WorkspaceService).add(tx, scope, { name: 'main' });
+  });
+  return new TestOrganization(app, orgId, workspace.workspace_id);
 }

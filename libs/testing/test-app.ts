@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readEnvironment } from '#platform/config';
 import { Database } from '#platform/db';
@@ -19,6 +20,8 @@ export interface TestAppOptions {
   databaseUrl?: string;
   /** The issuer of `app.issuer`, where two processes are to share one. */
   issuer?: TestIssuer;
+  /** Modules with controllers besides those of the service. */
+  areas?: readonly Type[];
 }
 
 /** The real API, on a database of its own, listening on a free port. */
@@ -82,7 +85,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     };
     const environment = readEnvironment(env);
     setLogLevel(environment.LOG_LEVEL);
-    const app = await createApi(environment);
+    const app = await createApi(environment, { areas: options.areas });
     await app.listen(environment.PORT, environment.HOST);
     const { port } = app.getHttpServer().address() as AddressInfo;
     return new TestApp(app, `http://127.0.0.1:${port}`, database.url, issuer, env, () => database.drop());

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { retry } from '#platform/concurrency';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 
 /** How the run's setup tells the workers, which inherit its environment. */
@@ -11,7 +11,7 @@ const SERVER_VARIABLE = 'TEST_RUN_DATABASE_SERVER';
 const TEMPLATE_VARIABLE = 'TEST_RUN_DATABASE_TEMPLATE';
 
 const DROP_ATTEMPTS = 100;
-const DROP_PAUSE_MS = 200;
+const DROP_DELAY_MS = 400;
 
 const RUN_PREFIX = /^registry_test_[0-9a-f]{8}/;
 
@@ -114,15 +114,14 @@ async function dropDatabases(client: Client, isToGo: (name: string) => boolean):
 
 /** A test that wrote much leaves the server tidying up after it, which none but a superuser may end: that is waited for. */
 async function dropDatabase(client: Client, name: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
-      return;
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== '42501' || attempt === DROP_ATTEMPTS) throw error;
-      await delay(DROP_PAUSE_MS);
-    }
-  }
+  const drop = () => client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
+  const isBeingVacuumed = (error: unknown): boolean => (error as { code?: unknown }).code === '42501';
+  await retry(drop, {
+    attempts: DROP_ATTEMPTS,
+    isRetryable: isBeingVacuumed,
+    firstDelayMs: DROP_DELAY_MS,
+    maxDelayMs: DROP_DELAY_MS,
+  });
 }
 
 function urlOf(server: string, database: string): string {

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { McpServersModule } from '../mcp-servers';
-import { AuditLogModule, ReconcileStepsModule, SearchIndexModule, WorkspaceAccessModule } from '../registry';
+import { ResourcesModule } from '../resources';
 import { SkillsModule } from '../skills';
 import { TelemetryModule } from '../telemetry';
 import { AgentEntity } from './agents/agent.entity';
@@ -10,7 +10,6 @@ import { AgentRepository } from './agents/agent.repository';
 import { AgentService } from './agents/agent.service';
 import { AgentReconcileStep } from './reconcile/agent-reconcile.step';
 import { AgentResolver } from './reconcile/agent-resolver';
-import { AgentSweepRepository } from './reconcile/agent-sweep.repository';
 import { SessionMessageEntity } from './sessions/message.entity';
 import { MessageRepository } from './sessions/message.repository';
 import { MessageService } from './sessions/message.service';
@@ -24,10 +23,7 @@ import { AgentSessionService } from './sessions/session.service';
 @Module({
   imports: [
     TypeOrmModule.forFeature([AgentEntity, AgentSessionEntity, SessionMessageEntity]),
-    WorkspaceAccessModule,
-    AuditLogModule,
-    SearchIndexModule,
-    ReconcileStepsModule,
+    ResourcesModule,
     TelemetryModule,
     SkillsModule,
     McpServersModule,
@@ -36,7 +32,6 @@ import { AgentSessionService } from './sessions/session.service';
     AgentRepository,
     AgentReferences,
     AgentService,
-    AgentSweepRepository,
     AgentResolver,
     AgentReconcileStep,
     AgentSessionRepository,

@@ -4,36 +4,54 @@ import { DataSource } from 'typeorm';
 import { WatchedClient } from '#platform/db';
 import { migrateQueues } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import { MIGRATIONS } from './migrations';
+import { StartRefusal } from '#platform/process';
+import { BASELINE, MIGRATIONS } from './migrations';
 
 /** Advisory lock under which migrations run: any number, the same in every process. */
 export const MIGRATION_LOCK = 7_160_301_447;
 const POLL_MS = 200;
 
-/** How often a process that waits says so. */
-const WORD_MS = 30_000;
+/** How often a waiting process reports that it waits. */
+const REPORT_MS = 30_000;
 
-type OnWait = (seconds: number) => void;
+const MIGRATIONS_TABLE = 'migrations';
 
-const logWait: OnWait = (seconds) =>
+export interface MigrateOptions {
+  /** Called at once, and every 30 s, while another process migrates, with the seconds waited so far. */
+  readonly onWait?: (seconds: number) => void;
+  /** What to do about a database of an earlier version, as an instruction that ends the sentence. */
+  readonly remedy?: string;
+}
+
+const logWait = (seconds: number): void =>
   rootLogger.info({ waited_seconds: seconds }, 'waiting for another process that migrates the database');
 
 /**
- * Brings a database to the present schema. Any number of processes may call it at once: one migrates, the others
- * wait. The lock is polled, because a session blocked on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
+ * Brings a database to the current schema. Any number of processes may call it at once: one migrates, the others wait.
+ * Each migration commits together with the row that records it, so the next start resumes after the last one.
  *
- * @param onWait hears at once, and every 30 s, for how many seconds this process has been waiting for another.
+ * The lock is polled, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
+ *
+ * @throws StartRefusal when the database has migrations from before the baselines; it is left as it is.
  */
-export async function migrate(databaseUrl: string, onWait: OnWait = logWait): Promise<void> {
-  const lock = new WatchedClient({ connectionString: databaseUrl });
-  await lock.connect();
+export async function migrate(
+  databaseUrl: string,
+  { onWait = logWait, remedy = 'set DATABASE_URL to an empty database' }: MigrateOptions = {},
+): Promise<void> {
+  const session = new WatchedClient({ connectionString: databaseUrl });
+  await session.connect();
   try {
-    await takeLock(lock, onWait);
+    await takeLock(session, onWait);
+    if (await precedesBaseline(session)) {
+      throw new StartRefusal(
+        `The database has the schema of an earlier version, which this version cannot migrate: ${remedy}.`,
+      );
+    }
     const source = new DataSource({
       type: 'postgres',
       url: databaseUrl,
       migrations: MIGRATIONS,
-      migrationsTableName: 'migrations',
+      migrationsTableName: MIGRATIONS_TABLE,
       migrationsTransactionMode: 'each',
       installExtensions: false,
       poolSize: 1,
@@ -44,25 +62,36 @@ export async function migrate(databaseUrl: string, onWait: OnWait = logWait): Pr
     } finally {
       await source.destroy();
     }
-    await migrateQueues(lock);
+    await migrateQueues(session);
   } finally {
-    await lock.end();
+    await session.end();
   }
 }
 
-async function takeLock(client: Client, onWait: OnWait): Promise<void> {
+async function takeLock(session: Client, onWait: (seconds: number) => void): Promise<void> {
   const begun = performance.now();
-  for (let words = 0; !(await tryLock(client)); await delay(POLL_MS)) {
+  for (let reports = 0; !(await tryLock(session)); await delay(POLL_MS)) {
     const waited = performance.now() - begun;
-    if (waited < words * WORD_MS) continue;
-    words++;
+    if (waited < reports * REPORT_MS) continue;
+    reports++;
     onWait(Math.round(waited / 1000));
   }
 }
 
-async function tryLock(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+async function tryLock(session: Client): Promise<boolean> {
+  const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
     MIGRATION_LOCK,
   ]);
   return rows[0]?.locked === true;
+}
+
+async function precedesBaseline(session: Client): Promise<boolean> {
+  const { rows: tables } = await session.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [
+    MIGRATIONS_TABLE,
+  ]);
+  if (tables.length === 0) return false;
+  const { rows } = await session.query(`SELECT 1 FROM ${MIGRATIONS_TABLE} WHERE "timestamp" < $1 LIMIT 1`, [
+    BASELINE,
+  ]);
+  return rows.length > 0;
 }

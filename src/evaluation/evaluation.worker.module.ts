@@ -1,25 +1,19 @@
 import { Module } from '@nestjs/common';
 import { JobsWorkerModule } from '#platform/jobs';
-import { LiveWorkspaceModule } from '../registry';
+import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
-import { EvaluationModule } from './evaluation.module';
-import { JudgeSweeper } from './judges/judge.sweeper';
+import { JudgesModule } from './judges';
+import { ScorersModule } from './scorers';
+import { ScoringModule } from './scoring';
+import { JudgeSweeper } from './judges/judging/judge.sweeper';
 import { ScoreRunExecutor } from './scoring/score-run.executor';
 import { ScoreRunSweeper } from './scoring/score-run.sweeper';
-import { ScoringProcessor } from './scoring/scoring.processor';
-import { RuleStepper } from './scoring-rules/rule-stepper';
-import { ScoringRuleSweeper } from './scoring-rules/scoring-rule.sweeper';
+import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
+import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
 
-/** What of evaluation runs in the worker: scoring runs, and the rules that order them. */
+/** The part of evaluation that runs in the worker: scoring runs, and the rules that start them. */
 @Module({
-  imports: [EvaluationModule, JobsWorkerModule, LiveWorkspaceModule, TelemetryModule],
-  providers: [
-    JudgeSweeper,
-    ScoreRunExecutor,
-    ScoreRunSweeper,
-    ScoringProcessor,
-    RuleStepper,
-    ScoringRuleSweeper,
-  ],
+  imports: [JobsWorkerModule, JudgesModule, ResourcesModule, ScorersModule, ScoringModule, TelemetryModule],
+  providers: [JudgeSweeper, ScoreRunExecutor, ScoreRunSweeper, ScoringRuleRunner, ScoringRuleScheduler],
 })
 export class EvaluationWorkerModule {}

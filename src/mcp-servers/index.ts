@@ -1,5 +1,5 @@
 export { McpServersHttpModule } from './mcp-servers.http.module';
 export { McpServersModule } from './mcp-servers.module';
-export { ServerDirectory, type ToolReference } from './server-directory';
-export type { GivenToolDto } from './tools/given-tool.dto';
-export { type Listing, type ToolChanges, type ToolOwner, ToolStore } from './tools/tool-store';
+export { ServerDirectory } from './servers/server-directory';
+export type { GivenToolDto } from './servers/tool.dto';
+export { type ToolChanges, ToolStore } from './servers/tool-store';

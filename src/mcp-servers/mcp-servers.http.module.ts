@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { McpServersModule } from './mcp-servers.module';
 import { ServerController } from './servers/server.controller';
-import { ToolController } from './tools/tool.controller';
+import { ToolController } from './servers/tool.controller';
 
 /** The routes under /mcp/v1. */
 @Module({ imports: [McpServersModule], controllers: [ServerController, ToolController] })

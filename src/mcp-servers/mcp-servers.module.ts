@@ -1,42 +1,31 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule } from '#platform/secrets';
-import { AuditLogModule, ReconcileStepsModule, SearchIndexModule, WorkspaceAccessModule } from '../registry';
-import { ServerReconcileStep } from './reconcile/server.reconcile-step';
-import { ServerSweepRepository } from './reconcile/server-sweep.repository';
-import { ServerDirectory } from './server-directory';
-import { ServerDirectoryRepository } from './server-directory.repository';
+import { ResourcesModule } from '../resources';
+import { ServerReconcileRepository } from './reconcile/server-reconcile.repository';
+import { ServerReconcileStep } from './reconcile/server-reconcile.step';
+import { ServerDirectory } from './servers/server-directory';
+import { ServerSecrets } from './servers/server-secrets';
 import { ServerEntity } from './servers/server.entity';
 import { ServerRepository } from './servers/server.repository';
-import { ServerSecrets } from './servers/server-secrets';
 import { ServerService } from './servers/server.service';
-import { ToolEntity } from './tools/tool.entity';
-import { ToolRepository } from './tools/tool.repository';
-import { ToolService } from './tools/tool.service';
-import { ToolStore } from './tools/tool-store';
+import { ToolStore } from './servers/tool-store';
+import { ToolEntity } from './servers/tool.entity';
+import { ToolRepository } from './servers/tool.repository';
 
-/** MCP servers and their tools. Its logic, for the API and the worker alike. */
+/** MCP servers and their tools, without routes: for the API and the worker. */
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
-    SecretsModule,
-    AuditLogModule,
-    ReconcileStepsModule,
-    SearchIndexModule,
-    WorkspaceAccessModule,
-  ],
+  imports: [TypeOrmModule.forFeature([ServerEntity, ToolEntity]), SecretsModule, ResourcesModule],
   providers: [
     ServerService,
     ServerRepository,
     ServerSecrets,
-    ToolService,
     ToolRepository,
     ToolStore,
     ServerDirectory,
-    ServerDirectoryRepository,
     ServerReconcileStep,
-    ServerSweepRepository,
+    ServerReconcileRepository,
   ],
-  exports: [ServerService, ServerDirectory, ToolService, ToolStore],
+  exports: [ServerService, ServerDirectory, ToolStore],
 })
 export class McpServersModule {}

@@ -2,22 +2,22 @@ import { ETAG_HEADER } from '#platform/http';
 
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDto' } } };
 
-/** Why an operation answers a status that is no success. */
+/** Reasons for each status other than success. */
 export const REASONS: Record<number, string> = {
-  304: 'Not modified: the resource is the one that If-None-Match names.',
-  400: 'The request is not of the form the operation takes.',
-  401: 'Not authenticated.',
-  403: 'Not allowed.',
-  404: 'Missing, or not visible to the caller.',
-  408: 'The client stopped sending its request.',
-  409: 'The state of the resource, or of another one, forbids it.',
-  412: 'If-Match names another version than the present one.',
+  304: 'Not modified: the ETag in If-None-Match is current.',
+  400: 'The request is malformed. `errors` points to the member or parameter.',
+  401: 'The credential is missing or invalid.',
+  403: 'You do not have the required role, or no access to the workspace.',
+  404: 'The resource does not exist or is not visible to you.',
+  408: 'The client stopped sending the request body.',
+  409: 'The request conflicts with the state of this or another resource.',
+  412: 'The resource has changed since the version that If-Match names.',
   413: 'The body is too large.',
-  415: 'The body is of an unsupported media type or encoding.',
-  422: 'A value is not one of those known, or a rule of the service forbids it.',
-  500: 'Something unforeseen; quote the request id.',
-  503: 'Something the service needs cannot be reached, or is too busy.',
-  504: 'The time for the request ran out.',
+  415: 'The media type or encoding of the body is not supported.',
+  422: 'A value is unknown, or a rule of the service forbids it.',
+  500: 'Internal error. Quote the request id when you report it.',
+  503: 'The service, or something it depends on, is unavailable or overloaded.',
+  504: 'The request exceeded its deadline.',
 };
 
 const header = (description: string, schema: object = { type: 'string' }, required = true): object => ({
@@ -33,29 +33,33 @@ export const LOCATION_HEADER = {
 };
 export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header(
-    'The answer is that of an earlier request with this Idempotency-Key.',
+    'Present if this is the stored answer of an earlier request with the same Idempotency-Key.',
     { type: 'string', const: 'true' },
     false,
   ),
 };
 
-/** Headers of errors, and of what is not modified. */
+/** Headers of error responses and of 304. */
 export const ERROR_HEADERS: Record<string, object> = {
   304: ETAG_HEADER,
   503: {
-    'Retry-After': header('Seconds after which to try again, where trying again may help.', undefined, false),
+    'Retry-After': header(
+      'Seconds to wait before a retry. Present if a retry may succeed.',
+      undefined,
+      false,
+    ),
   },
-  401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.') },
+  401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` if a token was sent.') },
   415: {
     'Accept-Encoding': header(
-      'The encodings that are understood, where it was not one of them.',
+      'The supported encodings. Present if the encoding of the body is not supported.',
       undefined,
       false,
     ),
   },
 };
 
-/** The answers that operations refer to. */
+/** The shared responses that operations refer to. */
 export const SHARED_ANSWERS = Object.fromEntries(
   Object.entries(REASONS).map(([status, description]) => [
     status,

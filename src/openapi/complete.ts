@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, WORKSPACE_HEADER } from '#platform/auth';
-import { BODIES_EXTENSION, ETAG_HEADER, NOT_REPEATABLE_EXTENSION } from '#platform/http';
+import { BODIES_EXTENSION, ETAG_HEADER, NOT_REPEATABLE_EXTENSION, SCHEMAS_EXTENSION } from '#platform/http';
 import {
   ERROR_HEADERS,
   LOCATION_HEADER,
@@ -11,18 +11,19 @@ import {
 } from './answers';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
-/** The parts of a document that are completed here; the generator's own types leave most of them open. */
+/** The parts of a document that this file completes. The generator's own types leave most of them open. */
 interface Operation {
   summary?: string;
   description?: string;
   operationId?: string;
   tags?: string[];
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, { schema?: object; examples?: object }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema; examples?: object }> };
   security?: object[];
   responses: Record<string, Response | { $ref: string }>;
   [NOT_REPEATABLE_EXTENSION]?: boolean;
   [BODIES_EXTENSION]?: Record<string, object>;
+  [SCHEMAS_EXTENSION]?: Record<string, Schema>;
   [ACCESS_EXTENSION]?: AccessRule;
 }
 
@@ -45,12 +46,16 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   additionalProperties?: unknown;
+  $ref?: string;
+  items?: Schema;
+  anyOf?: Schema[];
+  allOf?: Schema[];
 }
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Paths = Record<string, Partial<Record<Method, Operation>>>;
 
-/** Adds to a generated document what decorators cannot say, or would have to repeat on every operation. */
+/** Adds the parts of the document that decorators cannot express, or would have to repeat on every operation. */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const completed = document as unknown as {
     info: Record<string, unknown>;
@@ -65,31 +70,60 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const tags = new Set<string>();
   for (const [path, methods] of Object.entries(completed.paths)) {
     for (const [method, operation] of Object.entries(methods) as [Method, Operation][]) {
+      Object.assign((completed.components.schemas ??= {}), operation[SCHEMAS_EXTENSION]);
+      Reflect.deleteProperty(operation, SCHEMAS_EXTENSION);
       completeOperation(operation, traitsOf(completed.paths, path, method, operation));
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
+  closeBodies(completed.paths, completed.components.schemas ?? {});
   completed.components.responses = SHARED_ANSWERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
 
-/** What the decorators of an operation amount to. */
+/** Schemas of bodies whose unknown members are ignored, because tools are sent as an MCP server lists them. */
+const OPEN_SCHEMAS = new Set(['GivenToolDto']);
+
+/** Closes the schemas of JSON bodies and of the objects in them, because the service rejects unknown members. */
+function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
+  const close = ({ $ref, items, anyOf = [], allOf = [] }: Schema): void => {
+    if (items) close(items);
+    const parts = [...anyOf, ...allOf].filter((part) => part.$ref !== undefined);
+    // several parts are the forms of a definition, which its service validates
+    if (parts.length === 1) close(parts[0]!);
+    const name = $ref?.split('/').at(-1) ?? '';
+    const schema = schemas[name];
+    if (!schema?.properties || schema.additionalProperties !== undefined || OPEN_SCHEMAS.has(name)) return;
+    schema.additionalProperties = false;
+    Object.values(schema.properties).forEach(close);
+  };
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    for (const [media, { schema = {} }] of Object.entries(operation.requestBody?.content ?? {})) {
+      if (/[/+]json$/.test(media)) close(schema);
+    }
+  }
+}
+
+/** The traits of an operation, derived from its decorators. */
 interface Traits {
   path: string;
   method: Method;
   isPublic: boolean;
   takesIdempotencyKey: boolean;
   takesIfMatch: boolean;
-  /** Acts within the workspace of the header; or takes the header to narrow what it reaches. */
+  /** Whether it requires the workspace header, or accepts it without effect. */
   workspace: 'required' | 'optional' | 'none';
-  archives: boolean;
-  /** Makes what takes conditional edits, so that its making answers the ETag to begin with. */
+  /** Whether it archives or restores. */
+  isLifecycle: boolean;
+  /** Whether it creates a resource that accepts conditional edits, so that its answer has the first ETag. */
   makesVersioned: boolean;
 }
 
-/** Operations that are not about what lies in workspaces. */
+/** Operations on resources that do not belong to a workspace. */
 const BEYOND_WORKSPACES = /^\/registry\/v1\/(orgs|me|tokens)\b/;
+
+const LIFECYCLE = /\/(archive|restore)$/;
 
 function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
@@ -101,8 +135,8 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     method,
     isPublic,
     takesIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
-    takesIfMatch: method === 'patch' || path.endsWith('/archive') || declaresIfMatch,
-    archives: path.endsWith('/archive'),
+    takesIfMatch: method === 'patch' || LIFECYCLE.test(path) || declaresIfMatch,
+    isLifecycle: LIFECYCLE.test(path),
     workspace: takesHeader ? 'required' : isPublic || BEYOND_WORKSPACES.test(path) ? 'none' : 'optional',
     makesVersioned:
       method === 'post' &&
@@ -130,27 +164,25 @@ function completeOperation(operation: Operation, traits: Traits): void {
   }
 }
 
-/** Who may call an operation, for people. */
+/** Returns the sentence that says who may call an operation. */
 function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, workspace }: Traits): string {
   const showsMany = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
-  if (!rule) return 'Needs no token.';
+  if (!rule) return 'Requires no token.';
   switch (rule.kind) {
     case 'public':
-      return 'Needs no token.';
+      return 'Requires no token.';
     case 'platform':
-      return 'For platform principals alone.';
+      return 'Only for platform principals.';
     case 'principal':
-      return 'For everybody who is authenticated.';
-    case 'member':
-      return 'For everybody who is authenticated in an organization.';
+      return 'Requires authentication, but no role.';
     case 'roles_everywhere':
-      return `Needs the role ${named(rule.anyOf)} in all of the organization.`;
+      return `Requires the role ${named(rule.anyOf)} in the whole organization.`;
     case 'roles_somewhere':
       return showsMany
-        ? `Needs the role ${named(rule.anyOf)} in some workspace, and shows what lies in those where it is held.`
-        : `Needs the role ${named(rule.anyOf)} in the workspace of what it is about.`;
+        ? `Requires the role ${named(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
+        : `Requires the role ${named(rule.anyOf)} in the workspace of the resource.`;
     case 'roles':
-      return `Needs the role ${named(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
+      return `Requires the role ${named(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
   }
 }
 
@@ -173,25 +205,29 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
 }
 
-function headersTaken({ method, archives, takesIdempotencyKey, workspace }: Traits): Parameter[] {
+function headersTaken({ method, isLifecycle, takesIdempotencyKey, workspace }: Traits): Parameter[] {
   const taken: [taken: boolean, name: string, description: string][] = [
     [
       workspace === 'optional',
       WORKSPACE_HEADER,
-      'Narrows what the request reaches to this workspace. Another workspace that the path names is 404 then, whether it exists or not, and `detail` says that the header narrows the request.',
+      'Optional. It has no effect here, so a client can send it with every request. Returns 403 for a workspace that you cannot access.',
     ],
     [
       takesIdempotencyKey,
       'Idempotency-Key',
-      'A repeat with the same key and body within 24 hours answers what the first did.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first answer.',
     ],
-    // others tell whose ETag it is
+    // other operations declare the header themselves, and say whose ETag it is
     [
-      method === 'patch' || archives,
+      method === 'patch' || isLifecycle,
       'If-Match',
-      'The ETag the change is based on; 412 when the resource has changed since.',
+      'The ETag of the version that you change. Returns 412 if the resource has changed since.',
     ],
-    [method === 'get', 'If-None-Match', 'The ETag already held; 304 when the resource has not changed.'],
+    [
+      method === 'get',
+      'If-None-Match',
+      'The ETag of your copy. Returns 304 if the resource has not changed.',
+    ],
   ];
   return taken.flatMap(([isTaken, name, description]) =>
     isTaken ? [{ name, in: 'header', required: false, description, schema: { type: 'string' } }] : [],
@@ -216,7 +252,7 @@ function errorsOf(
 ): number[] {
   const writes = method !== 'get';
   const statuses = [400, 500, 503, 504];
-  // what is written without a token brings its credentials in the body
+  // a write without a token has its credentials in the body
   if (!isPublic || writes) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
   if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);

@@ -2,31 +2,26 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '#platform/problem';
 import { completeDocument } from './complete';
+import { operationIdOf, withPlainSchemaNames } from './names';
 
 export const API_TITLE = 'public API';
 export const API_VERSION = 'current';
 
 const DESCRIPTION = `Registry, store and evaluation service for teams that build AI agents.
 
-**Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A body or query of the wrong form is 400 and tells where by JSON pointer; an unknown value of an enumerated member is 422. JSON is nested at most 64 levels deep, and is 400 where it could not be given back as it came: NUL or a lone surrogate in a text, a number beyond IEEE 754 binary64, an integer that it would round.
+**Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A malformed body or query returns 400; \`errors\` points to the member or parameter. An unknown value of an enumerated member returns 422. JSON may be nested at most 64 levels deep. JSON that cannot be stored exactly returns 400: NUL or a lone surrogate in a string, a number outside the range of IEEE 754 binary64, or an integer that binary64 would round.
 
-**Bodies**: an unknown member is ignored, but for bodies that select (search, scoring, gates, figures over traces), where it is 400. PATCH is a JSON merge patch (RFC 7396): what is absent stays, null clears; \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced whole. \`If-Match\` with the \`ETag\` of a read makes it 412 where somebody else was faster.
+**Bodies**: an unknown member returns 400, and \`detail\` suggests the closest known member. Read-only members of a resource (ids, times, counts) are accepted and ignored, so you can read a resource, change it and send it back. Free-form members and OTLP accept any member. PATCH is a JSON merge patch (RFC 7396): absent members keep their value, and null clears a member. \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced as a whole. Send the \`ETag\` of a read as \`If-Match\`: the change returns 412 if the resource has changed since.
 
-**Lists** page by \`cursor\` (the same cost at any depth) or \`offset\`; an unknown query parameter is 400. Archived resources are left out, unless \`include_archived\` is true.
+**Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Archived resources are omitted unless \`include_archived\` is true.
 
-**Repeats**: POST and PATCH take an \`Idempotency-Key\`; a repeat answers what the first did, with \`Idempotency-Replayed: true\`. Operations that answer a secret (a key, a token) do not, and list no such parameter. A key whose request ended with its process, before its answer was kept, can be used again after 30 s.
+**Retries**: POST and PATCH accept an \`Idempotency-Key\`. A repeat returns the first answer, with \`Idempotency-Replayed: true\`. Operations that return a secret (a key or a token) do not accept one and do not list the parameter. If the service stops before it has stored the answer, you can reuse the key after 30 s.
 
-Every answer carries \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
-
-/** The name of an operation: \`DatasetController.createBulk\` is \`dataset_createBulk\`. */
-const operationId = (controller: string, method: string): string => {
-  const noun = controller.replace(/Controller$/, '');
-  return `${noun.charAt(0).toLowerCase()}${noun.slice(1)}_${method}`;
-};
+Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 
 /**
  * Builds the OpenAPI 3.1 document of an application from its controllers and DTOs.
- * @param baseUrl the one server; a relative one stands for wherever the document was read from.
+ * @param baseUrl the server's URL; a relative URL is resolved against the address of the document.
  */
 export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObject {
   const config = new DocumentBuilder()
@@ -37,7 +32,9 @@ export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObje
     .addServer(baseUrl)
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
     .build();
-  return completeDocument(
-    SwaggerModule.createDocument(app, config, { operationIdFactory: operationId, extraModels: [ProblemDto] }),
-  );
+  const generated = SwaggerModule.createDocument(app, config, {
+    operationIdFactory: operationIdOf,
+    extraModels: [ProblemDto],
+  });
+  return withPlainSchemaNames(completeDocument(generated));
 }

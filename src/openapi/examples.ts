@@ -29,11 +29,11 @@ const result = {
   duration_ms: 812,
 };
 
-/** Bodies that the operations take, by their `operationId`. */
+/** Example request bodies, by `operationId`. */
 export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
-  app_create: {
+  createApp: {
     app: {
-      summary: 'An app with one server; its secret is set on the server, once it is swept',
+      summary: "An app with one server. Set the server's secret after the first reconcile.",
       value: {
         workspace_id: WORKSPACE_ID,
         app: 'support',
@@ -47,9 +47,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  server_create: {
+  createMcpServer: {
     server: {
-      summary: 'A server with a secret, and the one tool that it is known to offer',
+      summary: 'A server with a secret and one tool',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'tickets',
@@ -59,9 +59,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  dataset_create: {
+  createDataset: {
     dataset: {
-      summary: 'A dataset whose records are held to a schema',
+      summary: 'A dataset that validates its records against a schema',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'arithmetic',
@@ -69,15 +69,15 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  dataset_search: {
+  searchDatasets: {
     metadata: {
-      summary: 'Those of a team with both tags, by name',
+      summary: 'Datasets of one team that have both tags, sorted by name',
       value: { tags: ['nightly', 'en'], metadata: { team: 'search' }, sort: 'name', limit: 20 },
     },
   },
-  datasetVersion_create: {
+  createDatasetVersion: {
     csv: {
-      summary: 'A file whose ids are in the column case',
+      summary: 'A CSV file with the case ids in the column `case`',
       value: {
         workspace_id: WORKSPACE_ID,
         content: 'case,question,answer,level\r\nc1,What is 6 times 7?,42,easy\r\n',
@@ -86,20 +86,20 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  record_create: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
-  record_createBulk: {
+  createRecord: { record: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...record } } },
+  createRecordsBulk: {
     records: {
-      summary: 'Cases, those that are there already left as they are',
+      summary: 'Cases, skipping those that already exist',
       value: { workspace_id: WORKSPACE_ID, on_conflict: 'skip', items: [record] },
     },
   },
-  recordTransfer_import: {
+  importRecords: {
     version: {
-      summary: 'The rows of a CSV version; those that are there already get what it says',
+      summary: 'The rows of a CSV version, updating records that already exist',
       value: { workspace_id: WORKSPACE_ID, dataset_version: 2, on_conflict: 'update' },
     },
   },
-  experiment_create: {
+  createExperiment: {
     experiment: {
       summary: 'A run of a model over a dataset',
       value: {
@@ -112,19 +112,22 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  experiment_patch: {
-    note: { summary: 'While it runs', value: { description: 'with the second prompt', tags: ['prompt-2'] } },
+  updateExperiment: {
+    note: {
+      summary: 'Edit a running experiment',
+      value: { description: 'with the second prompt', tags: ['prompt-2'] },
+    },
     finalize: {
-      summary: 'To finalize it',
+      summary: 'Finalize the experiment',
       value: {
         experiment_status: 'completed',
         metrics: { cases: 2, successful_cases: 2, failed_cases: 0, duration_ms: 5310 },
       },
     },
   },
-  experiment_search: {
+  searchExperiments: {
     score: {
-      summary: 'Runs of a model this year whose mean was at least 0.8',
+      summary: 'Runs of one model since 2026 with a mean score of at least 0.8',
       value: {
         config: { model: 'gpt-4o' },
         created_after: '2026-01-01T00:00:00Z',
@@ -132,9 +135,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  gate_check: {
+  checkGate: {
     gate: {
-      summary: 'No worse than its baseline, and good enough for sure',
+      summary: 'No regression from the baseline, and a mean that is confidently high enough',
       value: {
         baseline_experiment_id: EXPERIMENT_ID,
         rules: [
@@ -144,13 +147,13 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  result_create: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },
-  result_createBulk: {
+  createResult: { result: { summary: 'One case', value: { workspace_id: WORKSPACE_ID, ...result } } },
+  createResultsBulk: {
     results: { summary: 'Up to 100 cases', value: { workspace_id: WORKSPACE_ID, items: [result] } },
   },
-  experimentTrace_queryStats: {
+  queryExperimentTraceStats: {
     slow: {
-      summary: 'What the slow ones cost, by model',
+      summary: 'Cost of slow traces, by model',
       value: {
         metrics: [
           { measure: 'count', aggregation: 'count' },
@@ -162,7 +165,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  scorer_create: {
+  createScorer: {
     javascript: {
       summary: 'JavaScript',
       value: {
@@ -192,7 +195,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
     judge: {
-      summary: 'A question to a language model',
+      summary: 'A language model as a judge',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'answers the question',
@@ -206,7 +209,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
     people: {
-      summary: 'A question to people',
+      summary: 'A rubric for people',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'tone',
@@ -226,9 +229,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  scoringRule_create: {
+  createScoringRule: {
     sample: {
-      summary: 'One of ten traces in which something failed',
+      summary: '10 % of the traces that contain an error',
       value: {
         workspace_id: WORKSPACE_ID,
         sample_rate: 0.1,
@@ -237,9 +240,9 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  humanScore_create: {
+  createScore: {
     result: {
-      summary: 'Thumbs up for a result',
+      summary: 'Thumbs up on a result',
       value: {
         workspace_id: WORKSPACE_ID,
         scorer_id: SCORER_ID,
@@ -249,7 +252,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
     trace: {
-      summary: 'Answers to the questions of a rubric, about a trace',
+      summary: 'Answers to the questions of a rubric, for a trace',
       value: {
         workspace_id: WORKSPACE_ID,
         scorer_id: SCORER_ID,
@@ -258,38 +261,37 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
-  scoring_score: {
+  runScorer: {
     experiment: {
-      summary: 'The next 100 of an experiment that this version has not scored',
+      summary: 'The next 100 results of an experiment that this scorer version has not scored',
       value: { experiment_id: EXPERIMENT_ID, limit: 100, unscored_only: true },
     },
     test: { summary: 'Try it on one trace', value: { mode: 'test', trace_ids: [TRACE_ID] } },
   },
 };
 
-/** What the groups of operations are about. */
+/** Descriptions of the tags that group operations. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
-  Accounts: 'The organization, its people, and the caller.',
-  Apps: 'Agents, skills and MCP servers that belong together, as they are declared.',
-  Comparison: 'Experiments held against each other, gates for CI, and how far scorers agree.',
-  'Dataset versions': 'CSV files of a dataset, which experiments can pin.',
-  Datasets: 'Named sets of cases to evaluate on.',
-  'Experiment traces': 'The traces that the results of an experiment name.',
-  Experiments: 'Runs of a subject over cases, frozen when they are finalized.',
-  'Human scores': 'What people say of traces, sessions and results.',
-  Health: 'For load balancers and orchestrators.',
-  'MCP servers':
-    'Registered servers of the Model Context Protocol, with all their versions, and their tools.',
-  Platform: 'Organizations, for platform principals.',
-  Records: 'The cases of a dataset, with all their versions.',
-  Results: 'What became of each case of an experiment. Append-only.',
-  Scorers: 'How answers are scored; every version is kept.',
-  Scoring: 'Scoring of traces and sessions by the service, and its runs.',
-  'Service accounts': 'Programs that act in an organization, and their API keys.',
-  Sessions: 'What belongs together by the session that traces name, with its totals.',
-  Skills: 'Directories with a SKILL.md, of the Agent Skills format; every version is kept.',
-  Telemetry: 'OTLP/HTTP: 200 means stored.',
-  Tokens: 'Exchange of API keys for access tokens, revocation, and the keys that tokens are signed with.',
-  Traces: 'What agents did: traces, their trees and their spans.',
-  Workspaces: 'Parts of an organization, and who is a member of them.',
+  Accounts: "The organization, its users, and the caller's own account.",
+  Apps: 'Declared sets of agents, skills and MCP servers that are managed together.',
+  Comparison: 'Comparison of experiments, gates for CI, and agreement between scorers.',
+  'Dataset versions': 'CSV versions of a dataset. Experiments can pin one.',
+  Datasets: 'Named sets of evaluation cases.',
+  'Experiment traces': 'The traces linked from the results of an experiment.',
+  Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
+  'Human scores': 'Scores that people give to traces, sessions and results.',
+  Health: 'Probes for load balancers and orchestrators.',
+  'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
+  Platform: 'Management of organizations by platform principals.',
+  Records: 'The cases of a dataset. Every version is kept.',
+  Results: 'The result of each case of an experiment. Append-only.',
+  Scorers: 'Definitions of how to score. Every version is kept.',
+  Scoring: 'Runs and rules with which the service scores traces and sessions.',
+  'Service accounts': 'Accounts for programs, and their API keys.',
+  Sessions: 'Traces grouped by session, with totals.',
+  Skills: 'Directories with a SKILL.md, in the Agent Skills format. Every version is kept.',
+  Telemetry: 'OTLP/HTTP ingestion. A 200 means that the data is stored.',
+  Tokens: 'Exchange of API keys for access tokens, token revocation, and the public signing keys.',
+  Traces: 'Traces of agent runs, their span trees and spans.',
+  Workspaces: 'Workspaces of an organization, and their members.',
 };

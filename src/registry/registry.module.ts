@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountChangesModule, AccountDirectory } from '#platform/auth';
 import { SecretsModule } from '#platform/secrets';
+import { ResourcesModule } from '../resources';
 import { AccountDirectoryRepository } from './accounts/account-directory.repository';
 import { AccountDirectoryService } from './accounts/account-directory.service';
 import { OrgEntity } from './accounts/org.entity';
@@ -10,27 +11,25 @@ import { OrgService } from './accounts/org.service';
 import { UserEntity } from './accounts/user.entity';
 import { UserRepository } from './accounts/user.repository';
 import { UserService } from './accounts/user.service';
-import { WorkspaceAccessModule } from './access/workspace-access.module';
-import { AuditLogModule } from './audit/audit-log.module';
+import { PrincipalRepository } from './accounts/principal.repository';
 import { RepoEntity } from './repos/repo.entity';
 import { RepoRepository } from './repos/repo.repository';
 import { RepoService } from './repos/repo.service';
-import { SearchIndexModule } from './search/search-index.module';
-import { ApiKeyEntity } from './service-accounts/api-key.entity';
-import { ApiKeyRepository } from './service-accounts/api-key.repository';
-import { ApiKeyService } from './service-accounts/api-key.service';
-import { ApiKeySecrets } from './service-accounts/api-key-secret';
-import { ServiceAccountEntity } from './service-accounts/service-account.entity';
-import { ServiceAccountRepository } from './service-accounts/service-account.repository';
-import { ServiceAccountService } from './service-accounts/service-account.service';
+import { ApiKeyEntity } from './accounts/api-key.entity';
+import { ApiKeyRepository } from './accounts/api-key.repository';
+import { ApiKeyService } from './accounts/api-key.service';
+import { ApiKeySecrets } from './accounts/api-key-secret';
+import { ServiceAccountEntity } from './accounts/service-account.entity';
+import { ServiceAccountRepository } from './accounts/service-account.repository';
+import { ServiceAccountService } from './accounts/service-account.service';
 import { SigningKeyRepository } from './tokens/signing-key.repository';
 import { SigningKeyService } from './tokens/signing-key.service';
-import { MemberEntity } from './workspaces/member.entity';
-import { MemberRepository } from './workspaces/member.repository';
-import { MemberService } from './workspaces/member.service';
-import { WorkspaceEntity } from './workspaces/workspace.entity';
-import { WorkspacesRepository } from './workspaces/workspace.repository';
-import { WorkspaceService } from './workspaces/workspace.service';
+import { MemberEntity } from './accounts/member.entity';
+import { MemberRepository } from './accounts/member.repository';
+import { MemberService } from './accounts/member.service';
+import { WorkspaceEntity } from './accounts/workspace.entity';
+import { WorkspacesRepository } from './accounts/workspace.repository';
+import { WorkspaceService } from './accounts/workspace.service';
 
 const SERVICES = [
   OrgService,
@@ -49,6 +48,7 @@ const REPOSITORIES = [
   UserRepository,
   WorkspacesRepository,
   MemberRepository,
+  PrincipalRepository,
   ServiceAccountRepository,
   ApiKeyRepository,
   SigningKeyRepository,
@@ -56,7 +56,7 @@ const REPOSITORIES = [
   RepoRepository,
 ];
 
-/** The registry: accounts, workspaces, service accounts, repositories. Its logic, for the API and the worker alike. */
+/** Accounts and repositories, without their routes: for the API and the worker alike. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([
@@ -70,9 +70,7 @@ const REPOSITORIES = [
     ]),
     AccountChangesModule,
     SecretsModule,
-    AuditLogModule,
-    WorkspaceAccessModule,
-    SearchIndexModule,
+    ResourcesModule,
   ],
   providers: [...SERVICES, ...REPOSITORIES, { provide: AccountDirectory, useClass: AccountDirectoryService }],
   exports: [...SERVICES, ...REPOSITORIES, AccountDirectory],

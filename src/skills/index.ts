@@ -1,4 +1,3 @@
-export { SkillDirectory } from './skill-directory';
-export type { ReferredSkill, SkillReference } from './skill-version.repository';
+export { SkillDirectory } from './skills/skill-directory';
 export { SkillsHttpModule } from './skills.http.module';
 export { SkillsModule } from './skills.module';

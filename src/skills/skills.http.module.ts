@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { SkillController } from './skill.controller';
-import { SkillVersionController } from './skill-version.controller';
+import { SkillController } from './skills/skill.controller';
+import { SkillVersionController } from './skills/skill-version.controller';
 import { SkillsModule } from './skills.module';
 
 /** The routes under /skill/v1. */

@@ -1,40 +1,29 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditLogModule, ReconcileStepsModule, SearchIndexModule, WorkspaceAccessModule } from '../registry';
+import { ResourcesModule } from '../resources';
 import { SkillBlobRepository } from './content/skill-blob.repository';
 import { SkillContents } from './content/skill-contents';
-import { SkillOwnerRepository } from './reconcile/skill-owner.repository';
 import { SkillReconcileStep } from './reconcile/skill-reconcile.step';
-import { SkillDirectory } from './skill-directory';
-import { SkillEntity } from './skill.entity';
-import { SkillRepository } from './skill.repository';
-import { SkillService } from './skill.service';
-import { SkillUploadService } from './skill-upload.service';
-import { SkillVersionRepository } from './skill-version.repository';
-import { SkillVersionService } from './skill-version.service';
-import { SkillWriter } from './skill-writer';
+import { SkillDirectory } from './skills/skill-directory';
+import { SkillUploadService } from './skills/skill-upload.service';
+import { SkillWriter } from './skills/skill-writer';
+import { SkillEntity } from './skills/skill.entity';
+import { SkillRepository } from './skills/skill.repository';
+import { SkillService } from './skills/skill.service';
 
-const SERVICES = [SkillService, SkillVersionService, SkillUploadService, SkillDirectory];
-
-/** Skills: their logic, and their part in the sweep of an app, for the API and the worker alike. */
+/** Skills, without routes: for the API and the worker. */
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([SkillEntity]),
-    AuditLogModule,
-    ReconcileStepsModule,
-    SearchIndexModule,
-    WorkspaceAccessModule,
-  ],
+  imports: [TypeOrmModule.forFeature([SkillEntity]), ResourcesModule],
   providers: [
-    ...SERVICES,
+    SkillService,
+    SkillUploadService,
+    SkillDirectory,
     SkillWriter,
     SkillContents,
     SkillReconcileStep,
     SkillRepository,
-    SkillVersionRepository,
     SkillBlobRepository,
-    SkillOwnerRepository,
   ],
-  exports: [...SERVICES, SkillReconcileStep],
+  exports: [SkillService, SkillUploadService, SkillDirectory, SkillReconcileStep],
 })
 export class SkillsModule {}

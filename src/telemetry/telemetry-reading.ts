@@ -3,37 +3,37 @@ import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, readWithin, type SqlExecutor } from '#platform/db';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
-import { FairTurns } from '#platform/turns';
+import { FairLimiter, linkedSignal } from '#platform/concurrency';
 
 /**
- * How much of a request's time a read may take. Less than all of it, so that a store that does not answer is told as
- * that (503), before the request as a whole is given up (504).
+ * Share of a request's time that a read may take. Less than all of it, so that a slow database is answered as 503 before
+ * the whole request ends as 504.
  */
 const READ_SHARE = 0.8;
 
-/** Of a process's connections, those that reads may hold at once: storing traces, and all else, has the others. */
+/** Share of a process's connections that reads may hold at once. The others are for storing and everything else. */
 const CONNECTION_SHARE = 0.5;
 
-/** Reads that wait for their turn, of all organizations together. */
+/** Reads that wait for their turn, over all organizations. */
 const WAITING_MAX = 1_000;
 
 const UNREADABLE = 'Telemetry cannot be read at the moment. Try again.';
 const RETRY = { 'Retry-After': '1' };
 
 export interface ReadOptions {
-  /** What is read; traces, unless given. */
+  /** The noun for error messages. Defaults to traces. */
   what?: string;
-  /** Aborted when nobody waits for what is read any more. */
+  /** Aborted when the result is no longer needed. */
   signal?: AbortSignal;
 }
 
 /**
- * Has reads of traces take turns by organization, so that however slow they are, they hold up neither storing nor one
- * another for long. A turn lasts until its statements have really ended, also where the answer was given before that.
+ * Lets organizations take turns in reading, so that slow reads block neither storing nor one another for long. A turn lasts
+ * until its statements have really ended, even where the request was answered before.
  */
 @Injectable()
 export class TelemetryReading {
-  private readonly turns: FairTurns;
+  private readonly limiter: FairLimiter;
   private readonly timeoutMs: number;
 
   constructor(
@@ -41,17 +41,17 @@ export class TelemetryReading {
     environment: Environment,
   ) {
     const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
-    this.turns = new FairTurns(atOnce, WAITING_MAX);
+    this.limiter = new FairLimiter({ concurrency: atOnce, maxWaiting: WAITING_MAX });
     this.timeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 
   /**
-   * Does a read, whose statements all go to `on`, when its turn comes. They see the same rows, and write none.
+   * Does a read when its turn comes. All its statements go to `on`, see the same rows, and write none.
    *
-   * @param hint what to ask for instead, to those whose read takes too long
+   * @param hint how to narrow a read that takes too long
    * @throws Problem 503: `service_unavailable` where the database cannot be reached, or the read takes too long;
-   *   `service_overloaded` where too many wait for their turn. The signal's reason, at once, when it is aborted: what
-   *   waits for its turn is then never done, and what is being done begins no further statement
+   *   `service_overloaded` where too many wait for their turn. The signal's reason, at once, when it is aborted: a waiting
+   *   read then never starts, and a running one starts no further statement
    */
   async read<Result>(
     scope: Scope,
@@ -60,28 +60,27 @@ export class TelemetryReading {
     { what = 'traces', signal }: ReadOptions = {},
   ): Promise<Result> {
     const late = problem.unavailable(`The ${what} could not be read in time. ${hint}`, { headers: RETRY });
-    const ending = new AbortController();
-    const end = (): void => ending.abort(signal?.reason);
-    if (signal?.aborted) end();
-    // not by AbortSignal.any: a request of many reads would keep what each has read until it ends
-    else signal?.addEventListener('abort', end, { once: true });
+    const timeout = new AbortController();
+    const ending = linkedSignal(signal, timeout.signal);
     const deadline = performance.now() + this.timeoutMs;
-    const timer = setTimeout(() => ending.abort(late), this.timeoutMs);
+    const timer = setTimeout(() => timeout.abort(late), this.timeoutMs);
     try {
       return await Promise.race([
-        this.turns.take(scope, ending.signal, () => readWithin(this.database, deadline, work, ending.signal)),
+        this.limiter.run(scope, ending.signal, () =>
+          readWithin(this.database, deadline, work, ending.signal),
+        ),
         rejectedBy(ending.signal),
       ]);
     } catch (error) {
       throw signal?.aborted ? (signal.reason as Error) : readProblem(error, late);
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      ending.unlink();
     }
   }
 }
 
-/** A database that does not answer at all does not end its statements either. */
+/** Rejects on abort, because a database that does not answer never ends its statements. */
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });

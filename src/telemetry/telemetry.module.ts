@@ -1,36 +1,29 @@
 import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { ExportMetrics } from './exports/export.metrics';
-import { GroupSlots } from './exports/group-slots';
-import { ModelPrices } from './model-prices';
+import { ExportLimiter } from './exports/export-queue';
 import { ExportRepository } from './exports/export.repository';
 import { ExportWriter } from './exports/export.writer';
-import { LogExportService } from './logs/log-export.service';
-import { LogService } from './logs/log.service';
+import { LogExportService, LogService } from './logs/log.service';
 import { LogWriteRepository } from './logs/log-write.repository';
-import { MetricExportService } from './metrics/metric-export.service';
-import { MetricService } from './metrics/metric.service';
+import { MetricExportService, MetricService } from './metrics/metric.service';
 import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
-import { PostgresTraceStore } from './postgres-trace.store';
-import { SessionKeepingRepository } from './sessions/session-keeping.repository';
 import { SessionService } from './sessions/session.service';
-import { SourceRepository } from './sources/source.repository';
-import { SourceWriter } from './sources/source.writer';
-import { TraceArrivals } from './trace-arrivals';
-import { TraceStore } from './trace-store';
+import { SessionWriteRepository } from './traces/session-write.repository';
+import { SourceWriteRepository } from './sources/source-write.repository';
+import { ModelPrices } from './span-mapping/model-prices';
+import { TraceStore } from './traces/trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';
-import { TraceArrivalRepository } from './traces/trace-arrival.repository';
-import { TraceExportService } from './traces/trace-export.service';
-import { TraceRepository } from './traces/trace.repository';
+import { TraceArrivals } from './traces/trace-arrivals';
 import { TelemetryReading } from './telemetry-reading';
-import { TraceService } from './traces/trace.service';
+import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
 
-/** Telemetry: the stores of traces, logs and metrics, for the API and the worker alike. */
+/** Stores and reads traces, logs and metrics, in the API and in the worker. */
 @Module({
   imports: [MetricsModule],
   providers: [
@@ -38,12 +31,10 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitionRepository,
     DayPartitions,
     ExportMetrics,
-    GroupSlots,
-    SessionKeepingRepository,
-    SourceRepository,
-    SourceWriter,
+    ExportLimiter,
+    SessionWriteRepository,
+    SourceWriteRepository,
     SpanRepository,
-    TraceRepository,
     TelemetryReading,
     TraceWriteRepository,
     TraceWriter,
@@ -59,15 +50,15 @@ import { TraceWriter } from './traces/trace.writer';
     MetricWriteRepository,
     MetricExportService,
     MetricService,
-    { provide: TraceArrivals, useClass: TraceArrivalRepository },
-    { provide: TraceStore, useClass: PostgresTraceStore },
+    TraceArrivals,
+    TraceStore,
   ],
   exports: [
     DayPartitionRepository,
     DayPartitions,
     ExportRepository,
     ModelPrices,
-    SessionKeepingRepository,
+    SessionWriteRepository,
     TraceArrivals,
     TraceStore,
     TraceExportService,

@@ -11,7 +11,7 @@ import { TelemetryModule } from './telemetry.module';
 const PARTITIONS_MS = 60 * 60_000;
 const RETENTION_MS = 10 * 60_000;
 
-/** What a worker does for telemetry: partitions are made ahead, and dropped when their time is over. */
+/** Periodic work of a worker: creates partitions ahead, and drops them when their retention ends. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
   providers: [TraceRetention, TraceRetentionRepository, SignalRetention, DayDropper],

@@ -1,65 +1,143 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import ts from 'typescript';
 
-interface Cruise {
-  modules: {
-    source: string;
-    dependencies: { module: string; resolved: string; couldNotResolve: boolean }[];
-  }[];
-  summary: {
-    violations: { rule: { name: string }; from: string; to: string; cycle?: { name: string }[] }[];
-  };
-}
+/**
+ * The floors of src/: an area imports only from floors below its own. The parts of evaluation are ordered among
+ * themselves in the same way. Names without a folder have their place reserved.
+ */
+const FLOORS = [
+  ['resources'],
+  ['registry'],
+  ['files', 'telemetry', 'model-gateway'],
+  ['skills', 'mcp-servers', 'api-proxy'],
+  ['agents'],
+  ['evaluation'],
+  ['store'],
+  ['mcp-endpoint'],
+];
+const EVALUATION = ['datasets', 'experiments', 'scorers', 'scores', 'judges', 'scoring', 'analysis'];
 
-/** Folders of src/ that are no areas: they compose the areas, or serve them. */
+/** Folders of src/ that compose or serve the areas. */
 const COMPOSITION = ['database', 'openapi'];
 
-/** Runs dependency-cruiser, which is an ES module that jest cannot load, on the compiled code. */
-function cruise(): Cruise {
-  const bin = path.resolve('node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
-  const output = execFileSync(
-    process.execPath,
-    [bin, '--config', '.dependency-cruiser.mjs', '--output-type', 'json', 'dist/src', 'dist/libs'],
-    { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 },
-  );
-  return JSON.parse(output) as Cruise;
+interface Import {
+  from: string;
+  to: string;
 }
 
-describe('the stairs', () => {
-  const result = cruise();
+const isTest = (file: string): boolean => /\.(spec|fixture|child|harness)\.ts$/.test(file);
+const sources = ['src', 'libs']
+  .flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: 'utf8' }).map((file) => path.join(root, file)),
+  )
+  .filter((file) => file.endsWith('.ts'));
+const imports = sources.flatMap(importsOf);
+const shipped = imports.filter(({ from }) => !isTest(from) && !from.startsWith('libs/testing/'));
 
-  it('are read: the imports of the code, also those of its libraries, are resolved', () => {
-    const imports = result.modules.flatMap((module) => module.dependencies);
-    const ofPlatform = imports.filter((one) => one.module.startsWith('#platform/'));
-    expect(ofPlatform.length).toBeGreaterThan(50);
-    expect(ofPlatform.filter((one) => !/^dist\/libs\/platform\//.test(one.resolved))).toEqual([]);
+/** What a source file imports, types included, as paths in the repository or names of packages. */
+function importsOf(from: string): Import[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(from, 'utf8'), true, true);
+  return importedFiles.map(({ fileName }) => ({ from, to: resolved(from, fileName) }));
+}
+
+function resolved(from: string, name: string): string {
+  if (name.startsWith('#')) return `libs/${name.slice(1)}/index.ts`;
+  if (!name.startsWith('.')) return name;
+  const target = path.join(path.dirname(from), name);
+  return existsSync(`${target}.ts`) ? `${target}.ts` : path.join(target, 'index.ts');
+}
+
+const areaOf = (file: string): string | undefined => /^src\/([^/]+)\//.exec(file)?.[1];
+const partOf = (file: string): string | undefined => /^src\/evaluation\/([^/]+)\//.exec(file)?.[1];
+const lines = (found: readonly Import[]): string[] => found.map(({ from, to }) => `${from} -> ${to}`);
+
+/** Imports that climb, stay on the floor of another, or go past an index. */
+function trespasses(names: readonly (readonly string[])[], nameOf: typeof areaOf): string[] {
+  const floorOf = new Map(names.flatMap((row, floor) => row.map((name) => [name, floor] as const)));
+  return lines(
+    shipped.filter(({ from, to }) => {
+      const [own, other] = [nameOf(from), nameOf(to)];
+      if (own === undefined || other === undefined || own === other) return false;
+      const [floor, below] = [floorOf.get(own), floorOf.get(other)];
+      return (
+        floor === undefined || below === undefined || below >= floor || !to.endsWith(`/${other}/index.ts`)
+      );
+    }),
+  );
+}
+
+/** Groups of nodes that reach each other. */
+function cycles(edges: readonly Import[]): string[] {
+  const next = new Map<string, Set<string>>();
+  for (const { from, to } of edges) if (from !== to) next.set(from, (next.get(from) ?? new Set()).add(to));
+  const reached = (start: string): Set<string> => {
+    const seen = new Set<string>();
+    const queue = [...(next.get(start) ?? [])];
+    for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
+      if (seen.has(one)) continue;
+      seen.add(one);
+      queue.push(...(next.get(one) ?? []));
+    }
+    return seen;
+  };
+  return [...next.keys()].filter((node) => reached(node).has(node)).sort();
+}
+
+describe('the floors', () => {
+  it('read all imports of the sources, also those of libraries', () => {
+    expect(imports.filter(({ to }) => to.startsWith('libs/platform/')).length).toBeGreaterThan(500);
+    expect(lines(imports.filter(({ to }) => /^(src|libs)\//.test(to) && !existsSync(to)))).toEqual([]);
   });
 
-  it('have a place for every area of src/', () => {
-    const folders = readdirSync(path.resolve('src'), { withFileTypes: true }).filter((entry) =>
-      entry.isDirectory(),
-    );
-    const placed = execFileSync(
-      process.execPath,
-      [
-        '--input-type=module',
-        '-e',
-        `import { FLOORS } from './.dependency-cruiser.mjs'; console.log(FLOORS.flat().join())`,
-      ],
-      { encoding: 'utf8' },
-    ).trim();
-    const known = [...placed.split(','), ...COMPOSITION];
-    expect(folders.map((entry) => entry.name).filter((name) => !known.includes(name))).toEqual([]);
+  it('have a place for every area', () => {
+    const known = new Set([...FLOORS.flat(), ...COMPOSITION]);
+    const areas = sources.flatMap((file) => areaOf(file) ?? []);
+    expect([...new Set(areas)].filter((area) => !known.has(area))).toEqual([]);
   });
 
-  it('are climbed only downwards, through indexes, and never in a circle', () => {
-    // the OpenAPI plugin makes DTO files import themselves, for the types of their members
-    const real = result.summary.violations.filter(({ from, to }) => from !== to);
-    const violations = real.map(
-      ({ rule, from, to, cycle }) =>
-        `${rule.name}: ${from} -> ${to}${cycle ? ` (${cycle.map((one) => one.name).join(' -> ')})` : ''}`,
+  it('are climbed only downwards, and an area is entered only through its index', () => {
+    expect(
+      trespasses(FLOORS, (file) => (COMPOSITION.includes(areaOf(file)!) ? undefined : areaOf(file))),
+    ).toEqual([]);
+  });
+
+  it('order the parts of evaluation in the same way', () => {
+    expect(
+      trespasses(
+        EVALUATION.map((name) => [name]),
+        partOf,
+      ),
+    ).toEqual([]);
+  });
+
+  it('hold no cycle of files', () => {
+    expect(cycles(imports)).toEqual([]);
+  });
+
+  it('hold no cycle of folders', () => {
+    // A module and an index only compose what lies below them.
+    const folders = shipped
+      .filter(({ from, to }) => !/(\.module|\/index)\.ts$/.test(from) && /^(src|libs)\//.test(to))
+      .map(({ from, to }) => ({ from: path.dirname(from), to: path.dirname(to) }));
+    expect(cycles(folders)).toEqual([]);
+  });
+
+  it('keep libraries free of areas, and areas free of what composes them', () => {
+    const climbing = shipped.filter(
+      ({ from, to }) =>
+        (from.startsWith('libs/') && to.startsWith('src/')) ||
+        (FLOORS.flat().includes(areaOf(from) ?? '') && /^src\/([^/]+\.ts$|openapi\/|database\/)/.test(to)),
     );
-    expect(violations).toEqual([]);
+    expect(lines(climbing)).toEqual([]);
+  });
+
+  it('keep tests out of what ships, and Nest out of otlp', () => {
+    const wrong = shipped.filter(
+      ({ from, to }) =>
+        /^(libs\/testing|test|bench|examples)\//.test(to) ||
+        (from.startsWith('libs/otlp/') && to.startsWith('@nestjs/')),
+    );
+    expect(lines(wrong)).toEqual([]);
   });
 });

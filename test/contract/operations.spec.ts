@@ -31,6 +31,11 @@ describe('every operation', () => {
     expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual(answers.map(() => status));
   };
 
+  const archiveAndRestore = async (by: ApiClient, path: string): Promise<void> => {
+    await expectAll([by.post(`${path}/archive`)], 200);
+    await expectAll([by.post(`${path}/restore`)], 200);
+  };
+
   it('of health and keys answers as documented', async () => {
     await expectAll(
       ['/health/live', '/health/ready', '/.well-known/jwks.json'].map((path) => app.api().get(path)),
@@ -80,7 +85,7 @@ describe('every operation', () => {
     await expectAll([admin.put(member, { roles: ['editor'] })], 200);
     await expectAll([admin.get(member), admin.get(`${path}/members`)], 200);
     await expectAll([admin.delete(member)], 204);
-    await expectAll([admin.post(`${path}/archive`)], 200);
+    await archiveAndRestore(admin, path);
   });
 
   it('of MCP servers and apps answers as documented', async () => {
@@ -101,7 +106,7 @@ describe('every operation', () => {
       ].map((one) => admin.get(one)),
       200,
     );
-    await expectAll([admin.post(`${path}/archive`)], 200);
+    await archiveAndRestore(admin, path);
     const resources = [{ kind: 'mcp_server', name: 'orders', spec: { url } }];
     const declared = await admin.post('/registry/v1/apps', { workspace_id, app: 'support', resources });
     expect(declared.status).toBe(201);
@@ -113,7 +118,7 @@ describe('every operation', () => {
     await expectAll([admin.patch(appPath, { resources: taken })], 200);
     expect((await admin.post(`${appPath}/reconcile`)).status).toBe(422);
     await expectAll([admin.get(appPath)], 200);
-    await expectAll([admin.post(`${appPath}/archive`)], 200);
+    await archiveAndRestore(admin, appPath);
   });
 
   it('of service accounts, keys and tokens answers as documented', async () => {
@@ -137,7 +142,7 @@ describe('every operation', () => {
     expect(token.status).toBe(200);
     await expectAll([admin.post('/registry/v1/tokens/revoke', { token: token.body.access_token })], 200);
     await expectAll([admin.post(`${path}/keys/${key.body.key_id}/revoke`)], 200);
-    await expectAll([admin.post(`${path}/archive`)], 200);
+    await archiveAndRestore(admin, path);
   });
 
   it('of repositories and the audit log answers as documented', async () => {
@@ -148,7 +153,8 @@ describe('every operation', () => {
     const path = made.headers.get('location')!;
     await expectAll([admin.get('/registry/v1/repos'), admin.get(path)], 200);
     await expectAll([admin.patch(path, { visibility: 'private' })], 200);
-    await expectAll([admin.post(`${path}/archive`), admin.get('/registry/v1/audit-log')], 200);
+    await archiveAndRestore(admin, path);
+    await expectAll([admin.get('/registry/v1/audit-log')], 200);
   });
 
   it('of agents and their sessions answers as documented', async () => {
@@ -174,7 +180,8 @@ describe('every operation', () => {
       200,
     );
     await expectAll([admin.get(message.headers.get('location')!)], 200);
-    await expectAll([admin.post(`${sessionPath}/archive`), admin.post(`${path}/archive`)], 200);
+    await archiveAndRestore(admin, sessionPath);
+    await archiveAndRestore(admin, path);
   });
 
   it('of datasets and records answers as documented', async () => {
@@ -213,7 +220,7 @@ describe('every operation', () => {
       reads.map((one) => evaluator.get(one)),
       200,
     );
-    await expectAll([evaluator.post(`${recordPath}/archive`)], 200);
+    await archiveAndRestore(evaluator, recordPath);
     const csv = 'question,answer\r\n1 + 1,2\r\n';
     const version = await evaluator.post(`${path}/versions`, csv, { 'content-type': 'text/csv' });
     expect(version.status).toBe(201);
@@ -225,7 +232,7 @@ describe('every operation', () => {
       ),
       200,
     );
-    await expectAll([evaluator.post(`${path}/archive`)], 200);
+    await archiveAndRestore(evaluator, path);
   });
 
   it('of skills answers as documented', async () => {
@@ -244,7 +251,7 @@ describe('every operation', () => {
       reads.map((one) => admin.get(one)),
       200,
     );
-    await expectAll([admin.post(`${path}/archive`)], 200);
+    await archiveAndRestore(admin, path);
   });
 
   it('of experiments, results, traces, scorers and scoring answers as documented', async () => {
@@ -294,7 +301,7 @@ describe('every operation', () => {
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
     const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
     await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
-    await expectAll([evaluator.post(`${path}/archive`)], 200);
+    await archiveAndRestore(evaluator, path);
   });
 
   /** Exports one trace of two spans by OTLP/JSON. */
@@ -376,7 +383,7 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
-    await expectAll([evaluator.post(`${path}/archive`)], 200);
+    await archiveAndRestore(evaluator, path);
   }
 
   async function scoreWhatArrives(scorerPath: string): Promise<void> {
@@ -389,7 +396,7 @@ describe('every operation', () => {
     const path = rule.headers.get('location')!;
     await expectAll([evaluator.get(`${scorerPath}/rules`), evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { enabled: false })], 200);
-    await expectAll([evaluator.post(`${path}/archive`)], 200);
+    await archiveAndRestore(evaluator, path);
   }
 
   async function scoreByHand(resultId: string): Promise<void> {

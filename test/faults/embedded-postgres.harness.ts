@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
-import { startTimeOf } from '../../libs/platform/embedded-postgres/process-identity';
 
 /** A new directory in the temporary directory, closed to all other users, as root's home is. */
 export function closedDirectory(): string {
@@ -127,9 +126,10 @@ export async function orphanServerOf(node: NodeWithServer, dataDir: string): Pro
   return orphan;
 }
 
-/** Whether a process of that number lives. A zombie, which nobody has asked after yet, does not. */
+/** Whether a process of that number lives. A zombie does not. */
 export function lives(pid: number): boolean {
-  return startTimeOf(pid) !== undefined;
+  const state = ask(pid, 'stat');
+  return state !== '' && !state.startsWith('Z');
 }
 
 /** The processes that a process has started. */

@@ -169,7 +169,9 @@ describe('embedded PostgreSQL', () => {
 
   it('refuses a second server of the same process on its directory', async () => {
     await withServer(dataDir, async (url) => {
-      await expect(withServer(dataDir, (other) => query(other, READ))).rejects.toThrow('already uses');
+      await expect(withServer(dataDir, (other) => query(other, READ))).rejects.toThrow(
+        `is in use by process ${process.pid}`,
+      );
       expect(await query(url, READ)).toEqual(SAVED);
     });
   });
@@ -196,7 +198,7 @@ describe('embedded PostgreSQL', () => {
     await node.kill();
     expect(existsSync(path.join(cut, 'cluster'))).toBe(false);
     expect(await withServer(cut, (url) => query(url, 'SELECT 1 AS one'))).toEqual([{ one: 1 }]);
-    expect(readdirSync(cut).sort()).toEqual(['cluster', 'server.log']);
+    expect(readdirSync(cut).sort()).toEqual(['cluster', 'server.log', 'server.pipe']);
   });
 
   it('refuses data of another major version, and leaves them as they are', async () => {
@@ -213,7 +215,7 @@ describe('embedded PostgreSQL', () => {
     mkdirSync(path.join(foreign, 'cluster'), { recursive: true });
     writeFileSync(path.join(foreign, 'cluster/thesis'), '');
     await expect(withServer(foreign, () => Promise.resolve())).rejects.toThrow(
-      'is no PostgreSQL data directory',
+      'is not a PostgreSQL data directory',
     );
     expect(readdirSync(path.join(foreign, 'cluster'))).toEqual(['thesis']);
   });

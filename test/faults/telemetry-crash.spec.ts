@@ -4,10 +4,10 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#platform/embedded-postgres';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { createTestApp, newOrganization, sized, type TestApp, type TestOrganization } from '#testing';
 
-/** A million of each is what `CRASH_SPANS=1000000 npm test -- telemetry-crash` sends. */
-const COUNT = Number(process.env.CRASH_SPANS ?? 10_000);
+/** Spans, and log records, that are sent. */
+const COUNT = sized(10_000, 1_000_000);
 const KILLS = 3;
 const PER_TRACE = 20;
 

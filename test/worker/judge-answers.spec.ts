@@ -126,7 +126,7 @@ describe('a judge', () => {
     it('not at all: its refusal is the error of its target', async () => {
       judge.reply = () => ({ content: '', finishReason: 'content_filter' });
       expect(await on.tested({})).toMatchObject({
-        error: 'The judge would not answer: its server filtered the answer',
+        error: 'The judge refused to answer: its server filtered the answer',
         cost_usd: COST,
       });
     });

@@ -1,4 +1,4 @@
-import { KnownFeatures } from '../../src/evaluation/judges/llm/chat-features';
+import { ChatFeaturesRepository } from '../../src/evaluation/judges/llm/chat-features.repository';
 import { ALL_FEATURES } from '../../src/evaluation/judges/llm/chat-request';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
@@ -54,7 +54,7 @@ describe('a judge', () => {
       const before = judge.asked.length;
       expect((await on.scored(scorer, experiment)).run.cost_usd).toBe(0);
       // nor when it is found out anew what the server takes, as it is every day
-      await worker.get(KnownFeatures).learn(scorer.definition.model, ALL_FEATURES);
+      await worker.get(ChatFeaturesRepository).learn(scorer.definition.model, ALL_FEATURES);
       const { run, results } = await on.scored(scorer, experiment);
       expect(run.cost_usd).toBe(0);
       expect(results.map((one) => one.is_cached)).toEqual([true, true]);

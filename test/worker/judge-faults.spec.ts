@@ -4,6 +4,7 @@ import {
   createTestWorker,
   type JudgeAsked,
   type JudgeReply,
+  sized,
   type TestApp,
   TestJudge,
 } from '#testing';
@@ -14,6 +15,9 @@ const TRUE = says({ reasoning: 'r', value: true });
 
 /** Which of the inputs a judge was asked about. */
 const inputOf = ({ json }: JudgeAsked): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
+
+/** How long the judge refuses every request, in ms. */
+const OUTAGE_MS = sized(5_000, 60_000);
 
 describe('a judge that misbehaves', () => {
   let judge: TestJudge;
@@ -84,7 +88,7 @@ describe('a judge that misbehaves', () => {
     judge.reply = () => 'floods';
     const { results } = await scored(2);
     expect(results.map((one) => one.error)).toEqual(
-      Array(2).fill('The judge answered with more than 1 MiB, which is no judgement.'),
+      Array(2).fill('The judge answered with more than 1 MiB.'),
     );
     expect(judge.asked).toHaveLength(2);
   });
@@ -122,7 +126,7 @@ describe('a judge that misbehaves', () => {
   it('and asks for a longer wait than there is time fails its targets at once', async () => {
     judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
     const { results } = await scored(1);
-    expect(results[0].error).toBe('The judge answered 429, and there was no more time to ask it again.');
+    expect(results[0].error).toBe('The judge answered 429, and there was no time left for a retry.');
   });
 
   it('by bearing little at once is asked by all workers together for about as much as it bears', async () => {
@@ -197,8 +201,7 @@ describe('a judge that misbehaves', () => {
       ({ repeat }) => (repeat === 0 ? { status: 429, headers: { 'retry-after': '1' } } : TRUE),
     ];
     judge.reply = (asked) => {
-      // for a minute nothing is to be had at all
-      if (performance.now() - begun < 60_000) return { status: 429, headers: { 'retry-after': '3' } };
+      if (performance.now() - begun < OUTAGE_MS) return { status: 429, headers: { 'retry-after': '3' } };
       return ways[inputOf(asked) % ways.length]!(asked);
     };
     const { run, results } = await scored(100, {}, { concurrency: 16 });

@@ -109,7 +109,7 @@ describe('a judge', () => {
           metadata: { list: Array(500).fill(1) },
         },
       );
-      expect(item).toMatchObject({ error: 'The prompt is longer than the judge can read.' });
+      expect(item).toMatchObject({ error: 'The prompt is too long for the judge.' });
       expect(judge.asked).toEqual([]);
     });
   });
@@ -178,7 +178,7 @@ describe('a judge', () => {
         body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
       });
       expect(await on.tested({})).toMatchObject({
-        error: 'The judge backend refused this service (401): its operator has to look at the key.',
+        error: 'The judge backend refused this service (401). Its operator must check the API key.',
       });
       judge.reply = () => ({ status: 404, body: '<h1>llm-gw.internal.example (10.3.4.5)</h1>' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404)');
@@ -187,7 +187,7 @@ describe('a judge', () => {
       judge.reply = () => ({ status: 404, body: '{"error":{"message":"no model for sk-of-the-judge"}}' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
       judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
-      expect((await on.tested({})).error).toMatch(/redirects are not followed/);
+      expect((await on.tested({})).error).toMatch(/redirect \(\d+\), which is not followed/);
       expect(judge.asked).toHaveLength(5);
     });
   });

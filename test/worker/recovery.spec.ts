@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { JobQueue } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
-import { RunWorkRepository } from '../../src/evaluation/scoring/run-work.repository';
-import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.job';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/run-execution.repository';
+import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.service';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
@@ -233,7 +233,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const { database } = app;
     const sweeper = new ScoreRunSweeper(
       database,
-      app.get(RunWorkRepository),
+      app.get(RunExecutionRepository),
       app.get(JobQueue),
       null as never,
     );
@@ -266,7 +266,7 @@ describeOnBothQueues('a scoring run', (env) => {
       failed_count: 2,
     });
     const results = await on.resultsOf(run.score_run_id);
-    expect(results.filter((one) => /time of the run was over/.test(one.error ?? ''))).toHaveLength(2);
+    expect(results.filter((one) => /reached its deadline/.test(one.error ?? ''))).toHaveLength(2);
   });
 
   it('that brought down fewer workers than that goes on', async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
-import { RuleStepper } from '../../src/evaluation/scoring-rules/rule-stepper';
 import {
-  RuleWorkRepository,
+  ScoringRuleRepository,
   type WatchedRule,
-} from '../../src/evaluation/scoring-rules/rule-work.repository';
+} from '../../src/evaluation/scoring/rules/scoring-rule.repository';
+import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { TraceArrivals } from '../../src/telemetry';
 import { RulesFixture } from './scoring-rules.fixture';
 
@@ -28,10 +28,10 @@ describe('a scoring rule', () => {
 
   /** As a worker that holds it, which none of them does: they leave it alone, since it needs a day to be quiet. */
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
-    const all = await worker.get(RuleWorkRepository).watched('', 1_000, 3);
+    const all = await worker.get(ScoringRuleRepository).watched('', 1_000, 3);
     const watched = all.find((one) => one.rule_id === rule_id) as WatchedRule;
     const { settled_us } = await worker.get(TraceArrivals).clock();
-    return worker.get(RuleStepper).take(watched, settled_us);
+    return worker.get(ScoringRuleRunner).step(watched, settled_us);
   };
   const settled = async (): Promise<void> => {
     const arrivals = app.get(TraceArrivals);

@@ -11,7 +11,7 @@ import {
   type TestWorker,
   WorkerProcess,
 } from '#testing';
-import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring-rules/rule-stepper';
+import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, TestApp, TestWorker } from '#testing';
-import { ScoringRuleSweeper } from '../../src/evaluation/scoring-rules/scoring-rule.sweeper';
+import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 
 /** The members of a scorer that has something to say of everything. */
@@ -42,7 +42,7 @@ export class RulesFixture {
   }
 
   async sweep(): Promise<void> {
-    await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleSweeper).sweep()));
+    await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleScheduler).runDue()));
   }
 
   /** Has workers sweep until a rule has seen so many traces or sessions. */

@@ -6,7 +6,7 @@ import {
   type TestApp,
   type TestWorker,
 } from '#testing';
-import { isSampled } from '../../src/evaluation/scoring-rules/target-sampler';
+import { isSampled } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { describeOnBothQueues } from './backends.fixture';
 import { pathOf, RulesFixture } from './scoring-rules.fixture';
 

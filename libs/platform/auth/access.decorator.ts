@@ -1,14 +1,13 @@
 import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
-import type { Role } from './roles';
+import type { Role } from '#platform/scope';
 
 /** Who may call a route. Every route declares one, itself or by its controller; a test proves it. */
 export type AccessRule =
   | { kind: 'public' }
   | { kind: 'platform' }
   | { kind: 'principal' }
-  | { kind: 'member' }
   | { kind: 'roles'; anyOf: readonly Role[] }
   | { kind: 'roles_everywhere'; anyOf: readonly Role[] }
   | { kind: 'roles_somewhere'; anyOf: readonly Role[] };
@@ -35,9 +34,6 @@ export const PlatformOnly = () => behindBearer({ kind: 'platform' });
 
 /** For everyone who is authenticated, platform principals too: what tells callers about themselves. */
 export const AnyPrincipal = () => behindBearer({ kind: 'principal' });
-
-/** For everyone who is authenticated in an organization, whatever the roles. */
-export const AnyMember = () => behindBearer({ kind: 'member' });
 
 /**
  * For those who hold one of these roles (or one that contains it): in the workspace of the request where the route

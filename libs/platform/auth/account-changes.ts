@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Tx } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import { PrincipalCache } from './principal-cache';
 import { WorkspaceCache } from './workspace-cache';
 
@@ -24,7 +24,7 @@ export class AccountChanges {
     const result = await this.database.transaction(async (tx) => {
       const done = await work(tx);
       // delivered when the transaction commits, and not at all when it rolls back
-      await tx.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, orgId]);
+      await tx.query(sql`SELECT pg_notify(${ACCOUNTS_CHANNEL}, ${orgId})`);
       return done;
     });
     this.principals.forget(orgId);

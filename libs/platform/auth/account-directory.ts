@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import type { Role } from './roles';
+import type { Role } from '#platform/scope';
 
 /** The account in an organization that a verified token names. */
 export interface TokenSubject {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { type Account, AccountDirectory } from './account-directory';
-import type { Principal } from './principal';
+import type { Principal } from '#platform/scope';
 import { buildPrincipal, isBound, NO_GRANT } from './principal-builder';
 import { PrincipalCache } from './principal-cache';
 import { TokenVerifier, type VerifiedToken } from './token-verifier';
@@ -92,21 +92,18 @@ function usable(account: Account, principal: Principal): Principal {
   if (account.type === 'service_account' && !isBound(principal)) {
     throw problem.unauthenticated(
       'token_service_account_unbound',
-      'The service account has no workspace; an admin can give it one.',
+      'The service account has no workspace. Ask an admin to assign one.',
     );
   }
   if (account.status === 'suspended') {
-    throw new Problem('account_suspended', 'The account, or its organization, is suspended.');
+    throw new Problem('account_suspended', 'The account or its organization is suspended. Ask an admin.');
   }
   return principal;
 }
 
 /** Twelve: the organization, and the account in it, are known here. */
 const unknownAccount = (): Problem =>
-  problem.unauthenticated(
-    'unknown_account',
-    'The organization or account that the token names is not known here.',
-  );
+  problem.unauthenticated('unknown_account', 'The organization or account in the token does not exist.');
 
 /** When accounts cannot be read nobody can be authenticated, which is another matter than a failing request. */
 async function unlessUnavailable<Result>(reading: Promise<Result>): Promise<Result> {
@@ -116,7 +113,7 @@ async function unlessUnavailable<Result>(reading: Promise<Result>): Promise<Resu
     if (error instanceof Problem) throw error;
     const ofDatabase = problemOfDatabaseError(error);
     if (!ofDatabase || ofDatabase.status < 500) throw error;
-    throw new Problem('auth_unavailable', 'Accounts cannot be read at the moment. Try again.', {
+    throw new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
       headers: { 'Retry-After': '1' },
       cause: error,
     });

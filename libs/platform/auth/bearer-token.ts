@@ -23,7 +23,11 @@ export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>)
   if (given.length > 1) {
     throw problem.unauthenticated('token_malformed', 'Send one Authorization header, not several.');
   }
-  if (!token) throw problem.unauthenticated('token_malformed', 'The Authorization header holds no token.');
+  if (!token)
+    throw problem.unauthenticated(
+      'token_malformed',
+      'The Authorization header has no token. Send: Authorization: Bearer <token>.',
+    );
   return token;
 }
 

@@ -32,7 +32,7 @@ export class BearerGuard extends AuthGuard(BEARER) {
     if (request.user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
       throw new Problem(
         'platform_principal_refused',
-        'Platform principals manage organizations, not their data.',
+        'Platform principals can manage organizations but cannot access their data.',
       );
     }
     return true;

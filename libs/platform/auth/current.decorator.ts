@@ -1,7 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { ServiceRequest } from '#platform/http';
-import type { Principal } from './principal';
-import type { Scope } from './scope';
+import type { Principal, Scope } from '#platform/scope';
 
 /** The scope of the request: its organization, and its workspace where the route requires one. */
 export const CurrentScope = createParamDecorator((_: unknown, context: ExecutionContext): Scope => {

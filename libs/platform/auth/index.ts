@@ -2,7 +2,6 @@ export {
   ACCESS_EXTENSION,
   ACCESS_RULE,
   type AccessRule,
-  AnyMember,
   AnyPrincipal,
   PlatformOnly,
   Public,
@@ -29,13 +28,23 @@ export { bearerToken } from './bearer-token';
 export { CurrentPrincipal, CurrentRequestId, CurrentScope } from './current.decorator';
 export {
   type Credential,
+  expandRoles,
+  isRole,
+  NO_ROLES,
+  type OrgScope,
+  orgScope,
   type Principal,
   type PrincipalType,
+  reduceRoles,
+  type Role,
+  ROLES,
   rolesEverywhere,
   rolesIn,
+  type Scope,
+  scopeOf,
+  type TenantKey,
+  workspaceScope,
   workspacesWith,
-} from './principal';
-export { expandRoles, isRole, NO_ROLES, reduceRoles, type Role, ROLES } from './roles';
-export { type OrgScope, orgScope, type Scope, scopeOf, type TenantKey, workspaceScope } from './scope';
+} from '#platform/scope';
 export type { VerifiedToken } from './token-verifier';
 export { checkIssuers, ownIssuer } from './trusted-issuers';

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
 import { CLAIM_NAMES, type ClaimMapping, type ClaimName } from './claims';
-import { isRole, type Role, ROLES } from './roles';
+import { isRole, type Role, ROLES } from '#platform/scope';
 
 /** One entry of `AUTH_ISSUERS`, as it holds after validation. */
 export interface IssuerConfig {

@@ -1,3 +1,4 @@
+import { SingleFlight } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { Problem, problem } from '#platform/problem';
 import type { Algorithm } from './algorithms';
@@ -29,7 +30,7 @@ export class KeySet {
   private readAt = -Infinity;
   private failedAt = -Infinity;
   private unknownKidAt = -Infinity;
-  private reading: Promise<void> | null = null;
+  private readonly reads = new SingleFlight<void>();
 
   constructor(
     private readonly issuer: string,
@@ -47,20 +48,21 @@ export class KeySet {
   async find(kid: string | undefined, algorithm: Algorithm): Promise<VerificationKey> {
     await this.ensureRead();
     let found = this.matching(kid, algorithm);
+    const reading = this.reads.pending(this.issuer);
     if (!found && kid !== undefined && this.mayAskForKid()) {
       this.unknownKidAt = this.now();
       await this.read();
       found = this.matching(kid, algorithm);
-    } else if (!found && this.reading) {
-      await this.reading;
+    } else if (!found && reading) {
+      await reading;
       found = this.matching(kid, algorithm);
     }
     if (found) return found;
     throw problem.unauthenticated(
       'unknown_key',
       kid === undefined
-        ? 'The token names no key (kid), and its issuer has several or none.'
-        : 'The token names a key (kid) that its issuer does not publish.',
+        ? 'The token has no kid, and its issuer does not publish exactly one key.'
+        : 'The kid of the token is not among the keys that its issuer publishes.',
     );
   }
 
@@ -84,8 +86,8 @@ export class KeySet {
       const reading = this.read();
       // while the source is failing, nobody waits for it who has keys to go on with
       if (!this.keys || !failing) await reading;
-    } else if (this.reading && !this.keys) {
-      await this.reading;
+    } else if (!this.keys) {
+      await this.reads.pending(this.issuer);
     }
     if (!this.keys) {
       throw new Problem('auth_unavailable', "The keys of the token's issuer cannot be read. Try again.", {
@@ -94,12 +96,9 @@ export class KeySet {
     }
   }
 
-  /** Reads the source, or joins the reading that is under way. Never rejects: what fails leaves the keys as they are. */
+  /** Reads the source, or joins a read in flight. Never rejects: a failed read keeps the keys at hand. */
   private read(): Promise<void> {
-    this.reading ??= this.readOnce().finally(() => {
-      this.reading = null;
-    });
-    return this.reading;
+    return this.reads.run(this.issuer, undefined, () => this.readOnce());
   }
 
   private async readOnce(): Promise<void> {

@@ -1,6 +1,5 @@
 import type { Account } from './account-directory';
-import type { Credential, Principal } from './principal';
-import { expandRoles, type Role } from './roles';
+import { type Credential, type Principal, expandRoles, type Role } from '#platform/scope';
 
 /** What a token adds to, and takes from, what is stored of its account. An API key adds and takes nothing. */
 export interface Grant {

@@ -1,5 +1,5 @@
 import { Environment } from '#platform/config';
-import type { Principal } from './principal';
+import type { Principal } from '#platform/scope';
 import { PrincipalCache } from './principal-cache';
 
 const cacheFor = (seconds: number): PrincipalCache =>

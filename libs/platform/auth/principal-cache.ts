@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import type { Principal } from './principal';
+import type { Principal } from '#platform/scope';
 
 /** About 1 KiB each: a principal with a few memberships. */
 const MAX_ENTRIES = 10_000;
@@ -20,7 +21,7 @@ interface Entry {
 @Injectable()
 export class PrincipalCache {
   private readonly entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
-  private readonly underWay = new Map<string, Promise<Principal>>();
+  private readonly verifications = new SingleFlight<Principal>();
   private readonly lifetimeMs: number;
   /** Raised by every `forget`: what was read before one must not be remembered after it. */
   private epoch = 0;
@@ -37,15 +38,7 @@ export class PrincipalCache {
   /** What a token amounts to: remembered, or found out by `verify`. */
   async find(token: string, verify: () => Promise<Principal>): Promise<Principal> {
     const key = keyOf(token);
-    const known = this.known(key);
-    if (known) return known;
-    const joined = this.underWay.get(key);
-    if (joined) return joined;
-    const verification = this.verifyAndKeep(key, verify).finally(() => {
-      if (this.underWay.get(key) === verification) this.underWay.delete(key);
-    });
-    this.underWay.set(key, verification);
-    return verification;
+    return this.known(key) ?? this.verifications.run(key, undefined, () => this.verifyAndKeep(key, verify));
   }
 
   /**
@@ -70,7 +63,7 @@ export class PrincipalCache {
 
   private forgetWhere(applies: (principal: Principal) => boolean): void {
     this.epoch += 1;
-    this.underWay.clear();
+    this.verifications.clear();
     for (const [key, { principal }] of this.entries) if (applies(principal)) this.entries.delete(key);
   }
 

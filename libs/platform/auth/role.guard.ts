@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { type AccessRule, accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
-import { reduceRoles, type Role } from './roles';
+import { reduceRoles, type Role } from '#platform/scope';
 
 /** Holds each route to the access rule it declares; a route without one is refused to everybody. */
 @Injectable()
@@ -26,8 +26,6 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
       return user?.type === 'platform';
     case 'principal':
       return user !== undefined;
-    case 'member':
-      return scope !== undefined;
     case 'roles':
       return scope !== undefined && rule.anyOf.some((role) => scope.roles.has(role));
     case 'roles_everywhere':
@@ -43,15 +41,14 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
 const heldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
   workspaces === null || workspaces.size > 0;
 
-/** What is needed, and where that was judged: a caller may hold the role in another workspace than the header names. */
+/** Returns a detail that names the missing role and, if the route takes one, the workspace header. */
 function refusalOf(rule: AccessRule | undefined, scope: ServiceRequest['scope']): string {
-  if (rule?.kind === 'platform') return 'Only platform principals may do this.';
+  if (rule?.kind === 'platform') return 'Only platform principals can call this operation.';
   const needed: readonly Role[] = rule && 'anyOf' in rule ? rule.anyOf : [];
-  if (needed.length === 0) return 'Nobody may do this.';
-  const roles = `This needs the role ${needed.join(' or ')}`;
-  if (rule?.kind === 'roles_everywhere') return `${roles}, in all of the organization.`;
-  const workspaceId = scope && ('workspaceId' in scope ? scope.workspaceId : scope.narrowedTo);
-  if (typeof workspaceId !== 'string') return `${roles}.`;
-  const held = reduceRoles(scope!.rolesIn(workspaceId)).join(' and ');
-  return `${roles} in the workspace that ${WORKSPACE_HEADER} names; there you hold ${held || 'none'}.`;
+  if (needed.length === 0) return 'No role allows this operation.';
+  const roles = `Requires the role ${needed.join(' or ')}`;
+  if (rule?.kind === 'roles_everywhere') return `${roles} in the whole organization.`;
+  if (!scope || !('workspaceId' in scope)) return `${roles}.`;
+  const held = reduceRoles(scope.roles).join(', ');
+  return `${roles} in the workspace of ${WORKSPACE_HEADER}. Your roles there: ${held || 'none'}.`;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AccountDirectory } from './account-directory';
-import { isRole, type Role } from './roles';
+import { isRole, type Role } from '#platform/scope';
 import { type TrustedIssuer, TrustedIssuers } from './trusted-issuers';
 import * as step from './verification-steps';
 

@@ -4,7 +4,7 @@ import { AccountDirectory } from './account-directory';
 import { type IssuerConfig, parseIssuers } from './issuer.config';
 import { jwksAt } from './jwks.client';
 import { KeySet, type KeySetRules, REMOTE_RULES } from './key-set';
-import { ROLES } from './roles';
+import { ROLES } from '#platform/scope';
 import { VerificationKey } from './verification-key';
 
 /** An issuer whose tokens are accepted, and its keys. */

@@ -4,7 +4,7 @@ import type { AccountDirectory } from './account-directory';
 import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
 import { ClaimError, readClaims, type TokenClaims } from './claims';
 import { type Jws, JwsError, parseJws } from './jws';
-import type { PrincipalType } from './principal';
+import type { PrincipalType } from '#platform/scope';
 import type { TrustedIssuer, TrustedIssuers } from './trusted-issuers';
 import type { VerificationKey } from './verification-key';
 
@@ -59,21 +59,21 @@ export function algorithmIsAllowed({ jws, issuer }: UnverifiedToken): Algorithm 
   if (isAlgorithm(alg) && allowed.includes(alg)) return alg;
   throw problem.unauthenticated(
     'alg_not_allowed',
-    `The token's signature algorithm must be one of ${allowed.join(', ')}.`,
+    `The signature algorithm (alg) of the token must be one of ${allowed.join(', ')}.`,
   );
 }
 
 /** Four, first half: nothing critical that is not understood (nothing is), and an access token. */
 export function tokenIsAccessToken({ jws }: UnverifiedToken): void {
   const { hasCrit, typ } = jws.header;
-  if (hasCrit) throw rejected('The token has critical header parameters (crit) that are not understood.');
+  if (hasCrit) throw rejected('The token has critical header parameters (crit) that are not supported.');
   if (typ !== undefined && !ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ''))) {
-    throw rejected('The token is not an access token (typ).');
+    throw rejected('The token is not an access token: see its typ header.');
   }
   for (const [claim, values] of Object.entries(TYPE_CLAIMS)) {
     const value = Object.hasOwn(jws.claims, claim) ? jws.claims[claim] : undefined;
     if (typeof value === 'string' && !values.includes(value.toLowerCase())) {
-      throw rejected(`The token is not an access token (${claim}).`);
+      throw rejected(`The token is not an access token: see its claim ${claim}.`);
     }
   }
 }
@@ -93,10 +93,7 @@ const rejected = (detail: string) => problem.unauthenticated('token_rejected', d
 /** Five: an issuer that is trusted. */
 export function issuerIsTrusted({ issuer }: UnverifiedToken): TrustedIssuer {
   if (issuer) return issuer;
-  throw problem.unauthenticated(
-    'untrusted_issuer',
-    "The token's issuer (iss) is not one that is trusted here.",
-  );
+  throw problem.unauthenticated('untrusted_issuer', 'The issuer (iss) of the token is not trusted.');
 }
 
 /** Six: the key that the token names. What a header says of keys elsewhere (jku, x5u, jwk, x5c) is never read. */
@@ -106,7 +103,10 @@ export const findKey = ({ jws }: UnverifiedToken, { keys }: TrustedIssuer, algor
 /** Seven: the algorithm is one of that key's. */
 export function keyHasAlgorithm(key: VerificationKey, algorithm: Algorithm): void {
   if (key.fits(algorithm)) return;
-  throw problem.unauthenticated('alg_mismatch', "The token's signature algorithm is not that of its key.");
+  throw problem.unauthenticated(
+    'alg_mismatch',
+    'The signature algorithm (alg) of the token does not match its key.',
+  );
 }
 
 /** Eight: the signature. */
@@ -119,7 +119,7 @@ export async function signatureHolds(
     await compactVerify(jws.text, await key.importFor(algorithm), { algorithms: [algorithm] });
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error;
-    throw problem.unauthenticated('signature_invalid', "The token's signature does not verify.");
+    throw problem.unauthenticated('signature_invalid', 'The signature of the token is invalid.');
   }
 }
 
@@ -127,7 +127,7 @@ export async function signatureHolds(
 export function timesHold({ claims }: UnverifiedToken, now: number): void {
   const seconds = now / 1000;
   if (claims.exp + CLOCK_SKEW_SECONDS <= seconds) {
-    throw problem.unauthenticated('token_expired', 'The token has expired (exp).');
+    throw problem.unauthenticated('token_expired', 'The token has expired (exp). Get a new one.');
   }
   for (const name of ['nbf', 'iat'] as const) {
     const from = claims[name];
@@ -140,24 +140,24 @@ export function timesHold({ claims }: UnverifiedToken, now: number): void {
 /** Ten: meant for this service. */
 export function audienceMatches({ claims }: UnverifiedToken, issuer: TrustedIssuer): void {
   if (claims.aud.some((one) => issuer.audience.includes(one))) return;
-  throw problem.unauthenticated('audience_mismatch', 'The token is not meant for this service (aud).');
+  throw problem.unauthenticated('audience_mismatch', 'The audience (aud) of the token is not this service.');
 }
 
 /** Eleven: a subject, an organization, and for a person a user. */
 export function identify({ claims }: UnverifiedToken): Subject {
   const { sub, orgId, userId, serviceAccountId } = claims;
-  if (!sub) throw problem.unauthenticated('missing_identity', 'The token names no subject (sub).');
+  if (!sub) throw problem.unauthenticated('missing_identity', 'The token has no subject (sub).');
   const type = typeOf(claims);
   if (type === 'platform') return { type, id: sub, orgId: null };
-  if (!orgId) throw problem.unauthenticated('missing_org', 'The token names no organization (org_id).');
+  if (!orgId) throw problem.unauthenticated('missing_org', 'The token has no organization (org_id).');
   if (type === 'user') {
-    if (!userId) throw problem.unauthenticated('missing_user', 'The token names no user (user_id).');
+    if (!userId) throw problem.unauthenticated('missing_user', 'The token has no user (user_id).');
     return { type, id: userId, orgId };
   }
   if (!serviceAccountId) {
     throw problem.unauthenticated(
       'missing_identity',
-      'The token names no service account (service_account_id).',
+      'The token has no service account (service_account_id).',
     );
   }
   return { type, id: serviceAccountId, orgId };
@@ -170,15 +170,16 @@ function typeOf({ principalType, userId, serviceAccountId }: TokenClaims): Princ
   }
   throw problem.unauthenticated(
     'unauthorized',
-    "The token's principal_type must be user, service_account or platform.",
+    'The claim principal_type must be user, service_account or platform.',
   );
 }
 
 /** Still eleven: an issuer names only those it may speak for. */
 export function issuerMaySayThat({ type, orgId }: Subject, issuer: TrustedIssuer): void {
   if (type === 'platform') {
-    if (!issuer.platform) throw rejected("The token's issuer may not name platform principals.");
+    if (!issuer.platform)
+      throw rejected('The issuer of the token is not allowed to issue tokens for platform principals.');
   } else if (issuer.orgIds !== '*' && !issuer.orgIds.has(orgId ?? '')) {
-    throw rejected("The token's issuer may not speak for that organization.");
+    throw rejected('The issuer of the token is not trusted for this organization.');
   }
 }

@@ -4,8 +4,7 @@ import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { type AccessRule, accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
 import { AccountDirectory, type WorkspaceState } from './account-directory';
-import { type Principal, rolesIn } from './principal';
-import { scopeOf, workspaceScope } from './scope';
+import { type Principal, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
 import { WorkspaceCache } from './workspace-cache';
 
 type Member = Principal & { orgId: string };
@@ -13,9 +12,9 @@ type Member = Principal & { orgId: string };
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
 /**
- * Turns the principal and the workspace header into the scope that services take. Where a workspace is required: no
- * header 400, one that is unknown or another organization's 409, one the principal may not reach 403, a write to one
- * that is archived 409. Where none is, a header narrows what the request reaches; one that cannot be reached is 403.
+ * Turns the principal and the workspace header into the scope that services take. Where the route requires a workspace:
+ * 400 without the header, 409 for an unknown workspace, 403 for one out of reach, 409 for a write to an archived one.
+ * Elsewhere the header is optional: 403 for a workspace out of reach, and no effect otherwise.
  */
 @Injectable()
 export class WorkspaceGuard implements CanActivate {
@@ -35,8 +34,8 @@ export class WorkspaceGuard implements CanActivate {
     if (requiresWorkspace(this.reflector, context)) {
       await this.enter(request, principal, workspaceId, rule);
     } else {
-      if (workspaceId !== undefined) await this.narrow(request, principal, workspaceId);
-      request.scope = scopeOf(principal, workspaceId, request.context.requestId);
+      if (workspaceId !== undefined) await this.checkReach(principal, workspaceId);
+      request.scope = scopeOf(principal, request.context.requestId);
     }
     return true;
   }
@@ -48,26 +47,25 @@ export class WorkspaceGuard implements CanActivate {
     rule: AccessRule | undefined,
   ): Promise<void> {
     if (workspaceId === undefined) {
-      throw problem.invalidHeader(WORKSPACE_HEADER, 'name the workspace in this header');
+      throw problem.invalidHeader(WORKSPACE_HEADER, 'is required: send the id of the workspace');
     }
     // Node joins a header that is sent more than once
     if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'name one workspace, once');
     const workspace = await this.find(principal.orgId, workspaceId);
-    if (!workspace) throw problem.conflict(`${WORKSPACE_HEADER} names a workspace that does not exist.`);
+    if (!workspace) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
     const roles = rolesIn(principal, workspaceId);
     if (roles.size === 0) throw outOfReach();
     if (workspace.archived && !isRead(rule)) {
-      throw problem.conflict('The workspace is archived: what it holds can be read, and takes no changes.');
+      throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
     const { requestId } = request.context;
     request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
     request.context.workspaceId = workspaceId;
   }
 
-  private async narrow(request: ServiceRequest, principal: Member, workspaceId: string): Promise<void> {
-    const reached = rolesIn(principal, workspaceId).size > 0;
-    if (!reached || !(await this.find(principal.orgId, workspaceId))) throw outOfReach();
-    request.context.workspaceId = workspaceId;
+  private async checkReach(principal: Member, workspaceId: string): Promise<void> {
+    const isReached = rolesIn(principal, workspaceId).size > 0;
+    if (!isReached || !(await this.find(principal.orgId, workspaceId))) throw outOfReach();
   }
 
   private find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
@@ -80,4 +78,4 @@ const isRead = (rule: AccessRule | undefined): boolean =>
   rule?.kind === 'roles' && rule.anyOf.includes('viewer');
 
 const outOfReach = () =>
-  problem.accessDenied(`You cannot reach the workspace that ${WORKSPACE_HEADER} names.`);
+  problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

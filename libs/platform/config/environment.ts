@@ -107,7 +107,7 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   SIGNING_KEY_DAYS = 30;
 
-  /** Seconds from one sweep of an app by the workers to the next. */
+  /** Seconds between two scheduled reconciles of an app. */
   @IsInt()
   @Min(1)
   @Max(86_400)
@@ -144,6 +144,21 @@ export class Environment extends EmbeddingsEnvironment {
   @Max(1_073_741_824)
   @Integer()
   BODY_LIMIT_BYTES = 10 * 1024 * 1024;
+
+  /** Time for a client to send a body that is read into memory, in milliseconds; then 408. */
+  @IsInt()
+  @Min(1000)
+  @Max(3_600_000)
+  @Integer()
+  BODY_TIMEOUT_MS = 60_000;
+
+  /** Memory for the bodies of all requests, in bytes; then 503. Absent: a quarter of the heap limit. */
+  @IsOptional()
+  @IsInt()
+  @Min(1024 * 1024)
+  @Max(1024 ** 4)
+  @Integer()
+  MEMORY_BUDGET_BYTES?: number;
 
   /** What bodies that are kept in temporary files while they are read may take of the disk together, in bytes. */
   @IsInt()

@@ -10,7 +10,7 @@ const OIDS = {
   uuid: 2950,
 } as const;
 
-/** How the values of each type are given; null is NULL. */
+/** JavaScript types of the values, by PostgreSQL type; null is NULL. */
 export interface ArrayElements {
   bytea: Buffer;
   text: string;
@@ -111,7 +111,7 @@ const fixed = <Value>(
   },
 });
 
-/** How PostgreSQL takes values in binary, without their length: the elements of an array as the fields of a COPY. */
+/** Binary encodings of values, without their length, for the elements of an array and the fields of a COPY. */
 const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   bytea: BYTES,
   text: TEXT,

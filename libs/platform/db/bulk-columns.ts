@@ -1,5 +1,6 @@
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 import { CopyRows } from './copy-rows';
+import { join, raw, type Sql, sql } from './sql';
 
 /** A column, its type, and where its value comes from. */
 export type BulkColumn<Row, Type extends ArrayType = ArrayType> = {
@@ -22,8 +23,19 @@ export class BulkColumns<Row> {
     this.names = columns.map(({ name }) => name).join(', ');
   }
 
+  /** The names, as part of a template. */
+  get columnList(): Sql {
+    return raw(this.names);
+  }
+
+  /** The rows as a table of this name, for what follows FROM. */
+  table(rows: readonly Row[], alias: string): Sql {
+    const arrays = this.columns.map((column) => sql`${encode(column, rows)}::${raw(column.type)}[]`);
+    return sql`unnest(${join(arrays, ', ')}) AS ${raw(alias)}(${this.columnList})`;
+  }
+
   /**
-   * What follows FROM.
+   * Returns the FROM item for a statement in plain text.
    *
    * @param first number of the first of these parameters in the statement
    */

@@ -21,7 +21,7 @@ export class CopyRows {
     this.bytesOf(BEGINNING);
   }
 
-  /** Whether there is enough to be taken. */
+  /** Returns whether enough bytes are buffered to take them. */
   get isFull(): boolean {
     return this.length >= PIECE_BYTES / 2;
   }
@@ -66,7 +66,7 @@ export class CopyRows {
     return this.bytesOf(value);
   }
 
-  /** What was written since the last time. */
+  /** Returns the bytes written since the last call. */
   take(): Buffer {
     const taken = this.buffer.subarray(0, this.length);
     this.buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);

@@ -3,11 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { PreparedStatement, SqlExecutor, Tx } from './executor';
+import type { SqlExecutor, Statement, Tx } from './executor';
+import { retry } from '#platform/concurrency';
 
-/** A transaction that lost against another (serialization failure, deadlock) is run again this often. */
+/** Attempts at a transaction that loses against another. */
 const ATTEMPTS = 3;
-const COLLISIONS = new Set(['40001', '40P01']);
+/** SQLSTATEs of such a loss: serialization failure and deadlock. */
+const COLLISIONS = new Set<unknown>(['40001', '40P01']);
+
+const isCollision = (error: unknown): boolean => COLLISIONS.has((error as { code?: unknown } | null)?.code);
 
 interface PostgresPool {
   master: Pool;
@@ -15,14 +19,13 @@ interface PostgresPool {
 
 const run = async <Row>(
   on: Pool | PoolClient,
-  statement: string | PreparedStatement,
-  values: readonly unknown[],
+  statement: Statement,
+  values?: readonly unknown[],
 ): Promise<Row[]> => {
-  const { rows } =
-    typeof statement === 'string'
-      ? await on.query(statement, values as unknown[])
-      : await on.query({ ...statement, values: values as unknown[] });
-  return rows as Row[];
+  if (typeof statement === 'string') return (await on.query(statement, values as unknown[])).rows as Row[];
+  const name = 'name' in statement ? statement.name : undefined;
+  const { text, values: own = [] } = statement;
+  return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
 };
 
 /** The one door to PostgreSQL: statements on the pool, and transactions. */
@@ -31,7 +34,7 @@ export class Database implements SqlExecutor {
   constructor(readonly dataSource: DataSource) {}
 
   /** Runs one statement on any connection of the pool, in its own implicit transaction. */
-  query<Row>(statement: string | PreparedStatement, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     return run<Row>(this.pool, statement, values);
   }
 
@@ -62,14 +65,7 @@ export class Database implements SqlExecutor {
    * deadlock runs it again from the start, so it must do nothing outside the database that cannot be repeated.
    */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.attempt(work);
-      } catch (error) {
-        const code = (error as { code?: unknown } | null)?.code;
-        if (attempt >= ATTEMPTS || typeof code !== 'string' || !COLLISIONS.has(code)) throw error;
-      }
-    }
+    return retry(() => this.attempt(work), { attempts: ATTEMPTS, isRetryable: isCollision, firstDelayMs: 0 });
   }
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
@@ -81,7 +77,7 @@ export class Database implements SqlExecutor {
       const result = await work({
         isTransaction: true,
         manager: runner.manager,
-        query: (statement, values = []) => run(client, statement, values),
+        query: (statement, values) => run(client, statement, values),
         copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then) => afterCommit.push(then),
       });

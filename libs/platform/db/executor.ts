@@ -1,3 +1,4 @@
+import type { Sql } from 'sql-template-tag';
 import type { EntityManager } from 'typeorm';
 
 /**
@@ -7,12 +8,16 @@ import type { EntityManager } from 'typeorm';
 export interface PreparedStatement {
   name: string;
   text: string;
+  values?: readonly unknown[];
 }
+
+/** A statement: a template with its values, one that is prepared by name, or a text without any. */
+export type Statement = Sql | PreparedStatement | string;
 
 /** Whatever statements can be run on: the pool, or one transaction. */
 export interface SqlExecutor {
-  /** Runs one parameterised statement and answers its rows. */
-  query<Row>(statement: string | PreparedStatement, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs one statement and returns its rows. */
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
   /** TypeORM's manager on the same connection, for access by entity. */
   readonly manager: EntityManager;
 }

@@ -1,13 +1,15 @@
 export { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
+export { DELETE_BATCH, deleteInBatches, inChunks } from './batches';
 export { type BulkColumn, BulkColumns } from './bulk-columns';
 export { CopyRows } from './copy-rows';
 export { Database } from './database';
 export { DatabaseModule, dataSourceOptions } from './database.module';
-export type { PreparedStatement, SqlExecutor, Tx } from './executor';
+export type { PreparedStatement, SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
-export { timeOfMicroseconds } from './microseconds';
+export { microsecondsToTime, timeToMicroseconds } from './microseconds';
+export { empty, join, prepared, raw, sql, type Sql } from './sql';
 export { Where } from './where';
 export { readWithin } from './timed-reads';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';

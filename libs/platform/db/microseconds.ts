@@ -1,8 +1,13 @@
+import { type Sql, sql } from './sql';
+
 /**
- * A time of microseconds since 1970, to the last of them: a product of an integer and an interval would go through a
- * double, which is not exact from the year 2255 on.
+ * Converts microseconds since 1970 into a time, without losing any. A product of an integer and an interval would go
+ * through a double, which is not exact from the year 2255 on.
  *
- * @param integer an expression, or a parameter
+ * @param integer an expression, or a value
  */
-export const timeOfMicroseconds = (integer: string): string =>
-  `timestamptz '1970-01-01 00:00:00+00' + (${integer}::bigint::text || ' microseconds')::interval`;
+export const microsecondsToTime = (integer: Sql): Sql =>
+  sql`timestamptz '1970-01-01 00:00:00+00' + (${integer}::bigint::text || ' microseconds')::interval`;
+
+/** Converts a time into microseconds since 1970. */
+export const timeToMicroseconds = (time: Sql): Sql => sql`(extract(epoch FROM ${time}) * 1000000)::bigint`;

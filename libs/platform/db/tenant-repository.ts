@@ -1,5 +1,11 @@
-import type { EntityTarget, FindOptionsWhere, ObjectLiteral, QueryDeepPartialEntity } from 'typeorm';
-import type { OrgScope, Scope } from '#platform/auth';
+import {
+  type EntityTarget,
+  type FindOptionsWhere,
+  IsNull,
+  type ObjectLiteral,
+  type QueryDeepPartialEntity,
+} from 'typeorm';
+import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import type { SqlExecutor, Tx } from './executor';
 
@@ -16,6 +22,18 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
 
   find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
     return on.manager.findOneBy(this.entity, this.keyOf(scope, id));
+  }
+
+  /** Finds the live row, of a workspace where one is named, that has this value in a column. */
+  findLive(
+    scope: TenantScope,
+    column: keyof Row & string,
+    value: unknown,
+    workspaceId?: string,
+  ): Promise<Row | null> {
+    const workspace = workspaceId === undefined ? {} : { workspace_id: workspaceId };
+    const key = { ...this.tenantOf(scope), ...workspace, [column]: value, archived_at: IsNull() };
+    return this.database.manager.findOneBy(this.entity, key as unknown as FindOptionsWhere<Row>);
   }
 
   exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
@@ -48,7 +66,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   }
 }
 
-/** What every row that lives in a workspace has. */
+/** Columns of every row in a workspace. */
 export interface WorkspaceRow extends ObjectLiteral {
   workspace_id: string;
 }
@@ -60,7 +78,7 @@ export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends Tena
   }
 }
 
-/** What every row that lives in an organization has. */
+/** Columns of every row in an organization. */
 export interface OrgRow extends ObjectLiteral {
   org_id: string;
 }

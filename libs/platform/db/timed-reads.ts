@@ -1,6 +1,6 @@
 import { Problem } from '#platform/problem';
 import type { Database } from './database';
-import type { PreparedStatement, SqlExecutor, Tx } from './executor';
+import type { SqlExecutor, Statement, Tx } from './executor';
 
 /** Differences in the time left that are too small to tell the database of them, in milliseconds. */
 const UNTOLD_MS = 50;
@@ -30,7 +30,7 @@ export function readWithin<Result>(
 }
 
 class TimedReads implements SqlExecutor {
-  /** Settles when what was asked for so far is done: a connection takes one statement at a time. */
+  /** Settles when all reads so far are done, because a connection runs one statement at a time. */
   private done: Promise<void> = Promise.resolve();
   private toldMs: number | undefined;
   private isOver = false;
@@ -45,7 +45,7 @@ class TimedReads implements SqlExecutor {
     return this.tx.manager;
   }
 
-  query<Row>(statement: string | PreparedStatement, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     const rows = this.done.then(() => this.run<Row>(statement, values));
     this.done = rows.then(
       () => undefined,
@@ -54,7 +54,7 @@ class TimedReads implements SqlExecutor {
     return rows;
   }
 
-  /** Nothing begins any more, and what is under way is waited for: the connection goes to somebody else. */
+  /** Refuses further reads and waits for the running one, because the connection is then used by others. */
   end(): Promise<void> {
     this.close();
     return this.done;
@@ -64,7 +64,7 @@ class TimedReads implements SqlExecutor {
     this.isOver = true;
   }
 
-  private async run<Row>(statement: string | PreparedStatement, values: readonly unknown[]): Promise<Row[]> {
+  private async run<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     this.signal?.throwIfAborted();
     const leftMs = Math.floor(this.deadline - performance.now());
     if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'There is no time left to read.');

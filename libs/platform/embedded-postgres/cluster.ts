@@ -19,37 +19,37 @@ import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 
 const run = promisify(execFile);
 
-/** Lies inside the data directory, so that data and the password that opens them are moved and restored together. */
+/** The file lies inside the data directory, so that data and password are moved and restored together. */
 const PASSWORD_FILE = 'embedded-postgres.password';
 
 /** The superuser that initdb creates. */
 export const SUPERUSER = 'postgres';
 
-/** Where in the service's database directory PostgreSQL's own data directory lies. */
+/** PostgreSQL's own data directory, within the service's database directory. */
 export function clusterDirectory(dataDir: string): string {
   return path.join(dataDir, 'cluster');
 }
 
-/** The password of every role in the cluster: 256 random bits made by {@link ensureCluster}. */
+/** Reads the password of every role in the cluster: 256 random bits from {@link ensureCluster}. */
 export function readPassword(cluster: string): string {
   return readFileSync(path.join(cluster, PASSWORD_FILE), 'utf8').trim();
 }
 
 /**
- * How programs that run as `user`, with the cluster as their working directory, are told where it is. Under Linux
- * a user other than this process's own gets the working directory by its link in /proc: that works also where the
- * directories above it are closed to that user, as those of a checkout under /root are.
+ * Returns the `-D` argument for programs that run as `user` with the cluster as their working directory. On Linux, another
+ * user than this process's gets the working directory by its link in /proc, because the directories above it may be
+ * closed to that user, as those below /root are.
  */
 export function clusterArgument(cluster: string, user: ServerUser): string {
   return user && process.platform === 'linux' ? '/proc/self/cwd' : cluster;
 }
 
 /**
- * Makes sure that the cluster is there and fits the binaries. A new one is made under another name and renamed when
- * it is whole: what a kill in the middle leaves behind is never taken for data, and is swept away here. The caller
- * holds the directory's claim.
+ * Makes sure that the cluster exists and fits the binaries. A new one is created under another name and renamed when it is
+ * whole, so that what a killed process left is never taken for data; it is removed here. The caller holds the directory's
+ * claim.
  *
- * @throws Error when there is something else in its place, or a cluster of another major version.
+ * @throws Error when something else is in its place, or a cluster of another major version.
  */
 export async function ensureCluster(
   dataDir: string,
@@ -78,7 +78,7 @@ export async function ensureCluster(
     flush: !options.ephemeral,
   });
   if (user) {
-    // From the inside out: nobody else can enter the outer one before everything in it is settled.
+    // The outer directory comes last, so that nobody else enters it before everything in it has its owner.
     for (const file of [fresh, passwordFile, workspace]) chownSync(file, user.uid, user.gid);
   }
   try {
@@ -91,25 +91,25 @@ export async function ensureCluster(
 }
 
 function requireVersion(cluster: string, major: number): void {
-  let found: string;
+  let version: string;
   try {
-    found = readFileSync(path.join(cluster, 'PG_VERSION'), 'utf8').trim();
+    version = readFileSync(path.join(cluster, 'PG_VERSION'), 'utf8').trim();
   } catch (error) {
     throw new Error(
-      `${cluster} is no PostgreSQL data directory of this user: ${(error as Error).message}. Move it away, or choose another DATA_DIR.`,
+      `${cluster} is not a PostgreSQL data directory of this user: ${(error as Error).message}. Move it away, or choose another DATA_DIR.`,
       { cause: error },
     );
   }
-  if (found !== String(major)) {
+  if (version !== String(major)) {
     throw new Error(
-      `The database in ${cluster} is one of PostgreSQL ${found}, and this service carries PostgreSQL ${major}. Dump it with PostgreSQL ${found} (pg_dump) and restore it into a new DATA_DIR, or run PostgreSQL ${found} and set DATABASE_URL.`,
+      `The database in ${cluster} is one of PostgreSQL ${version}, and this service comes with PostgreSQL ${major}. Dump it with PostgreSQL ${version} (pg_dump) and restore it into a new DATA_DIR, or run PostgreSQL ${version} and set DATABASE_URL.`,
     );
   }
 }
 
 /**
- * Strings sort by code point (as under the C locale: the same on every system), while upper and lower case, and
- * what counts as a letter, follow Unicode. The latter needs the system's C.UTF-8, which a few old ones lack.
+ * Runs initdb. Strings sort by code point, as in the C locale, which is the same on every system. Case and character
+ * classes follow Unicode, which needs the system's C.UTF-8; a few old systems lack it.
  */
 async function initialize(
   fresh: string,
@@ -135,9 +135,9 @@ async function initialize(
       return initdb('C');
     });
   } catch (error) {
-    const said = (error as { stderr?: string }).stderr?.trim() || (error as Error).message;
+    const reason = (error as { stderr?: string }).stderr?.trim() || (error as Error).message;
     throw new Error(
-      `PostgreSQL could not create its data directory: ${said}. If that cannot be mended, set DATABASE_URL to a PostgreSQL server.`,
+      `PostgreSQL could not create its data directory: ${reason}. If you cannot fix that, set DATABASE_URL to a PostgreSQL server.`,
       { cause: error },
     );
   }

@@ -1,99 +1,90 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { claimDirectory } from './directory-claim';
 
-const OPTIONS = { patienceMs: 100, silenceMs: 1_000 };
-
-/** As another machine that shares the file system, or as this one before a reboot: the two look the same. */
-const ELSEWHERE = 'claim-1-2345_3f0c1bd2-9c0e-4a39-b4cd-5d2e1f0a7b66_4026531836_web-7';
+const PATIENCE_MS = 300;
 
 describe('the claim of a directory', () => {
   let directory: string;
-  let beat: NodeJS.Timeout | undefined;
+  let child: ChildProcess | undefined;
 
   beforeEach(() => {
     directory = mkdtempSync(path.join(os.tmpdir(), 'claim-'));
   });
   afterEach(() => {
-    clearInterval(beat);
+    child?.kill('SIGKILL');
     rmSync(directory, { recursive: true });
   });
 
-  const file = () => path.join(directory, ELSEWHERE);
-  const makePipe = () => void spawnSync('mkfifo', [file()]);
-  const makeFile = () => writeFileSync(file(), '');
-
-  it.each([
-    ['a pipe', makePipe],
-    ['a file, where there are no pipes', makeFile],
-  ])(
-    'of another machine, %s, holds as long as it is renewed, however far the clocks are apart',
-    async (_, make) => {
-      make();
-      let clock = 1_000_000;
-      beat = setInterval(() => utimesSync(file(), clock, ++clock), 200);
-      await expect(claimDirectory(directory, OPTIONS)).rejects.toThrow(
-        'is in use by process 1 of another container or machine (host name web-7)',
-      );
-      expect(readdirSync(directory)).toEqual([ELSEWHERE]);
-    },
-  );
-
-  it.each([
-    ['a pipe', makePipe],
-    ['a file', makeFile],
-  ])(
-    'of a machine that has gone, %s, ends when nobody renews it, and says what is waited for',
-    async (_, make) => {
-      make();
-      const log: string[] = [];
-      const begun = performance.now();
-      const claim = await claimDirectory(directory, { ...OPTIONS, log: (line) => log.push(line) });
-      expect(performance.now() - begun).toBeGreaterThan(OPTIONS.silenceMs - 1);
-      expect(readdirSync(directory)).not.toContain(ELSEWHERE);
-      expect(log).toEqual([expect.stringMatching(/^waiting up to 1 s .*process 1 .*web-7/)]);
-      claim.release();
-      expect(readdirSync(directory)).toEqual([]);
-    },
-  );
-
-  it('that is waited for is all that is left when the process that waits is told to end', async () => {
-    makePipe();
+  /** A process that claims the directory and stays; it has as soon as it says so. */
+  async function claimingProcess(): Promise<ChildProcess> {
     const script = `
-      process.on('SIGTERM', () => process.exit(143));
       const { claimDirectory } = require(${JSON.stringify(require.resolve('./directory-claim'))});
-      void claimDirectory(${JSON.stringify(directory)}, { log: console.log });`;
-    const waiting = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(waiting.stdout, 'data');
-    const exited = once(waiting, 'exit');
-    waiting.kill('SIGTERM');
-    expect(await exited).toEqual([143, null]);
-    expect(readdirSync(directory)).toEqual([ELSEWHERE]);
-  });
-
-  it('is renewed as long as it is held', async () => {
-    jest.useFakeTimers({ doNotFake: ['performance'] });
-    const claim = await claimDirectory(directory, OPTIONS);
-    const [name] = readdirSync(directory);
-    utimesSync(path.join(directory, name!), 1, 1);
-    jest.advanceTimersByTime(10_000);
-    expect(lastRenewal(name!)).toBeGreaterThan(1_000);
-    claim.release();
-    jest.useRealTimers();
-  });
-
-  function lastRenewal(name: string): number {
-    return statSync(path.join(directory, name)).mtimeMs;
+      claimDirectory(${JSON.stringify(directory)}).then(() => { console.log('claimed'); setInterval(() => 0, 1e9); });`;
+    child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout!, 'data');
+    return child;
   }
 
-  it('leaves nothing behind when it is refused', async () => {
-    const claim = await claimDirectory(directory, OPTIONS);
-    const held = readdirSync(directory);
-    await expect(claimDirectory(directory, OPTIONS)).rejects.toThrow('already uses');
-    expect(readdirSync(directory)).toEqual(held);
-    claim.release();
+  it('refuses everyone else, and leaves nothing of them behind', async () => {
+    const release = await claimDirectory(directory);
+    const claims = readdirSync(directory);
+    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(
+      `The database directory ${directory} is in use by process ${process.pid}. Stop that process first`,
+    );
+    expect(readdirSync(directory)).toEqual(claims);
+    release();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('ends when its process is killed, and not when that is paused', async () => {
+    const { pid } = await claimingProcess();
+    process.kill(pid!, 'SIGSTOP');
+    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(`is in use by process ${pid}`);
+    process.kill(pid!, 'SIGKILL');
+    const release = await claimDirectory(directory);
+    expect(readdirSync(directory)).toHaveLength(1);
+    release();
+  });
+
+  it('waits for a process that is just finishing', async () => {
+    const release = await claimDirectory(directory);
+    setTimeout(release, 50);
+    (await claimDirectory(directory))();
+  });
+
+  it('goes to exactly one of several that come at once, among claims that dead processes left', async () => {
+    for (const left of ['claim-1-0123abcd@web-7', 'claim-2345-678_9_0_web-7']) {
+      spawnSync('mkfifo', [path.join(directory, left)]);
+    }
+    const contenders = Array.from({ length: 5 }, () => claimDirectory(directory, 1_500));
+    const outcomes = await Promise.allSettled(contenders);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      ...Array<string>(4).fill('rejected'),
+    ]);
+    expect(readdirSync(directory)).toHaveLength(1);
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value();
+  });
+
+  it('names the host of a process elsewhere, such as in another container', async () => {
+    const claim = path.join(directory, 'claim-7-0123abcd@web-7');
+    spawnSync('mkfifo', [claim]);
+    child = spawn('sh', ['-c', 'exec 3<>"$0"; echo; read -r line', claim], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await once(child.stdout!, 'data');
+    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(
+      'is in use by process 7 of the host web-7.',
+    );
+  });
+
+  it('cannot be had where this user may not write, and says what to do', async () => {
+    await expect(claimDirectory('/proc/self', PATIENCE_MS)).rejects.toThrow(
+      /cannot be used: .*choose another DATA_DIR/,
+    );
   });
 });

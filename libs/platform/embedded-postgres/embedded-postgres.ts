@@ -14,68 +14,62 @@ import { Client } from 'pg';
 import { type Binaries, installedBinaries, usableBinaries } from './binaries';
 import { clusterArgument, clusterDirectory, ensureCluster, readPassword, SUPERUSER } from './cluster';
 import { claimDirectory } from './directory-claim';
+import { endEarlierServer, openServerPipe, readServerStatus } from './earlier-server';
 import { freePort } from './free-port';
 import { type HeldProcess, holdProcess } from './held-process';
-import { isPidInUse, isServerOf } from './process-identity';
 import { SERVER_ENVIRONMENT, type ServerUser, serverUser } from './server-user';
 
-/** Name of the database, and of the role that owns it and that the service logs in as. */
+/** The database, and the role that owns it, as which the service logs in. */
 const DATABASE = 'registry';
 
-/** How long a server of an earlier run gets to shut down, in milliseconds. */
-const SHUTDOWN_PATIENCE_MS = 60_000;
-
-/** Attempts to start against what passes: a port just taken, processes of a killed server that have yet to end. */
-const ATTEMPTS = 50;
-
-const PASSING_FAILURE =
-  /could not bind|lock file "postmaster.pid" already exists|pre-existing shared memory block/;
+/** Attempts to start, each on another port: another process may take a free one first. */
+const ATTEMPTS = 10;
+const PORT_TAKEN = /could not bind/;
 
 /** How {@link startEmbeddedPostgres} runs the server. */
 export interface EmbeddedPostgresOptions {
-  /** Directory of its own for the database; made when missing. What lies in it is described there. */
+  /** A directory for the database alone, on a file system of this machine. It is created when missing. */
   readonly dataDir: string;
   /**
-   * For tests: the server promises nothing about a crash, its role may create databases, and `dataDir`, which must
-   * be new or empty, is removed with everything in it when the server ends, also when this process is killed.
+   * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty, and is
+   * removed with everything in it when the server ends, also when this process is killed.
    */
   readonly ephemeral?: boolean;
-  /** Gets short lines about what takes time or is out of the ordinary. */
+  /** Called with short lines about what takes time or is unusual. */
   readonly log?: (line: string) => void;
   /**
-   * Called when the server has ended though nobody stopped it: somebody ended it, or its directory was removed. It is
-   * not started again, so the process has no database any more.
+   * Called when the server ended without `stop()`: somebody ended it, or removed its directory. It is not started
+   * again, so this process has lost its database.
    */
   readonly onLost?: (error: Error) => void;
 }
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** Connection URL of the database `registry`, password included: never to be logged. */
+  /** Connection URL of the database `registry`. Never log it: the password is in it. */
   readonly url: string;
-  /** Shuts the server down, ending the connections that are left, and resolves when it is down. */
+  /** Ends the connections that are left and shuts the server down. Resolves when it is down. */
   stop(): Promise<void>;
 }
 
 /**
  * Runs a PostgreSQL server for this process, from the binaries that npm installed.
  *
- * `dataDir` afterwards holds `cluster` (PostgreSQL's data directory), `server.log` (with that of the run before as
- * `server.log.1`) and `claim-…`, the sign of the process that uses it: one at a time, whatever container it is in. The
- * server holds the claim open as well, so that it keeps other containers away also when it outlives this process.
+ * `dataDir` holds `cluster` (PostgreSQL's data directory), `server.log` (`server.log.1` is that of the run before), and
+ * two named pipes that keep others away: this process holds `claim-…` open, and the server `server.pipe`.
  *
- * Who can reach it: it listens on 127.0.0.1 only, on a port of its own, has no Unix socket, and asks everyone for a
- * random password (SCRAM-SHA-256) that lies in the data directory, readable by the server's user alone. The service
- * logs in as the role `registry`, which owns the database and is no superuser.
+ * Access: the server listens on 127.0.0.1 only, on a free port, and has no Unix socket. Everyone needs a random password
+ * (SCRAM-SHA-256), which lies in the data directory, readable by the server's user alone. The service logs in as the role
+ * `registry`, which owns the database and is no superuser.
  *
- * How it ends: with `stop()`, or within moments of this process's death, however that comes. It runs in a session of
- * its own, so a Ctrl-C reaches this process and not the server. A server that nevertheless was left over is shut
- * down before a new one starts; a stale `postmaster.pid` does not stop it.
+ * End: the server ends with `stop()`, or within moments of this process's death, even by SIGKILL. It runs in a session of
+ * its own, so a Ctrl-C reaches this process and not the server. The next start ends a server that is left over, and a
+ * stale `postmaster.pid` does not stop it.
  *
- * As root it runs as an unprivileged user, see {@link serverUser}.
+ * As root it runs the server as an unprivileged user, see {@link serverUser}.
  *
- * @throws Error, with what to do about it, when there are no binaries for the platform, when another process uses
- *   `dataDir`, when that holds data of another major version, or when the server does not come up.
+ * @throws Error that says what to do when there are no binaries for the platform, when another process uses `dataDir`,
+ *   when it holds data of another major version, or when the server does not start.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { ephemeral = false, log = () => undefined, onLost } = options;
@@ -87,27 +81,27 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (ephemeral && readdirSync(dataDir).length > 0) {
     throw new Error(`${dataDir} is not empty, and an ephemeral database would remove what is in it.`);
   }
-  const claim = await claimDirectory(dataDir, { log });
+  const release = await claimDirectory(dataDir);
   let server: HeldProcess | undefined;
   let ending: Promise<void> | undefined;
   const end = async () => {
     await server?.stop();
-    claim.release();
+    release();
     if (ephemeral) rmSync(dataDir, { recursive: true, force: true });
   };
   const stop = () => (ending ??= end());
   try {
     const binaries = usableBinaries(installed, user);
     await ensureCluster(dataDir, binaries, user, { ephemeral, log });
-    // The shell that removes the directory runs as that user.
+    // The shell that removes the directory runs as this user.
     if (user && ephemeral) chownSync(dataDir, user.uid, user.gid);
-    const running = await run(dataDir, binaries, user, { ephemeral, log, lock: claim.lock });
+    const running = await run(dataDir, binaries, user, ephemeral, log);
     server = running.server;
     void server.ended.then(() => {
       if (ending) return;
-      const said = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
-      if (onLost) onLost(new Error(said));
-      else log(said);
+      const message = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
+      if (onLost) onLost(new Error(message));
+      else log(message);
     });
     const password = readPassword(cluster);
     const url = (role: string, database: string) =>
@@ -120,23 +114,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-interface Surroundings {
-  readonly ephemeral: boolean;
-  readonly log: (line: string) => void;
-  readonly lock: number | undefined;
-}
-
 async function run(
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
-  { ephemeral, log, lock }: Surroundings,
+  ephemeral: boolean,
+  log: (line: string) => void,
 ): Promise<{ server: HeldProcess; port: number }> {
   const cluster = clusterDirectory(dataDir);
   for (let attempt = 1; ; attempt++) {
-    await settleEarlierServer(cluster, log);
+    await endEarlierServer(dataDir, log);
     const port = await freePort();
     const output = openLog(dataDir);
+    const pipe = openServerPipe(dataDir);
     const server = holdProcess(
       path.join(binaries.directory, 'bin', 'postgres'),
       ['-D', clusterArgument(cluster, user), ...settings(port, ephemeral)],
@@ -146,29 +136,29 @@ async function run(
         env: SERVER_ENVIRONMENT,
         output,
         removeAfterwards: ephemeral ? dataDir : undefined,
-        keepOpen: lock,
+        inherited: pipe,
       },
     );
     closeSync(output);
+    closeSync(pipe);
     if (await becomesReady(server, cluster, port, log)) return { server, port };
-    const said = server.failure?.message ?? readFileSync(path.join(dataDir, 'server.log'), 'utf8').trim();
-    if (attempt === ATTEMPTS || !PASSING_FAILURE.test(said)) {
-      throw new Error(`PostgreSQL did not start. It said:\n${said.slice(-2_000)}`);
+    const reason = server.failure?.message ?? readFileSync(path.join(dataDir, 'server.log'), 'utf8').trim();
+    if (attempt === ATTEMPTS || !PORT_TAKEN.test(reason)) {
+      throw new Error(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
     }
-    await sleep(200);
   }
 }
 
-/** Everything else is PostgreSQL's default. Given on the command line, so that a new release can change it. */
+/** Settings other than PostgreSQL's defaults. They go on the command line, so that a new release can change them. */
 function settings(port: number, ephemeral: boolean): string[] {
   const chosen: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     port,
     timezone: 'UTC',
-    // The password is too long to be guessed; more iterations would only make every connection 7 ms slower.
+    // Nobody can guess the password; more iterations would only make every connection 7 ms slower.
     scram_iterations: 1,
-    // Statements and details of errors hold what users send. Errors reach the client, so the log need not have them.
+    // Errors hold what users send. They reach the client, so the log does without them.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     ...(ephemeral && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
@@ -186,33 +176,6 @@ function openLog(dataDir: string): number {
   return openSync(file, 'wx', 0o600);
 }
 
-/**
- * Shuts down a server that an earlier process left on this cluster (it is doing so by itself when that process was
- * killed), and removes a `postmaster.pid` that PostgreSQL would take for a living server's: it only looks whether
- * there is a process of that number, and after a crash or a reboot that can be any other. The caller holds the
- * directory's claim, so no server is starting meanwhile, and none lives in a container whose processes it cannot see.
- */
-async function settleEarlierServer(cluster: string, log: (line: string) => void): Promise<void> {
-  const status = readServerStatus(cluster);
-  if (status === undefined) return;
-  const { pid, port } = status;
-  if (!isServerOf(pid, cluster, port)) {
-    if (!(pid > 0) || isPidInUse(pid)) rmSync(path.join(cluster, 'postmaster.pid'), { force: true });
-    return;
-  }
-  log(`waiting for the PostgreSQL server of an earlier run to end (pid ${pid})`);
-  process.kill(pid, 'SIGINT');
-  const deadline = Date.now() + SHUTDOWN_PATIENCE_MS;
-  while (isServerOf(pid, cluster, port)) {
-    if (Date.now() > deadline) {
-      throw new Error(
-        `A PostgreSQL server of an earlier run (pid ${pid}) does not shut down. End it, then start again.`,
-      );
-    }
-    await sleep(20);
-  }
-}
-
 async function becomesReady(
   server: HeldProcess,
   cluster: string,
@@ -226,7 +189,7 @@ async function becomesReady(
   try {
     while (!server.hasEnded) {
       const status = readServerStatus(cluster);
-      if (status?.port === port && status.ready && isServerOf(status.pid, cluster, port)) return true;
+      if (status?.port === port && status.ready) return true;
       await sleep(10);
     }
     return false;
@@ -235,25 +198,9 @@ async function becomesReady(
   }
 }
 
-/** Reads `postmaster.pid`, whose lines are described in PostgreSQL's `miscadmin.h`; `pid` is NaN in a damaged one. */
-function readServerStatus(cluster: string): { pid: number; port: number; ready: boolean } | undefined {
-  let lines: string[];
-  try {
-    lines = readFileSync(path.join(cluster, 'postmaster.pid'), 'utf8').split('\n');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  return {
-    pid: Number.parseInt(lines[0] ?? '', 10),
-    port: Number(lines[3]),
-    ready: lines[7]?.trim() === 'ready',
-  };
-}
-
 async function ensureDatabase(superuserUrl: string, password: string, ephemeral: boolean): Promise<void> {
   const client = new Client({ connectionString: superuserUrl });
-  client.on('error', () => undefined); // The server was ended; whatever waits for an answer says so.
+  client.on('error', () => undefined); // The statement that fails reports it.
   await client.connect();
   try {
     const { rows } = await client.query<{ role: boolean; database: boolean }>(

@@ -2,12 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
 /**
- * Runs the command and waits for it. A reader on standard input, which only the parent holds open, notices when
- * the parent closes it or dies, and asks the command to end. TERM comes before INT because a shell starts
- * background commands with INT ignored: until PostgreSQL has put in its own handlers only TERM ends it; once it
- * has, TERM would wait for clients to leave and INT makes it a fast shutdown. Signals meant for the parent's
- * whole control group (a service manager's stop) must not end the shell before its command. The reader's status
- * tells an end that was asked for, after which the directory goes, from one that was not.
+ * Runs the command and waits for it.
+ *
+ * A reader waits for the end of standard input, which only the parent holds open. It comes when the parent closes it or
+ * dies, and then the reader asks the command to end. TERM comes before INT, because a shell starts background commands
+ * with INT ignored. Until PostgreSQL has its own handlers, only TERM ends it. Afterwards TERM waits for clients to leave,
+ * and INT is a fast shutdown.
+ *
+ * The shell ignores signals, because a service manager's stop reaches the whole control group, and the shell must not end
+ * before its command. The reader's exit status tells a requested end, after which the directory is removed.
  */
 const HOLDER = `
 remove=$1; shift
@@ -30,45 +33,42 @@ exit $code
 
 /** What {@link holdProcess} starts. */
 export interface HeldProcess {
-  /** Resolves when the command has ended, for whatever reason. Never rejects. */
+  /** Resolves when the command has ended for any reason. Never rejects. */
   readonly ended: Promise<void>;
   /** Whether the command has ended. */
   readonly hasEnded: boolean;
-  /** Why nothing could be started, where that is so. */
+  /** Why the command could not be started. */
   readonly failure: Error | undefined;
-  /** Asks the command to end (TERM, then INT) and resolves when it has. May be called again. */
+  /** Asks the command to end (TERM, then INT). Resolves when it has ended. May be called again. */
   stop(): Promise<void>;
 }
 
 /** How {@link holdProcess} runs its command. */
 export interface HoldOptions {
-  /** The whole environment: nothing of this process's own, which may hold secrets, is passed on. */
+  /** The whole environment. This process's own is not passed on, because it may hold secrets. */
   readonly env: NodeJS.ProcessEnv;
-  /** Open file descriptor that gets standard output and standard error. */
+  /** File descriptor for standard output and standard error. */
   readonly output: number;
   readonly cwd?: string;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
-  /**
-   * A directory that is removed once the command was asked to end and has ended, even when this process no longer
-   * lives by then.
-   */
+  /** A directory to remove after the command was asked to end and has ended, even when this process is dead by then. */
   readonly removeAfterwards?: string | undefined;
-  /** File descriptor that the command, and whatever it starts, keeps open as long as it lives. */
-  readonly keepOpen?: number | undefined;
+  /** File descriptor that the command and its children inherit, and so hold open as long as they live. */
+  readonly inherited?: number | undefined;
 }
 
 /**
- * Starts a command that never outlives this process, even when this process is killed with SIGKILL, and that a
- * Ctrl-C in the terminal does not reach: it runs in a session of its own, so this process can finish its work
- * with it first. It does not keep the event loop alive.
+ * Starts a command that ends with this process, even when this process is killed with SIGKILL. It runs in a session of
+ * its own, so that a Ctrl-C in the terminal does not reach it and this process can finish its work first. It does not
+ * keep the event loop alive.
  */
 export function holdProcess(command: string, args: readonly string[], options: HoldOptions): HeldProcess {
-  const { removeAfterwards, output, keepOpen, ...rest } = options;
+  const { removeAfterwards, output, inherited, ...rest } = options;
   const shell = spawn('sh', ['-c', HOLDER, 'sh', removeAfterwards ?? '', command, ...args], {
     ...rest,
     // The script uses descriptor 3 itself.
-    stdio: ['pipe', output, output, ...(keepOpen === undefined ? [] : ['ignore' as const, keepOpen])],
+    stdio: ['pipe', output, output, ...(inherited === undefined ? [] : ['ignore' as const, inherited])],
     detached: true,
   });
   let hasEnded = false;
@@ -81,11 +81,11 @@ export function holdProcess(command: string, args: readonly string[], options: H
     };
     shell.once('exit', end);
     shell.once('error', (error) => {
-      failure = error; // There is no shell, say, or this process may not run one as that user.
+      failure = error; // For example, this process may not run programs as that user.
       end();
     });
   });
-  shell.stdin?.on('error', () => undefined); // The command ended first; `ended` tells.
+  shell.stdin?.on('error', () => undefined); // The command ended first, which `ended` reports.
   keepsLoopAlive(shell, false);
   return {
     ended,

@@ -1,33 +1,33 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
-/** The user the server runs as; `undefined`: the user of this process. */
+/** The user that the server runs as; `undefined` for that of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | undefined;
 
 /** Accounts that exist on the usual systems and own nothing of value, in order of preference. */
 const UNPRIVILEGED = ['postgres', 'nobody'];
 
-const WAY_OUT = 'start as another user, or set DATABASE_URL to a PostgreSQL server';
+const REMEDY = 'start as another user, or set DATABASE_URL to a PostgreSQL server';
 
 /**
- * PostgreSQL refuses to run as root. When this process is root, the server runs as the owner of `cluster` where that
- * exists already, or else as an unprivileged account of the system.
+ * Returns the user to run the server as, because PostgreSQL refuses to run as root. For a process of root, that is the
+ * owner of `cluster` if it exists, else an unprivileged account of the system.
  *
- * @throws Error when this process is root and there is no such account, or when it is a root that may not run
- *   programs as another user, as in some containers.
+ * @throws Error when there is no such account, or when this root may not run programs as another user, as in some
+ *   containers.
  */
 export function serverUser(cluster: string): ServerUser {
   if (process.getuid?.() !== 0) return undefined;
   const user = ownerOf(cluster) ?? unprivilegedAccount();
   if (!user) {
     throw new Error(
-      `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), ${WAY_OUT}.`,
+      `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), ${REMEDY}.`,
     );
   }
   const { error } = spawnSync('sh', ['-c', ':'], { ...user, cwd: '/' });
   if (error) {
     throw new Error(
-      `PostgreSQL does not run as root, and this process may not run it as user ${user.uid} (${error.message}): ${WAY_OUT}.`,
+      `PostgreSQL does not run as root, and this process may not run it as user ${user.uid} (${error.message}): ${REMEDY}.`,
     );
   }
   return user;
@@ -46,7 +46,7 @@ function unprivilegedAccount(): ServerUser {
   return undefined;
 }
 
-/** The environment of everything run for the server: none of the service's own, and no PG* settings. */
+/** The environment of the server and its tools: nothing of the service's own, and no PG* settings. */
 export const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
   PATH: process.env.PATH ?? '/usr/bin:/bin',
   LC_ALL: 'C',

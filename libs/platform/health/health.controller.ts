@@ -35,8 +35,7 @@ export class HealthController {
       ),
       new Promise<false>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
     ]);
-    if (!answered)
-      throw problem.unavailable('The database cannot be reached, or is too busy to answer in time.');
+    if (!answered) throw problem.unavailable('The database is unavailable or too slow.');
     return { status: 'ok' };
   }
 }

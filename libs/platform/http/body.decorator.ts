@@ -1,36 +1,32 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiHeader } from '@nestjs/swagger';
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { ApiExtension, ApiHeader } from '@nestjs/swagger';
 import type { Environment } from '#platform/config';
-import type { RoomRule } from './body-rooms';
-import type { ContentCoding } from './content-coding';
+import type { BudgetRule } from './body-budgets';
+import type { ContentCoding } from './content-headers';
+import type { ServiceRequest } from './request-context';
+import type { SpooledFile } from './spooled-file';
 
 export type BodyKind = 'json' | 'bytes' | 'file' | 'stream';
 
 export interface BodyRule {
   /**
-   * `json`: read and parsed, the default where a handler has a body parameter. `bytes`: read whole, not parsed, into
-   * `rawBody`. `file`: written to a temporary file as it arrives, and hashed on the way; the handler gets it by
-   * `@SpooledBody()`. `stream`: left to the handler.
+   * `json`: read and parsed; the default for a handler with a body parameter. `bytes`: read whole into `rawBody`, not
+   * parsed. `file`: written to a temporary file and hashed as it arrives; the handler gets it from `@SpooledBody()`.
+   * `stream`: left to the handler.
    */
   kind: BodyKind;
   /**
-   * Largest body, in bytes, as it arrives and again after its codings are undone (of `json` in base64, half as many
-   * again as it arrives); one that depends on the media type is given that in lower case. Absent: `BODY_LIMIT_BYTES`.
+   * Largest body, in bytes, as it arrives and after decoding. A function also gets the media type, in lower case.
+   * Default: `BODY_LIMIT_BYTES`.
    */
   limit?: number | ((environment: Environment, media: string) => number);
-  /** For `bytes` and `file`: the media types taken, in lower case and without parameters. Absent: any. */
+  /** Media types that `bytes` and `file` accept, in lower case and without parameters. Default: any. */
   media?: readonly string[];
-  /**
-   * The codings that are undone before the handler. Absent: the body is left as it is of `bytes`, and 415 of `json`.
-   * Files come without.
-   */
+  /** Codings that are undone. Default: gzip for `json`, none for `bytes`, which then get the body as it was sent. */
   codings?: readonly ContentCoding[];
-  /**
-   * For `bytes`: the memory that bodies of this kind may take together, from when they are announced until they are
-   * answered; then 503 `service_overloaded`. Absent: as much as there are requests.
-   */
-  room?: RoomRule;
-  /** The body may be left out, which counts as `{}`. */
+  /** The budget that `json` and `bytes` hold memory from until they are answered. Default: `MEMORY_BUDGET`. */
+  budget?: BudgetRule;
+  /** The body may be absent, which counts as `{}`. */
   optional?: boolean;
 }
 
@@ -44,5 +40,34 @@ const encodingHeader = (codings: readonly ContentCoding[]) =>
   ApiHeader({
     name: 'Content-Encoding',
     required: false,
-    description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Others are 415 \`unsupported_content_encoding\`. Too large once they are undone is 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) is 400 `invalid_base64`.' : ''}`,
+    description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Others are 415 \`unsupported_content_encoding\`. A body that is too large after decoding is 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) is 400 `invalid_base64`.' : ''}`,
   });
+
+/** A body in a temporary file. */
+export interface SpooledRequest {
+  /** Closed when the request is answered. */
+  file: SpooledFile;
+  /** The `Content-Type` as sent, with its parameters. */
+  contentType: string;
+}
+
+/** Injects the body of a route with `@RequestBody({ kind: 'file' })`. */
+export const SpooledBody = createParamDecorator((_: unknown, context: ExecutionContext): SpooledRequest => {
+  const { bodyFile, headers } = context.switchToHttp().getRequest<ServiceRequest>();
+  if (!bodyFile) throw new Error("The route lacks @RequestBody({ kind: 'file' }).");
+  return { file: bodyFile, contentType: headers['content-type'] ?? '' };
+});
+
+/** Extension that carries `@ApiBodies()` to the OpenAPI document, which does not show it. */
+export const BODIES_EXTENSION = 'x-bodies';
+
+/** Gives the OpenAPI document a schema for each media type of a route's body. */
+export const ApiBodies = (schemas: Record<string, object>): MethodDecorator =>
+  ApiExtension(BODIES_EXTENSION, schemas);
+
+/** Extension that carries `@ApiSchemas()` to the OpenAPI document, which does not show it. */
+export const SCHEMAS_EXTENSION = 'x-schemas';
+
+/** Adds schemas that no class describes to the components of the OpenAPI document, by their names. */
+export const ApiSchemas = (schemas: Record<string, object>): MethodDecorator =>
+  ApiExtension(SCHEMAS_EXTENSION, schemas);

@@ -2,24 +2,27 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { problem } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
 
-/** The `If-Match` of a request, as sent; undefined where it has none. */
+/** Injects the `If-Match` header as sent; undefined when absent. */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): string | undefined => {
   return context.switchToHttp().getRequest<ServiceRequest>().headers['if-match'];
 });
 
-const STRONG = /^"[^"]*"$/;
-
 /**
- * Throws 412 when a condition was sent and does not name the present version (RFC 9110, section 13.1.1: strong
- * comparison, a list of tags, or `*`). Without a condition the edit proceeds.
+ * Throws 412 when a condition was sent and does not name the current version: a list of ETags, or `*` (RFC 9110, section
+ * 13.1.1). A weak tag counts as the strong one, because proxies weaken ETags. Without a condition the edit proceeds.
  */
-export function checkIfMatch(condition: string | undefined, version: number): void {
+export function checkIfMatch(condition: string | undefined, version: string | number): void {
   if (condition === undefined || condition.trim() === '*') return;
-  const tags = condition.split(',').map((tag) => tag.trim());
+  const tags = condition.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (tags.includes(`"${version}"`)) return;
   throw problem.preconditionFailed(
-    tags.every((tag) => STRONG.test(tag))
-      ? `The resource has changed since: its ETag is "${version}".`
-      : `If-Match takes strong ETags with their quotes. That of the resource is "${version}".`,
+    tags.every((tag) => /^"[^"]*"$/.test(tag))
+      ? `The resource has changed. Its ETag is now "${version}". Read it again before you edit it.`
+      : `If-Match takes ETags in double quotes. The resource's ETag is "${version}".`,
   );
 }
+
+/** OpenAPI headers of an answer that carries an ETag. Reads, patches and creations of versioned resources have it by default. */
+export const ETAG_HEADER = {
+  ETag: { description: 'Identifies this state of the resource.', required: true, schema: { type: 'string' } },
+} as const;

@@ -5,10 +5,10 @@ import { routeOf, type ServiceRequest } from './request-context';
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What was asked for of no route: there are as many such paths as anybody likes. */
+/** Label of requests without a route, whose paths are unbounded. */
 const NO_ROUTE = 'none';
 
-/** Requests as metrics, by the pattern of their route and never by their path. */
+/** Counts requests by the pattern of their route, never by their path. */
 @Injectable()
 export class HttpMetrics {
   private readonly requests: Counter<'method' | 'route' | 'status'>;
@@ -28,7 +28,7 @@ export class HttpMetrics {
     );
   }
 
-  /** To be called when a request is over. A client that went away before its answer is `aborted`. */
+  /** Counts a request that is over. It is `aborted` when the client went away before its answer. */
   count(request: Request, response: Response): void {
     const { context, method } = request as unknown as ServiceRequest;
     const route = routeOf(request as unknown as ServiceRequest) ?? NO_ROUTE;

@@ -1,28 +1,46 @@
-import { Module } from '@nestjs/common';
+import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
+import { Environment } from '#platform/config';
 import { MetricsModule } from '#platform/metrics';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { finishingMs } from '#platform/process';
 import { BodyInterceptor } from './body.interceptor';
-import { BodyRooms } from './body-rooms';
-import { DeadlineInterceptor } from './deadline.interceptor';
+import { BodyBudgets } from './body-budgets';
+import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
-import { HttpShutdown } from './http-shutdown';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { IdempotencyStore } from './idempotency.store';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
-import { SpoolSpace } from './spool-space';
+import { requestContext } from './request-context';
+import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
-/** The way of every request after its guards: query, body, deadline, idempotency, validation, handler, answer. */
+/** Stops accepting requests at the start of a shutdown, while jobs and requests under way finish. */
+@Injectable()
+class HttpShutdown implements OnModuleDestroy {
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly environment: Environment,
+  ) {}
+
+  onModuleDestroy(): void {
+    const { httpAdapter } = this.host;
+    if (httpAdapter instanceof ServiceAdapter)
+      httpAdapter.stopAccepting(finishingMs(this.environment.SHUTDOWN_SECONDS));
+  }
+}
+
+/** What a request passes after its guards: query, body, deadline, idempotency, validation, handler, response. */
 @Module({
   imports: [MetricsModule],
   providers: [
-    BodyRooms,
+    BodyBudgets,
     HttpMetrics,
     HttpShutdown,
     IdempotencyStore,
-    SpoolSpace,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
@@ -33,3 +51,24 @@ import { ServiceValidationPipe } from './validation.pipe';
   ],
 })
 export class HttpModule {}
+
+/** Sets the headers of every response. Responses are private to their caller and revalidated by ETag. */
+function answerHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Cache-Control', 'private, no-cache');
+  next();
+}
+
+/** Applies the settings of Express and the middleware before all routes. Create the application with `bodyParser: false`. */
+export function configureHttp(app: NestExpressApplication): void {
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.set('case sensitive routing', true);
+  const metrics = app.get(HttpMetrics, { strict: false });
+  const measure = (request: Request, response: Response, next: NextFunction): void => {
+    response.once('close', () => metrics.count(request, response));
+    next();
+  };
+  app.use(requestContext, measure, answerHeaders);
+}

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   applyDecorators,
   type CallHandler,
@@ -12,30 +11,32 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import type { Principal } from '#platform/auth';
+import { retry } from '#platform/concurrency';
+import type { Principal } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
 import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
-import { mediaTypeOf } from './media-type';
-import { Reply } from './reply';
+import { mediaTypeOf } from './content-headers';
+import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
 const NOT_REPEATABLE = 'http:not-repeatable';
 const WITHIN_REACH = 'http:repeatable-within-reach';
-/** How the OpenAPI document is told, which does not show it. */
+/** Extension that carries `@NotRepeatable()` to the OpenAPI document, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
 const KEEP_ATTEMPTS = 5;
-const KEEP_PAUSE_MS = 200;
+/** Bound of the first wait between them, in ms. */
+const KEEP_DELAY_MS = 300;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** On routes whose answers are secrets and must not be kept: the making of keys and tokens. */
+/** Excludes routes whose answers are secrets, such as new keys and tokens. */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 
 /**
- * On routes that answer what lies in any workspace that the caller may read: an answer is replayed for as long as they
- * hold the same roles in the same workspaces, and made anew after that.
+ * Marks routes that read any workspace the caller can reach. Their answers are replayed only while the caller has the same
+ * roles in the same workspaces.
  */
 export const RepeatableWithinReach = () => SetMetadata(WITHIN_REACH, true);
 
@@ -73,9 +74,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
   private async run(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<unknown> {
     const outcome = await this.store.claim(claim);
     if (outcome.kind === 'busy')
-      throw problem.conflict('The first request with this Idempotency-Key is still under way.');
+      throw problem.conflict(
+        'The first request with this Idempotency-Key is still running. Try again later.',
+      );
     if (outcome.kind === 'other_body') {
-      throw problem.validationFailed('This Idempotency-Key was used with another body.');
+      throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
     }
     if (outcome.kind === 'answered') return replayed(outcome.answer);
     const renewal = setInterval(() => {
@@ -96,7 +99,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       await this.store.release(claim).catch((cause: unknown) => unkept(cause, 'a claim was not released'));
       throw error;
     }
-    const reply = result instanceof Reply ? result : new Reply(response.statusCode, result);
+    const reply = replyOf(result, response.statusCode);
     const body = Buffer.isBuffer(reply.body) ? reply.body : new RawJson(toJsonText(reply.body ?? null));
     await this.keep(claim, {
       status: reply.status,
@@ -106,22 +109,26 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return new Reply(reply.status, body, reply.headers);
   }
 
-  /** What was done is done, whatever becomes of its answer: it is tried for some time to keep it. */
+  /** Stores an answer for replays. Retries a few times, and never fails, because the work itself is done. */
   private async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
-    for (let attempt = 1; attempt <= KEEP_ATTEMPTS; attempt++) {
-      try {
-        return await this.store.keep(claim, answer);
-      } catch (error) {
-        unkept(error, 'a first answer was not kept');
-        await sleep(KEEP_PAUSE_MS * attempt);
-      }
-    }
+    const store = (): Promise<void> => this.store.keep(claim, answer);
+    await retry(store, { attempts: KEEP_ATTEMPTS, firstDelayMs: KEEP_DELAY_MS }).catch((error: unknown) =>
+      unkept(error, 'a first answer was not kept'),
+    );
   }
+}
+
+/** The answer of a handler, whichever way it returned it. */
+function replyOf(result: unknown, status: number): Reply {
+  if (result instanceof Reply) return result;
+  return result instanceof Versioned
+    ? new Reply(status, result.view, { ETag: etagOf(result.version) })
+    : new Reply(status, result);
 }
 
 const unkept = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
 
-/** An answer with a media type of its own is bytes, every other one JSON. */
+/** An answer with its own media type is bytes, every other one JSON. */
 function replayed({ status, headers, body }: KeptAnswer): Reply {
   const isBytes = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const sent = isBytes ? body : new RawJson(body.toString());
@@ -130,7 +137,7 @@ function replayed({ status, headers, body }: KeptAnswer): Reply {
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-/** The roles of a principal, and where they hold. */
+/** Returns the roles of a principal, and where it has them. */
 const reachOf = ({ roles, workspaceRoles, workspaceIds }: Principal): unknown[] => [
   [...roles].sort(),
   workspaceIds && [...workspaceIds].sort(),
@@ -141,7 +148,7 @@ function claimOf(request: ServiceRequest, key: string, reach: unknown): Idempote
   const { user, context, method, params } = request;
   // the ids of platform principals are their issuers'
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
-  // the operation and its object, however the path is spelt
+  // the operation and its object, whatever the spelling of the path
   const identity = [
     issuer,
     user?.orgId,
@@ -160,7 +167,7 @@ function claimOf(request: ServiceRequest, key: string, reach: unknown): Idempote
   };
 }
 
-/** Of the body, and of what else says what is asked for: a query, and the media type of a body that has several. */
+/** Returns a digest of the body, the query, and the media type of a body that may have several. */
 function digestOf(request: ServiceRequest): Buffer {
   const { bodyFile, rawBody, url } = request;
   const query = url.split('?', 2)[1] ?? '';

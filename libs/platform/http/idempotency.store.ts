@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#platform/db';
+import { Database, type Sql, sql } from '#platform/db';
 
-/** A request that may be repeated. */
+/** A request with an idempotency key. */
 export interface IdempotencyClaim {
-  /** What makes another request the same: SHA-256 of principal, workspace, operation, object and key. */
+  /** Identifies a repeat: SHA-256 of principal, workspace, operation, object and key. */
   requestId: Buffer;
   /** SHA-256 of the body. */
   digest: Buffer;
-  /** The one request that this claim is of, as a UUID. */
+  /** UUID of the request that holds the claim. */
   holder: string;
 }
 
@@ -27,38 +27,37 @@ interface KeptRow {
   body: Buffer | null;
 }
 
-const HELD = 'request_id = $1 AND holder = $2 AND status IS NULL';
+const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
+  sql`request_id = ${requestId} AND holder = ${holder} AND status IS NULL`;
 
-/** How long a key stays taken when its holder died without a word. */
+/** Lease of a claim whose holder has died. */
 const LOCK_SECONDS = 30;
 
 /**
- * Keeps first answers for 24 hours. A key is taken for as long as its holder renews the claim, and a holder that lost
- * it can neither keep an answer nor give it back.
+ * Keeps first answers for 24 hours. A holder keeps its claim by renewing it, and can neither store an answer nor release
+ * the key once it has lost the claim.
  */
 @Injectable()
 export class IdempotencyStore {
-  /** How often a holder is to renew its claim. */
+  /** How often a holder must renew its claim, in milliseconds. */
   readonly renewalMs = (LOCK_SECONDS * 1000) / 3;
 
   constructor(private readonly database: Database) {}
 
-  /** Takes the key for one request, or tells why it cannot be had. */
+  /** Claims the key for one request, or returns why it cannot. */
   async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
     const claimed = await this.database.query(
-      `INSERT INTO idempotency_keys AS kept (request_id, digest, holder, locked_until, expires_at)
-       VALUES ($1, $2, $3, now() + $4 * interval '1 second', now() + interval '24 hours')
+      sql`INSERT INTO idempotency_keys AS kept (request_id, digest, holder, locked_until, expires_at)
+       VALUES (${requestId}, ${digest}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
        ON CONFLICT (request_id) DO UPDATE
          SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
              expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL
          WHERE kept.expires_at < now() OR (kept.status IS NULL AND kept.locked_until < now() AND kept.digest = excluded.digest)
        RETURNING 1`,
-      [requestId, digest, holder, LOCK_SECONDS],
     );
     if (claimed.length > 0) return { kind: 'claimed' };
     const [row] = await this.database.query<KeptRow>(
-      'SELECT digest, status, headers, body FROM idempotency_keys WHERE request_id = $1',
-      [requestId],
+      sql`SELECT digest, status, headers, body FROM idempotency_keys WHERE request_id = ${requestId}`,
     );
     if (!row) return { kind: 'busy' };
     if (!row.digest.equals(digest)) return { kind: 'other_body' };
@@ -69,27 +68,27 @@ export class IdempotencyStore {
     };
   }
 
-  /** Says that the holder is still at it. */
-  async renew({ requestId, holder }: IdempotencyClaim): Promise<void> {
+  /** Extends the lease of a claim. */
+  async renew(claim: IdempotencyClaim): Promise<void> {
     await this.database.query(
-      `UPDATE idempotency_keys SET locked_until = now() + $3 * interval '1 second' WHERE ${HELD}`,
-      [requestId, holder, LOCK_SECONDS],
+      sql`UPDATE idempotency_keys SET locked_until = now() + ${LOCK_SECONDS} * interval '1 second' WHERE ${isHeld(claim)}`,
     );
   }
 
-  async keep({ requestId, holder }: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+  async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     await this.database.query(
-      `UPDATE idempotency_keys SET status = $3, headers = $4, body = $5 WHERE ${HELD}`,
-      [requestId, holder, answer.status, JSON.stringify(answer.headers), answer.body],
+      sql`UPDATE idempotency_keys
+        SET status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body}
+        WHERE ${isHeld(claim)}`,
     );
   }
 
-  /** Gives the key back: only 2xx answers are kept. */
-  async release({ requestId, holder }: IdempotencyClaim): Promise<void> {
-    await this.database.query(`DELETE FROM idempotency_keys WHERE ${HELD}`, [requestId, holder]);
+  /** Releases the key, because only 2xx answers are kept. */
+  async release(claim: IdempotencyClaim): Promise<void> {
+    await this.database.query(sql`DELETE FROM idempotency_keys WHERE ${isHeld(claim)}`);
   }
 
-  /** Removes what has expired; a housekeeping task of the worker. */
+  /** Deletes expired answers. The worker calls it periodically. */
   async sweep(): Promise<void> {
     await this.database.query('DELETE FROM idempotency_keys WHERE expires_at < now()');
   }

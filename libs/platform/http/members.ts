@@ -12,9 +12,9 @@ import { isJsonObject } from '#platform/json';
 
 export type Constructor = new () => object;
 
-/** Where decorators leave what `shapeOf` reads. */
+/** Metadata keys that `shapeOf` reads. */
 export const NESTED = Symbol('nested');
-export const CLOSED = Symbol('closed');
+export const READ_ONLY = Symbol('readOnly');
 export const VALUES = Symbol('values');
 export const DEFERRED = Symbol('deferred');
 
@@ -25,7 +25,7 @@ export interface OneOf {
   each: boolean;
 }
 
-/** A member that is another DTO or, with `@IsArray()`, a list of them. */
+/** Declares a member that is another DTO or, with `@IsArray()`, a list of them. */
 export const Nested =
   (type: () => Constructor): PropertyDecorator =>
   (target, property) => {
@@ -36,19 +36,22 @@ export const Nested =
   };
 
 /**
- * An unknown member of this body is refused (400) rather than ignored: for bodies that select, where ignoring a
- * misspelt member would widen what is meant.
+ * Accepts and ignores the members of a view that this body does not declare, so that a client can read a resource,
+ * change it and send it back. Any other unknown member is 400.
  */
-export const ClosedBody = (): ClassDecorator => (target) => Reflect.defineMetadata(CLOSED, true, target);
+export const ReadOnlyMembersOf =
+  (view: () => Constructor): ClassDecorator =>
+  (target) =>
+    Reflect.defineMetadata(READ_ONLY, view, target);
 
 /**
- * The values of this body's enumerated members are checked by its service, with `checkValues`, after the object's
- * existence and state: for bodies sent to a path that names an object.
+ * Leaves the values of enumerated members to the service, which calls `checkValues` after it has checked the existence and
+ * state of the object that the path names.
  */
 export const ValuesCheckedLater = (): ClassDecorator => (target) =>
   Reflect.defineMetadata(DEFERRED, true, target);
 
-/** A member with known values. Another type is 400, another value 422. */
+/** Declares a member with known values. Another type is 400, another value 422. */
 export const IsOneOf =
   (values: readonly string[], options: ApiPropertyOptions & { each?: boolean } = {}): PropertyDecorator =>
   (target, property) => {
@@ -61,15 +64,15 @@ export const IsOneOf =
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);
   };
 
-/** A member of an answer that is any JSON value. */
+/** Declares a member of an answer that is any JSON value. */
 export const AnyJson = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty({ ...options, ...ANY_JSON } as ApiPropertyOptions);
 
-/** A member of an answer that is any JSON object. */
+/** Declares a member of an answer that is any JSON object. */
 export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty({ ...options, type: 'object', additionalProperties: true } as ApiPropertyOptions);
 
-/** Any JSON value, also null, taken as it came. */
+/** Declares a member that is any JSON value, including null, kept as sent. */
 export const IsJson =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>
   (target, property) => {
@@ -80,12 +83,12 @@ export const IsJson =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) => value !== undefined,
-        defaultMessage: () => 'must be present; any JSON value will do',
+        defaultMessage: () => 'is required; it can be any JSON value',
       },
     });
   };
 
-/** A JSON object (not an array), taken as it came. @param maxBytes of its JSON text in UTF-8. */
+/** Declares a JSON object, kept as sent. @param maxBytes largest JSON text, in bytes of UTF-8 */
 export const IsJsonObject =
   (options: ApiPropertyOptions & { maxBytes?: number } = {}): PropertyDecorator =>
   (target, property) => {
@@ -107,7 +110,7 @@ export const IsJsonObject =
     });
   };
 
-/** A member that may be absent but, unlike one with `@IsOptional()`, not null. */
+/** Declares a member that may be absent but, unlike one with `@IsOptional()`, not null. */
 export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !== undefined);
 
 const TAGS_MAX = 100;
@@ -115,15 +118,15 @@ const TAG_LENGTH_MAX = 255;
 
 function faultOfTags(tags: unknown): string | null {
   if (!Array.isArray(tags)) return 'must be an array';
-  // before anything that looks at each of them: a body has room for a million
+  // checked before the elements, because a body may hold a million of them
   if (tags.length > TAGS_MAX) return `may have at most ${TAGS_MAX} elements`;
   if (!tags.every((tag) => length(tag, 1, TAG_LENGTH_MAX))) {
-    return `must have elements that are texts of 1 to ${TAG_LENGTH_MAX} characters`;
+    return `must hold only texts of 1 to ${TAG_LENGTH_MAX} characters`;
   }
-  return new Set(tags).size === tags.length ? null : 'may not have an element twice';
+  return new Set(tags).size === tags.length ? null : 'must not hold the same element twice';
 }
 
-/** Labels to find a resource by: at most 100 distinct ones of 1 to 255 characters. */
+/** Declares the tags of a resource: at most 100 distinct texts of 1 to 255 characters. */
 export const IsTags = (): PropertyDecorator => (target, property) => {
   ApiProperty({
     type: 'array',
@@ -143,7 +146,7 @@ export const IsTags = (): PropertyDecorator => (target, property) => {
   });
 };
 
-/** OpenAPI of a member that takes any JSON value. */
+/** OpenAPI schema of any JSON value. */
 export const ANY_JSON: ApiPropertyOptions = {
   oneOf: [
     { type: 'object', additionalProperties: true },
@@ -154,3 +157,25 @@ export const ANY_JSON: ApiPropertyOptions = {
     { type: 'null' },
   ],
 } as ApiPropertyOptions;
+
+/**
+ * The upper end of a range, which must not be below the member that is the lower end.
+ *
+ * @param order returns what values are compared by; null for a malformed value, which other validators report
+ */
+export const NotBelow =
+  (lower: string, order: (value: unknown) => number | null): PropertyDecorator =>
+  (target, property) => {
+    registerDecorator({
+      name: 'notBelow',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (value: unknown, { object }: ValidationArguments) => {
+          const [from, to] = [order((object as Record<string, unknown>)[lower]), order(value)];
+          return from === null || to === null || from <= to;
+        },
+        defaultMessage: () => `must not be below ${lower}`,
+      },
+    });
+  };

@@ -4,15 +4,14 @@ import type { Response } from 'express';
 import { rootLogger } from '#platform/logging';
 import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
-import { methodsOf } from './route-methods';
 
-/** Writes a problem in another form than JSON: OTLP answers protobuf requests with `google.rpc.Status`. */
+/** Writes a problem in another format than JSON, such as the `google.rpc.Status` of OTLP. */
 export type ProblemWriter = (response: Response, body: ProblemBody) => void;
 
-/** Where a route's middleware leaves its own writer, in `response.locals`. */
+/** Key of a route's own writer in `response.locals`. */
 export const PROBLEM_WRITER = 'problemWriter';
 
-/** Whatever is thrown anywhere in a request ends here, and is answered as a problem. */
+/** Answers every exception of a request with a problem. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly host: HttpAdapterHost) {}
@@ -33,7 +32,7 @@ export class ProblemFilter implements ExceptionFilter {
         'request failed',
       );
     }
-    // A stream that fails after its first byte is broken off, never ended as if it were complete.
+    // a stream that fails after its first byte must not end as if it were complete
     if (response.headersSent) {
       response.destroy();
       return;
@@ -57,24 +56,21 @@ export class ProblemFilter implements ExceptionFilter {
     return unforeseen(error);
   }
 
-  /** Nest's own exceptions: an unknown route, a URL that cannot be decoded, or a file that is not as the client has it. */
+  /** Maps Nest's own exceptions: an unknown route, a malformed URL, or a condition on a file that does not hold. */
   private problemOfNest(error: HttpException, request: ServiceRequest): Problem {
     const status = error.getStatus();
     if (status === 404) {
       const allowed = methodsOf(this.host.httpAdapter.getInstance(), request.path);
       if (allowed.length === 0) return new Problem('not_found', 'No operation has this path.');
-      return new Problem('method_not_allowed', `This path answers ${allowed.join(', ')}.`, {
+      return new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}.`, {
         headers: { Allow: allowed.join(', ') },
       });
     }
     if (status === 412) {
-      return new Problem(
-        'precondition_failed',
-        'The file is not the one that If-Match or its like asks for.',
-      );
+      return new Problem('precondition_failed', 'The file does not match the condition of the request.');
     }
     if (status < 500) {
-      return problem.invalidRequest('The path cannot be decoded: it is to be percent-encoded UTF-8.', {
+      return problem.invalidRequest('The path is not percent-encoded UTF-8. Encode it again.', {
         cause: error,
       });
     }
@@ -83,13 +79,39 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 const unforeseen = (cause: unknown): Problem =>
-  new Problem('internal_error', 'Something went wrong on our side. Quote the request id if you report it.', {
+  new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
     cause,
   });
 
-/** Codes of requests that hold no token: no `Authorization`, or one of another scheme. */
+/** Codes of requests without a token. */
 const WITHOUT_TOKEN: ReadonlySet<string> = new Set(['token_missing', 'unauthorized']);
 
-/** RFC 6750, section 3: the error is named only where a token was sent. */
+/** Names the error only when a token was sent (RFC 6750, section 3). */
 const challenge = ({ code }: Problem): string =>
   WITHOUT_TOKEN.has(code) ? 'Bearer' : 'Bearer error="invalid_token"';
+
+interface Layer {
+  route?: { methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/** Returns the methods of all routes at a path, for `Allow`; none for an unknown path. */
+function methodsOf(express: unknown, path: string): string[] {
+  const { stack } = (express as { router: { stack: Layer[] } }).router;
+  const methods = new Set<string>();
+  for (const layer of stack) {
+    if (layer.route && matches(layer, path)) {
+      for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+    }
+  }
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods].sort();
+}
+
+function matches(layer: Layer, path: string): boolean {
+  try {
+    return layer.match(path);
+  } catch {
+    return false; // a path that cannot be decoded matches nothing
+  }
+}

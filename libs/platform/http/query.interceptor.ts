@@ -1,13 +1,12 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { unknownParameters } from './validation.pipe';
-import { takes } from './handler-parameters';
+import { parametersOf } from './body.interceptor';
 import type { ServiceRequest } from './request-context';
 
 /**
- * Refuses the query of an operation that takes none, as one that takes some refuses what it does not know: a filter
- * sent to where it means nothing must not go unnoticed. Public routes take whatever comes: a probe, or a browser, may
- * add what it likes to their addresses.
+ * Refuses query parameters of an operation that takes none, because a misplaced filter must not go unnoticed. Public routes
+ * ignore them, because probes and browsers may add their own.
  */
 @Injectable()
 export class QueryInterceptor implements NestInterceptor {
@@ -24,7 +23,7 @@ export class QueryInterceptor implements NestInterceptor {
     const handler = context.getHandler();
     let isTaken = this.takesQuery.get(handler);
     if (isTaken === undefined) {
-      isTaken = takes(context, 'query');
+      isTaken = parametersOf(context, 'query').length > 0;
       this.takesQuery.set(handler, isTaken);
     }
     return isTaken;

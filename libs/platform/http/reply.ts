@@ -1,7 +1,6 @@
-import { attachment } from './attachment';
 import { StreamedBody } from './streamed-body';
 
-/** An answer with a status or headers of its own; a handler that returns a view alone answers its default status. */
+/** A response with its own status or headers. A handler that returns only a view answers with its default status. */
 export class Reply {
   constructor(
     readonly status: number,
@@ -10,40 +9,43 @@ export class Reply {
   ) {}
 }
 
-/** A strong ETag of a version or generation: `"4"`. */
-export const etagOf = (version: number): string => `"${version}"`;
-
-/** 201 with the resource, its address (an absolute path) and, where it has one, its ETag. */
-export const created = (location: string, view: unknown, version?: number): Reply =>
-  new Reply(201, view, { Location: location, ...(version === undefined ? {} : { ETag: etagOf(version) }) });
-
-/** A resource as it is answered, with the number its ETag is made of. */
-export interface Versioned<View> {
-  view: View;
-  version: number;
+/** The view of a resource, and the version or generation that its ETag gives. A handler may return it as it is. */
+export class Versioned<View> {
+  constructor(
+    readonly view: View,
+    readonly version: string | number,
+  ) {}
 }
 
+/** A strong ETag of a version or generation: `"4"`. */
+export const etagOf = (version: string | number): string => `"${version}"`;
+
+/** 201 with the resource, its address (an absolute path) and, where it has one, its ETag. */
+export const created = (location: string, view: unknown, version?: string | number): Reply =>
+  view instanceof Versioned
+    ? created(location, view.view, view.version)
+    : new Reply(201, view, { Location: location, ...(version !== undefined && { ETag: etagOf(version) }) });
+
 /** 200 with a resource that has a version or generation. */
-export const versioned = (view: unknown, version: number): Reply =>
+export const versioned = (view: unknown, version: string | number): Reply =>
   new Reply(200, view, { ETag: etagOf(version) });
 
-/** What is said of bytes that are answered as they are read. */
+/** The headers of a streamed response. */
 export interface StreamedContent {
   type: string;
-  /** Bytes, where that is known beforehand. */
+  /** In bytes, if known. */
   length?: number;
-  /** The name that a browser saves it under. */
+  /** Name of the file that a browser saves. */
   filename: string;
-  /** SHA-256 of the bytes, in hexadecimal: makes a strong ETag and a `Repr-Digest` (RFC 9530). */
+  /** SHA-256 of the bytes, in hexadecimal. Makes a strong ETag and a `Repr-Digest` (RFC 9530). */
   sha256?: string;
-  /** The ETag, where there is no digest beforehand. */
+  /** For content whose digest is not known beforehand. */
   etag?: string;
 }
 
 /**
- * 200 with bytes that are read as they are sent, at the pace of the client, see `StreamedBody`. The first of them are
- * read before anything is answered, so that what cannot be read is told as a problem; an answer that fails later is
- * broken off, never ended as if it were complete.
+ * Returns a 200 that streams bytes at the client's pace, see `StreamedBody`. Reads the first bytes before it answers, so
+ * that a source that cannot be read becomes a problem. A response that fails later is broken off.
  */
 export async function streamed(
   bytes: AsyncIterable<Buffer>,
@@ -62,3 +64,13 @@ const digestHeaders = (sha256: string): Record<string, string> => ({
   ETag: `"${sha256}"`,
   'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
 });
+
+/** Percent-encodes an extended value (RFC 8187). */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** Returns a `Content-Disposition` for a download (RFC 6266), with a UTF-8 file name beside the plain one if they differ. */
+function attachment(fileName: string): string {
+  const plain = fileName.replace(/[^\w. -]/g, '_');
+  return `attachment; filename="${plain}"${plain === fileName ? '' : `; filename*=UTF-8''${encoded(fileName)}`}`;
+}

@@ -1,29 +1,29 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import type { OrgScope, Principal, Scope } from '#platform/auth';
+import type { OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
 import type { SpooledFile } from './spooled-file';
 
-/** What is known of a request besides its content: in its answer, its problem body and its log line. */
+/** Identifies a request in its response, its problem body and its log line. */
 export interface RequestContext {
   requestId: string;
-  /** W3C trace id, 32 lower-case hex: that of the request's span, where it is traced. */
+  /** W3C trace id, 32 lower-case hex digits: that of the request's span if it is traced. */
   traceId: string;
   startedAt: number;
   workspaceId?: string;
 }
 
-/** The request as guards and interceptors leave it. */
+/** The request, with what guards and interceptors add. */
 export interface ServiceRequest extends Omit<Request, 'user'> {
   context: RequestContext;
   user?: Principal;
   scope?: Scope | OrgScope;
-  /** The bytes of the body, where one was read. */
+  /** The decoded bytes of a body that was read into memory. */
   rawBody?: Buffer;
-  /** The body, where it was spooled (`@RequestBody({ kind: 'file' })`). */
+  /** A spooled body (`@RequestBody({ kind: 'file' })`). */
   bodyFile?: SpooledFile;
-  /** Aborted when nobody waits for the answer any more, where a handler asked to know (`@RequestSignal()`). */
+  /** Aborts the `@RequestSignal()` of the handler. */
   ending?: AbortController;
 }
 
@@ -32,10 +32,10 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=-|$)/;
 
-/** Health is asked every few seconds; its lines would bury the others. */
+/** Health checks come every few seconds and would bury the other log lines. */
 const QUIET = /^\/health\//;
 
-/** First of all middleware: gives the request its ids, and logs one line when it is answered. */
+/** Gives the request its ids, and logs one line when it is answered. Must be the first middleware. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {
   const given = request.get('x-request-id');
   const context: RequestContext = {
@@ -52,7 +52,7 @@ export function requestContext(request: Request, response: Response, next: NextF
 const givenTraceId = (request: Request): string | undefined =>
   TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
 
-/** The route's pattern, such as `/eval/v1/datasets/:id`, once a request has reached one. */
+/** Returns the route's pattern, such as `/eval/v1/datasets/:id`; undefined when no route matched. */
 export const routeOf = ({ route }: ServiceRequest): string | undefined =>
   (route as { path?: string } | undefined)?.path;
 

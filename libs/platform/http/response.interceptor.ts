@@ -3,13 +3,13 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
 import { toJsonText } from '#platform/json';
-import { Reply } from './reply';
+import { etagOf, Reply, Versioned } from './reply';
 import type { ServiceRequest } from './request-context';
 import { StreamedBody } from './streamed-body';
 
 /**
- * Writes what a handler returned: a view, or a `Reply`. Views are serialised here, by the one JSON writer. What is
- * read carries an ETag, its version's or a digest of its text, and is 304 when `If-None-Match` names that.
+ * Writes the view or `Reply` that a handler returned. Reads carry an ETag, from their version or a digest of the text, and
+ * are 304 when `If-None-Match` names it.
  */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
@@ -28,10 +28,13 @@ async function write(request: ServiceRequest, response: Response, result: unknow
     response.status(result.status);
     for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
     body = result.body;
+  } else if (result instanceof Versioned) {
+    response.setHeader('ETag', etagOf(result.version));
+    body = result.view;
   }
   if (body === undefined || Buffer.isBuffer(body)) return body;
   const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
-  // Express would pass over the condition where the request also says `Cache-Control: no-cache`, as fetch does
+  // Express ignores the condition when the request has `Cache-Control: no-cache`, which fetch sends
   const isKnown = (): boolean =>
     isRead && names(request.headers['if-none-match'], String(response.getHeader('ETag')));
   if (body instanceof StreamedBody) {
@@ -46,7 +49,7 @@ async function write(request: ServiceRequest, response: Response, result: unknow
   return text;
 }
 
-/** Without what describes the content that is not sent (RFC 9110, section 15.4.5). */
+/** Removes the headers that describe the missing content (RFC 9110, section 15.4.5). */
 function notModified(response: Response): undefined {
   response.status(304);
   for (const name of ['Content-Type', 'Content-Length', 'Content-Disposition']) response.removeHeader(name);
@@ -54,7 +57,7 @@ function notModified(response: Response): undefined {
 
 const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
 
-/** RFC 9110, section 13.1.2: weak comparison with a list of tags, or `*`. */
+/** Returns whether a list of tags, or `*`, names an ETag by weak comparison (RFC 9110, section 13.1.2). */
 function names(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
   if (condition.trim() === '*') return true;

@@ -14,21 +14,21 @@ const CHECK_INTERVAL_MS = 2_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they and not the service close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** How often a stopping server looks for connections whose last answer is out. */
+/** How often a stopping server looks for idle connections. */
 const IDLE_CHECK_MS = 50;
 
-/** Express on a Node server with the service's limits, which answers with a problem also where no route is reached. */
+/** Express on a Node server with the service's limits. Answers with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly underWay = new Set<http.ServerResponse>();
   private readonly unused = new Set<Socket>();
 
-  /** @param stallMs after which a client that takes nothing of an answer under way is given up */
+  /** @param stallMs how long a client may take nothing of a response */
   constructor(private readonly stallMs: number) {
     super();
   }
 
-  /** Bytes are answered as they are; Express would make JSON of them, as of every other object. */
+  /** Sends bytes as they are. Express would send them as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     const isStreamed = body instanceof StreamedBody;
     if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
@@ -41,7 +41,7 @@ export class ServiceAdapter extends ExpressAdapter {
       {
         maxHeaderSize: MAX_HEADER_BYTES,
         headersTimeout: HEADERS_TIMEOUT_MS,
-        // bodies are watched as they are read: one may be large, but must not stall
+        // the reader of the body checks that it does not stall
         requestTimeout: 0,
         connectionsCheckingInterval: CHECK_INTERVAL_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
@@ -58,7 +58,7 @@ export class ServiceAdapter extends ExpressAdapter {
       response.once('close', () => this.underWay.delete(response));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // within an answer that has begun, another would be read as more of it
+      // the client would read a second response as part of the first
       if (this.isAnswering(socket)) socket.destroy();
       else answerSocket(socket, problemOfParser(error));
     });
@@ -72,15 +72,15 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   /**
-   * Takes no more connections, nor further requests on those there are. What is under way is answered.
+   * Stops accepting connections and requests. Requests under way are answered.
    *
-   * @param graceMs the time for that, and for clients that read slowly; what is left then is broken off
+   * @param graceMs time for them, after which their connections are closed
    */
   stopAccepting(graceMs: number): void {
     this.closed ??= this.closeServer(this.httpServer as http.Server, graceMs);
   }
 
-  /** Resolves when all answers are out. */
+  /** Resolves when all requests are answered. */
   override async close(): Promise<void> {
     this.stopAccepting(0);
     await this.closed;
@@ -91,12 +91,12 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   private async closeServer(server: http.Server, graceMs: number): Promise<void> {
-    // every answer from now on is its connection's last; Node itself closes only those that are idle now
+    // Node closes only connections that are idle now, so every response ends its connection from here on
     for (const response of this.underWay) response.shouldKeepAlive = false;
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      // nor does Node take a connection for idle that was opened for a request to come
+      // Node does not count connections as idle that have never sent a request
       for (const socket of this.unused) if (socket.bytesRead === 0) socket.destroy();
     }, IDLE_CHECK_MS);
     const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
@@ -111,10 +111,10 @@ const refused = (detail: string, status: number): Problem =>
 
 function problemOfParser(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return refused(`The request's headers may have at most ${MAX_HEADER_BYTES / 1024} KiB in all.`, 431);
+    return refused(`The request headers can have at most ${MAX_HEADER_BYTES / 1024} KiB in all.`, 431);
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const detail = `The request's headers did not arrive within ${HEADERS_TIMEOUT_MS / 1000} s.`;
+    const detail = `The request headers did not arrive within ${HEADERS_TIMEOUT_MS / 1000} s.`;
     return new Problem('request_timeout', detail, { status: 408 });
   }
   return refused('The request is not valid HTTP/1.1.', 400);
@@ -127,7 +127,7 @@ function writeProblem(response: http.ServerResponse, found: Problem): void {
     .end(body);
 }
 
-/** Answers where Node's parser gave up and there is no response object to write to. */
+/** Writes to the socket, because there is no response object when Node's parser gives up. */
 function answerSocket(socket: Duplex, found: Problem): void {
   if (!socket.writable || socket.destroyed) {
     socket.destroy();

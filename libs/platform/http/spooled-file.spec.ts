@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import os from 'node:os';
-import type { Environment } from '#platform/config';
-import { SpoolSpace } from './spool-space';
+import { ByteBudget } from '#platform/concurrency';
 import { SpooledFile } from './spooled-file';
 
 const namesLeft = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith('spool-'));
@@ -57,28 +56,25 @@ describe('a spooled file', () => {
     reading.destroy();
   });
 
-  it('takes room with its parts, and gives it back when it is closed, in full and once', async () => {
-    const space = new SpoolSpace({ SPOOL_LIMIT_BYTES: 100 } as Environment);
-    const file = await SpooledFile.create(space.roomOf('a'));
+  it('takes bytes of its budget with its parts, and releases them when it is closed, in full and once', async () => {
+    const budget = new ByteBudget({ total: 100, share: 50 });
+    const create = (owner: string): Promise<SpooledFile> => SpooledFile.create(budget.acquire(owner));
+    const file = await create('a');
     await file.append(randomBytes(30));
     const part = await file.createPart();
     await part.append(randomBytes(20));
     const refused = { code: 'storage_unavailable', status: 503 };
-    const second = await SpooledFile.create(space.roomOf('a'));
+    const second = await create('a');
     for (const full of [file, part, second]) {
       await expect(full.append(randomBytes(1))).rejects.toMatchObject(refused);
     }
-    const other = await SpooledFile.create(space.roomOf('b'));
+    const other = await create('b');
     await other.append(randomBytes(50));
-    const third = await SpooledFile.create(space.roomOf('c'));
-    await expect(third.append(randomBytes(1))).rejects.toMatchObject(refused);
-    // what is written while it is closed counts no longer, either
-    const late = third.append(Buffer.alloc(0)).then(() => file.append(randomBytes(0)));
-    await Promise.all([file.close(), file.close(), late.catch(() => undefined)]);
+    await Promise.all([file.close(), file.close()]);
+    expect(budget.used).toBe(50);
     await expect(file.append(randomBytes(1))).rejects.toMatchObject(refused);
-    const next = await SpooledFile.create(space.roomOf('a'));
-    await next.append(randomBytes(50));
-    await expect(next.append(randomBytes(1))).rejects.toMatchObject(refused);
-    await Promise.all([next, other, second, third].map((one) => one.close()));
+    await second.append(randomBytes(50));
+    await Promise.all([second.close(), other.close()]);
+    expect(budget.used).toBe(0);
   });
 });

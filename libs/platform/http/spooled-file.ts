@@ -3,35 +3,35 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
-import type { SpoolRoom } from './spool-space';
 
-/** Of a spooled file is read at once at most this much. */
+/** Chunk size for reading spooled files, in bytes. */
 const READ_BYTES = 256 * 1024;
 
-/** As much as the disk has. */
-const WHOLE_DISK: SpoolRoom = { take: () => true, give: () => undefined };
+/** For files that no budget limits. */
+const UNLIMITED = new ByteBudget({ total: Infinity });
 
 /**
- * Bytes on their way in, kept in a temporary file of `os.tmpdir()` and hashed as they arrive. The file has no name
- * from the moment it is open, so it is gone with its handle, and with the process, however that ends. Errors: 503
- * `storage_unavailable` where the file cannot be written or read, or there is no room for it.
+ * Keeps incoming bytes in a temporary file of `os.tmpdir()` and hashes them as they arrive. The file is unlinked as soon
+ * as it is open, so it disappears with its handle or with the process. Throws 503 `storage_unavailable` when the file
+ * cannot be written or read, or its lease cannot grow.
  */
 export class SpooledFile {
   private readonly hash = createHash('sha256');
   private readonly parts: SpooledFile[] = [];
   private digest: string | undefined;
   private length = 0;
-  private roomTaken = 0;
   private closing: Promise<void> | undefined;
 
   private constructor(
     private readonly handle: FileHandle,
-    private readonly room: SpoolRoom,
+    private readonly lease: ByteLease,
+    private readonly isPart: boolean,
   ) {}
 
-  /** @param room that it takes with all its parts, and gives back when it is closed */
-  static async create(room = WHOLE_DISK): Promise<SpooledFile> {
+  /** @param lease grows with the file and its parts, and is released when the file is closed */
+  static async create(lease = UNLIMITED.acquire(''), isPart = false): Promise<SpooledFile> {
     const file = path.join(os.tmpdir(), `spool-${randomUUID()}`);
     return stored(async () => {
       const handle = await open(file, 'wx+', 0o600);
@@ -41,34 +41,33 @@ export class SpooledFile {
         await handle.close();
         throw error;
       }
-      return new SpooledFile(handle, room);
+      return new SpooledFile(handle, lease, isPart);
     });
   }
 
-  /** Of the bytes so far. */
+  /** Bytes written so far. */
   get size(): number {
     return this.length;
   }
 
-  /** SHA-256 of the content, in hexadecimal; once it is finished. */
+  /** SHA-256 of the finished file, in hexadecimal. */
   get sha256(): string {
     if (this.digest === undefined) throw new Error('The file is not finished.');
     return this.digest;
   }
 
-  /** Another file, of what this one contains, which is closed with it. */
+  /** Creates a file for a part of this one. It shares the lease and is closed with this file. */
   async createPart(): Promise<SpooledFile> {
-    const part = await SpooledFile.create(this.room);
+    const part = await SpooledFile.create(this.lease, true);
     this.parts.push(part);
     if (this.closing) await part.close();
     return part;
   }
 
-  /** Adds bytes at the end. One call at a time. */
+  /** Appends bytes. Calls must not overlap. */
   async append(chunk: Buffer): Promise<void> {
     if (this.closing) throw unstored(new Error('The file is closed.'));
-    if (!this.room.take(chunk.length)) throw unstored(new Error('There is no room for more of it.'));
-    this.roomTaken += chunk.length;
+    if (!this.lease.tryGrow(chunk.length)) throw unstored(new Error('The spool budget is exhausted.'));
     this.hash.update(chunk);
     await stored(async () => {
       for (let done = 0; done < chunk.length;) {
@@ -78,41 +77,38 @@ export class SpooledFile {
     this.length += chunk.length;
   }
 
-  /** Nothing is appended any more. */
+  /** Ends the file. Nothing can be appended afterwards. */
   finish(): void {
     this.digest ??= this.hash.digest('hex');
   }
 
-  /** The content from its beginning, any number of times. It fails where the file is closed meanwhile. */
+  /** Streams the content from its beginning, any number of times. Fails when the file is closed meanwhile. */
   stream(): Readable {
     return Readable.from(this.chunks(), { objectMode: false, highWaterMark: READ_BYTES });
   }
 
-  /** The content whole: for what is known to be small. */
+  /** Reads the whole content: for files known to be small. */
   async read(): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.chunks()) chunks.push(chunk);
     return Buffer.concat(chunks, this.length);
   }
 
-  /**
-   * Throws where the bytes were given up: nobody waits any more for what becomes of them. For what is to be left undone
-   * then, before it is done for good.
-   */
+  /** Throws when the file is closed, because nobody waits for the result any more. Call it before work that lasts. */
   checkOpen(): void {
-    if (this.closing) throw unstored(new Error('The request was answered, or its client is gone.'));
+    if (this.closing) throw unstored(new Error('The request has ended.'));
   }
 
-  /** Gives the bytes up. Whoever still reads them gets an error. */
+  /** Closes the file. Readers get an error. */
   close(): Promise<void> {
-    this.closing ??= this.giveUp();
+    this.closing ??= this.closeAll();
     return this.closing;
   }
 
   /**
-   * The content in pieces of this many bytes; the last is what is left.
+   * Yields the content in chunks of this many bytes.
    *
-   * @param into takes every piece in turn, so that reading leaves nothing behind; a piece is there until the next one
+   * @param into buffer for every chunk in turn, so that reading leaves no garbage; a chunk is valid until the next one
    */
   async *chunks(bytes = READ_BYTES, into?: Buffer): AsyncGenerator<Buffer, void, undefined> {
     for (let at = 0; at < this.length; at += bytes) {
@@ -123,12 +119,12 @@ export class SpooledFile {
     }
   }
 
-  private async giveUp(): Promise<void> {
-    // where this fails there is nothing left of it either way
+  private async closeAll(): Promise<void> {
+    // nothing is left of the file even when this fails
     await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]).catch(
       () => undefined,
     );
-    this.room.give(this.roomTaken);
+    if (!this.isPart) this.lease.release();
   }
 
   private async readInto(buffer: Buffer, at: number): Promise<void> {
@@ -141,10 +137,14 @@ export class SpooledFile {
 }
 
 const unstored = (cause: unknown): Problem =>
-  new Problem('storage_unavailable', 'The body cannot be kept while it is read. Try again.', {
-    cause,
-    headers: { 'Retry-After': '1' },
-  });
+  new Problem(
+    'storage_unavailable',
+    'The service cannot store the body at the moment. Send it again later.',
+    {
+      cause,
+      headers: { 'Retry-After': '1' },
+    },
+  );
 
 async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

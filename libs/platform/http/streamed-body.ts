@@ -1,12 +1,12 @@
 import type { Response } from 'express';
 
-/** Written at a time: a client that takes this much of an answer now and then is slow, and not one that has stopped. */
+/** Bytes written at once. A client that takes this much within the stall limit is slow, but has not stopped. */
 const SLICE_BYTES = 64 * 1024;
 
 /**
- * The body of an answer that is sent as it is made, in bounded memory: a part is made when the client has taken the
- * one before. The time for a request ends as its answer begins; a client that takes nothing for too long, or goes away,
- * ends the making. What fails midway breaks the connection off, so that nobody takes a part for the whole.
+ * The body of a streamed response, in bounded memory: it reads a part when the client has taken the one before. It stops
+ * when the client stalls or goes away. A source that fails midway breaks the connection off, so that no client takes a part
+ * for the whole.
  */
 export class StreamedBody {
   private constructor(
@@ -14,21 +14,21 @@ export class StreamedBody {
     private part: IteratorResult<Buffer, void>,
   ) {}
 
-  /** Makes the first part, before anything is answered: what goes wrong there is answered as a problem. */
+  /** Reads the first part before the response begins, so that an early failure becomes a problem. */
   static async begin(parts: AsyncIterable<Buffer>): Promise<StreamedBody> {
     const iterator = parts[Symbol.asyncIterator]() as AsyncIterator<Buffer, void, undefined>;
     return new StreamedBody(iterator, await iterator.next());
   }
 
-  /** Gives up what was begun: where the answer is another one. */
+  /** Closes the source, when another response is sent instead. */
   async cancel(): Promise<void> {
     await this.parts.return?.();
   }
 
   /**
-   * Resolves when all of it is sent, or nobody is there any more to send it to. Throws what the making throws.
+   * Sends everything, or stops when the client has gone. Throws what the source throws.
    *
-   * @param stallMs after which a client that takes nothing is given up
+   * @param stallMs how long a client may take nothing
    */
   async send(response: Response, stallMs: number): Promise<void> {
     try {
@@ -42,7 +42,7 @@ export class StreamedBody {
   }
 
   private async sendParts(response: Response, stallMs: number): Promise<void> {
-    // a first part may be empty, and the next one be long in coming
+    // the first part may be empty, and the next one may take long
     response.flushHeaders();
     while (!this.part.done) {
       const bytes = this.part.value;
@@ -57,7 +57,7 @@ export class StreamedBody {
   }
 }
 
-/** Waits for the client, and breaks its connection off where it takes nothing for too long. */
+/** Waits for the client, and breaks the connection off when it stalls. */
 function progress(response: Response, event: 'drain' | 'finish', stallMs: number): Promise<void> {
   if (response.destroyed || response.writableFinished) return Promise.resolve();
   return new Promise((resolve) => {

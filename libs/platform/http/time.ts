@@ -5,8 +5,8 @@ import { registerDecorator } from 'class-validator';
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ]\d{2}:\d{2}:(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * The time that an RFC 3339 text names; null for a text that names none, such as the 30th of February. A leap second is
- * the first of the next minute.
+ * Parses an RFC 3339 time; returns null for an invalid one, such as the 30th of February. A leap second counts as the first
+ * second of the next minute.
  */
 export function parseTime(text: string): Date | null {
   const match = DATE_TIME.exec(text);
@@ -19,26 +19,26 @@ export function parseTime(text: string): Date | null {
 }
 
 /**
- * The first whole millisecond that is not before the time of an RFC 3339 text. What is stored has whole ones, so this is
- * the bound to compare with, be it inclusive or not. The text was found valid before.
+ * Returns the first whole millisecond at or after a valid RFC 3339 time. Stored times have whole milliseconds, so this bound
+ * serves inclusive and exclusive comparisons.
  */
 export function firstMillisecond(text: string): Date {
   const beyond = /\.\d{3}(\d+)/.exec(text)?.[1] ?? '';
   return new Date(parseTime(text)!.getTime() + (/[1-9]/.test(beyond) ? 1 : 0));
 }
 
-/** The same of microseconds, since 1970: for what is stored with them. */
+/** Returns the first whole microsecond since 1970 at or after a valid RFC 3339 time. */
 export function firstMicrosecond(text: string): bigint {
   const [, micros = '', beyond = ''] = /\.\d{3}(\d{1,3})(\d*)/.exec(text) ?? [];
   const within = BigInt(micros.padEnd(3, '0')) + (/[1-9]/.test(beyond) ? 1n : 0n);
   return BigInt(parseTime(text)!.getTime()) * 1000n + within;
 }
 
-/** Milliseconds since 1970, for comparing members that may be times; null for what is none. */
+/** Returns milliseconds since 1970; null for a value that is not a valid time. */
 export const instantOf = (value: unknown): number | null =>
   typeof value === 'string' ? (parseTime(value)?.getTime() ?? null) : null;
 
-/** A member that is a time as RFC 3339 writes it. */
+/** Declares a member that is an RFC 3339 time. */
 export const IsTime =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>
   (target, property) => {
@@ -49,7 +49,7 @@ export const IsTime =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) => typeof value === 'string' && parseTime(value) !== null,
-        defaultMessage: () => 'must be a time as RFC 3339 writes it, such as 2025-01-31T12:00:00Z',
+        defaultMessage: () => 'must be an RFC 3339 time, such as 2025-01-31T12:00:00Z',
       },
     });
   };

@@ -2,7 +2,14 @@ import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/c
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { type FieldError, type Problem, problem } from '#platform/problem';
-import { checkValues, fieldErrors, instantiate, shapeOf, valueErrors } from './validation';
+import {
+  checkValues,
+  fieldErrors,
+  instantiate,
+  shapeOf,
+  type UnknownMembers,
+  valueErrors,
+} from './validation';
 
 type Constructor = new () => object;
 
@@ -11,7 +18,7 @@ const ID_FORM = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Validates parameters by the decorators of their class. A body: faults of form are 400 with JSON pointers, unknown
- * enumerated values 422, unknown members ignored (or refused, see `ClosedBody`). A query: unknown or malformed
+ * enumerated values 422. Unknown members are 400, but for those of `ReadOnlyMembersOf`. A query: unknown or malformed
  * parameters are 400 `invalid_query`, unknown enumerated values 422. A path parameter of impossible form is 404.
  */
 @Injectable()
@@ -27,12 +34,17 @@ export class ServiceValidationPipe implements PipeTransform {
 }
 
 /** Makes the DTO of a body, or of one item of a bulk body, or throws what is wrong with it. */
-export function validateBody<Dto extends object>(type: new () => Dto, body: unknown, pointer = ''): Dto {
+export function validateBody<Dto extends object>(
+  type: new () => Dto,
+  body: unknown,
+  pointer = '',
+  unknown: UnknownMembers = 'refuse',
+): Dto {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw problem.invalidFields([{ pointer, detail: 'must be a JSON object' }]);
   }
   const errors: FieldError[] = [];
-  const dto = instantiate(type, body as Record<string, unknown>, pointer, errors) as Dto;
+  const dto = instantiate(type, body as Record<string, unknown>, pointer, errors, unknown) as Dto;
   errors.push(...fieldErrors(validateSync(dto, { forbidUnknownValues: false }), pointer));
   if (errors.length > 0) throw problem.invalidFields(errors);
   if (!shapeOf(type).deferred) checkValues(dto);
@@ -46,7 +58,7 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
   const unstorable = Object.keys(query).filter((name) => [query[name]].flat().some(hasNul));
   if (unstorable.length > 0) {
     throw problem.invalidQueries(
-      unstorable.map((parameter) => ({ parameter, detail: 'may not hold a NUL character' })),
+      unstorable.map((parameter) => ({ parameter, detail: 'must not hold a NUL character' })),
     );
   }
   const dto = plainToInstance(type, { ...query });
@@ -57,14 +69,20 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
   return dto;
 }
 
-/** 400: parameters of a query that the operation does not have. */
+/** Returns a 400 for query parameters that the operation does not have. */
 export const unknownParameters = (names: string[]): Problem =>
   problem.invalidQueries(
     names.map((name) => ({ parameter: name.slice(0, 100), detail: 'is not a parameter of this operation' })),
   );
 
-/** No stored text holds one, and PostgreSQL takes none as a parameter. */
+/** PostgreSQL accepts no NUL character in a parameter. */
 const hasNul = (value: unknown): boolean => typeof value === 'string' && value.includes('\0');
 
 const asParameter = (error: FieldError): FieldError =>
   'pointer' in error ? { parameter: error.pointer.split('/')[1]!, detail: error.detail } : error;
+
+/** Parses the number of a version in a path. Throws 404 for a text that cannot be one, as for an unknown version. */
+export function pathNumber(text: string, kind: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw problem.notFound(kind, text);
+  return Number(text);
+}

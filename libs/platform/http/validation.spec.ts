@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsOptional, IsString, ValidateBy } from 'class-validator';
 import { Problem } from '#platform/problem';
-import { IsOneOf, Nested, NotNull } from './members';
+import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf } from './members';
 import { validateBody } from './validation.pipe';
 
 class PartDto {
@@ -102,5 +102,54 @@ describe('a list that is longer than it may be', () => {
       ['/parts/1', 'must be an object'],
       ['/ids', 'each value in must be a string'],
     ]);
+  });
+});
+
+class ResourceViewDto {
+  resource_id!: string;
+  display_name!: string;
+}
+
+@ReadOnlyMembersOf(() => ResourceViewDto)
+class ResourceDto {
+  @IsOptional()
+  @IsString()
+  display_name?: string;
+
+  @IsOptional()
+  @Nested(() => PartDto)
+  part?: PartDto;
+}
+
+describe('an unknown member', () => {
+  it('is refused by its name, with the member that was probably meant', () => {
+    expect(faults({ dispaly_name: 'x' }, ResourceDto)).toEqual([
+      ['/dispaly_name', 'is not a member of this body. Did you mean `display_name`?'],
+    ]);
+    expect(faults({ 'a/b~': 1 }, ResourceDto)).toEqual([['/a~1b~0', 'is not a member of this body']]);
+  });
+
+  it('is refused in an object within the body', () => {
+    expect(faults({ part: { kind: 'a', other: 1 } }, ResourceDto)).toEqual([
+      ['/part/other', 'is not a member of this body'],
+    ]);
+    expect(faults({ parts: [{ kind: 'a' }, { kind: 'a', other: 1 }] })).toEqual([
+      ['/parts/1/other', 'is not a member of this body'],
+    ]);
+  });
+
+  it('is ignored where the resource has it as a read-only member', () => {
+    expect(faults({ resource_id: 'r', display_name: 'x' }, ResourceDto)).toEqual([]);
+    expect(validateBody(ResourceDto, { resource_id: 'r' })).not.toHaveProperty('resource_id');
+  });
+
+  it('is refused also where it is named like what every object has', () => {
+    const body = JSON.parse('{"__proto__": 1, "constructor": 1}') as object;
+    expect(faults(body, ResourceDto).map(([pointer]) => pointer)).toEqual(['/__proto__', '/constructor']);
+  });
+
+  it('is told of a million no more than an answer has room for', () => {
+    const body = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`m${n}`, n]));
+    expect(faults(body, ResourceDto)).toHaveLength(100);
   });
 });

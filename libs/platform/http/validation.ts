@@ -1,7 +1,7 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
-import { CLOSED, type Constructor, DEFERRED, NESTED, type OneOf, VALUES } from './members';
+import { type Constructor, DEFERRED, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
 
 export interface Shape {
   members: ReadonlySet<string>;
@@ -10,14 +10,15 @@ export interface Shape {
   lists: ReadonlySet<string>;
   /** How many elements members that are arrays may have. */
   lengths: ReadonlyMap<string, number>;
-  closed: boolean;
+  /** Members that are accepted and ignored. */
+  readOnly: ReadonlySet<string>;
   deferred: boolean;
   values: OneOf[];
 }
 
 const shapes = new Map<Constructor, Shape>();
 
-/** What the decorators of a DTO declare. */
+/** Returns the declarations of a DTO's decorators. */
 export function shapeOf(type: Constructor): Shape {
   let shape = shapes.get(type);
   if (!shape) {
@@ -31,7 +32,7 @@ export function shapeOf(type: Constructor): Shape {
           one.name === 'arrayMaxSize' ? [[one.propertyName, one.constraints[0] as number]] : [],
         ),
       ),
-      closed: Reflect.getMetadata(CLOSED, type) === true,
+      readOnly: readOnlyMembersOf(type),
       deferred: Reflect.getMetadata(DEFERRED, type) === true,
       values: (Reflect.getMetadata(VALUES, type.prototype as object) as OneOf[] | undefined) ?? [],
     };
@@ -40,18 +41,28 @@ export function shapeOf(type: Constructor): Shape {
   return shape;
 }
 
+/** The members of a view are the fields that its class declares. */
+function readOnlyMembersOf(type: Constructor): ReadonlySet<string> {
+  const view = Reflect.getMetadata(READ_ONLY, type) as (() => Constructor) | undefined;
+  return new Set(view ? Object.keys(new (view())()) : []);
+}
+
+/** What `instantiate` does with a member that a DTO does not declare. */
+export type UnknownMembers = 'refuse' | 'ignore';
+
 /**
- * Makes a DTO of a parsed body: its declared members, each as it came, and DTOs of nested ones. A list that is longer
- * than it may be is an error, and of it there is the beginning. Unlike
- * class-transformer it copies nothing deeply, so a free-form value keeps its identity, members and order.
+ * Creates a DTO from a parsed body: its declared members as they came, and DTOs of nested ones. Unknown members are errors,
+ * and so are lists that are too long, of which the DTO gets the beginning. Unlike class-transformer this copies nothing
+ * deeply, so a free-form value keeps its identity, members and order.
  */
 export function instantiate(
   type: Constructor,
   source: Record<string, unknown>,
   pointer: string,
   errors: FieldError[],
+  unknown: UnknownMembers = 'refuse',
 ): object {
-  const { members, nested, lists, lengths, closed } = shapeOf(type);
+  const { members, nested, lists, lengths, readOnly } = shapeOf(type);
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
@@ -67,21 +78,22 @@ export function instantiate(
       ? instantiateNested(nestedType, value, `${pointer}/${member}`, errors)
       : value;
   }
-  if (closed) {
+  if (unknown === 'refuse') {
     for (const member of Object.keys(source)) {
-      if (!members.has(member))
-        errors.push({
-          pointer: `${pointer}/${pointerToken(member)}`,
-          detail: 'is not a member this body has',
-        });
+      if (members.has(member) || readOnly.has(member)) continue;
+      if (errors.length >= UNKNOWN_MAX) break;
+      errors.push({ pointer: `${pointer}/${pointerToken(member)}`, detail: unknownDetail(member, members) });
     }
   }
   return dto;
 }
 
+/** A body has room for a million unknown members, and an answer does not. */
+const UNKNOWN_MAX = 100;
+
 /**
- * What is looked at of a list: no more than it may have. A body has room for millions of elements, and class-validator
- * hands each of them to each validator before it tells that they are too many.
+ * Cuts a list that is too long, because a body may hold millions of elements, and class-validator hands each of them to
+ * each validator before it reports the length.
  */
 function shortened(
   value: unknown,
@@ -94,10 +106,7 @@ function shortened(
   return value.slice(0, lengthMax);
 }
 
-/**
- * A body has room for a million nested objects, and validating them would hold up all other requests for seconds,
- * before the member's own limit is looked at.
- */
+/** A body may hold a million nested objects. Validating them would block other requests for seconds. */
 const NESTED_MAX = 1_000;
 
 function instantiateNested(
@@ -119,18 +128,18 @@ function instantiateNested(
   });
 }
 
-/** A member's name as a part of a JSON pointer (RFC 6901), of which the answer repeats no more than 100 characters. */
+/** Returns a member's name as a token of a JSON pointer (RFC 6901), cut to 100 characters. */
 export const pointerToken = (member: string): string =>
   member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 
-/** Constraints on what a value is; where one is broken, what the others say of the value is noise. */
+/** Constraints on the type of a value. When one is broken, the others add only noise. */
 const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
 
-/** The faults that class-validator found, each with its JSON pointer. */
+/** Returns the faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {
   return faults.flatMap((fault) => {
     const place = `${pointer}/${pointerToken(fault.property)}`;
-    // of what is no list, class-validator tells what it lacks as if it were an element
+    // class-validator treats a value that should be a list as its only element
     const children = fault.constraints?.isArray === undefined ? (fault.children ?? []) : [];
     return [...ownErrors(fault, place), ...fieldErrors(children, place)];
   });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Tx } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import type { JobData, JobKind } from './job-kind';
 
@@ -16,27 +16,26 @@ export class JobOutboxRepository {
 
   async insert(tx: Tx, kind: JobKind, jobs: readonly JobData[]): Promise<void> {
     await tx.query(
-      'INSERT INTO job_outbox (kind, ids) SELECT $1, value FROM jsonb_array_elements($2::jsonb)',
-      [kind.name, toJsonText(jobs)],
+      sql`INSERT INTO job_outbox (kind, ids)
+        SELECT ${kind.name}, value FROM jsonb_array_elements(${toJsonText(jobs)}::jsonb)`,
     );
   }
 
   /** How many there are, of which `limit` are counted at most. */
   async count(limit: number): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
-      'SELECT count(*) AS count FROM (SELECT FROM job_outbox LIMIT $1) counted',
-      [limit],
+      sql`SELECT count(*) AS count FROM (SELECT FROM job_outbox LIMIT ${limit}) counted`,
     );
     return row!.count;
   }
 
   /** Takes the oldest rows of these kinds that nobody else is taking; they are gone when the transaction commits. */
   take(tx: Tx, kinds: readonly JobKind[], limit: number): Promise<OutboxRow[]> {
+    const names = kinds.map(({ name }) => name);
     return tx.query<OutboxRow>(
-      `DELETE FROM job_outbox WHERE id IN (
-         SELECT id FROM job_outbox WHERE kind = ANY($1::text[]) ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+      sql`DELETE FROM job_outbox WHERE id IN (
+         SELECT id FROM job_outbox WHERE kind = ANY (${names}::text[]) ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED
        ) RETURNING id, kind, ids AS data`,
-      [kinds.map((kind) => kind.name), limit],
     );
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { getQueueToken } from '@nestjs/bullmq';
 import type { Queue } from 'bullmq';
+import { withDeadline } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import { DeclaredJobs } from './declared-jobs';
@@ -84,19 +85,6 @@ export class JobOutbox extends JobQueue {
         opts: { ...jobOptions(kind, data), jobId: `outbox-${id}` },
       })),
     );
-    await answered(added);
-  }
-}
-
-async function answered(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis did not answer in time.')), ANSWER_MS);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
+    await withDeadline(added, ANSWER_MS, 'Redis did not answer in time.');
   }
 }

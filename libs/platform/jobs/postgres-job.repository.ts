@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '#platform/db';
+import { prepared, raw, sql, type Tx } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { jobData, type JobIds, type JobKind, jobOptions, subjectOf } from './job-kind';
 import { JobQueue } from './job-queue';
@@ -9,12 +9,13 @@ import { QUEUE_SCHEMA } from './queue-connection';
  * BullMQ's own function for adding a job, called in the caller's transaction. The rows come in the order of their
  * subjects, whose locks it takes, so that two callers cannot wait for each other.
  */
-const ADD_JOBS = {
-  name: 'job.add',
-  text: `SELECT ${QUEUE_SCHEMA}.add_job($1, '', $1, job.data, job.opts, 0, 0, $2, $3, NULL, NULL, NULL, job.subject,
-                NULL, false)
-    FROM jsonb_to_recordset($4::jsonb) AS job(subject text, data jsonb, opts jsonb)`,
-};
+const addJobs = (queue: string, attempts: number, jobs: string) =>
+  prepared(
+    'job.add',
+    sql`SELECT ${raw(QUEUE_SCHEMA)}.add_job(${queue}, '', ${queue}, job.data, job.opts, 0, 0, ${Date.now()}, ${attempts},
+        NULL, NULL, NULL, job.subject, NULL, false)
+      FROM jsonb_to_recordset(${jobs}::jsonb) AS job(subject text, data jsonb, opts jsonb)`,
+  );
 
 /** The queue where it lives in PostgreSQL: ordering a job is one statement of the transaction. */
 @Injectable()
@@ -25,6 +26,6 @@ export class PostgresJobRepository extends JobQueue {
       .map((ids) => ({ subject: subjectOf(kind, ids), data: jobData(ids), opts: jobOptions(kind, ids) }))
       .sort((a, b) => (a.subject < b.subject ? -1 : 1));
     const { attempts } = rows[0]!.opts;
-    await tx.query(ADD_JOBS, [kind.name, Date.now(), attempts, toJsonText(rows)]);
+    await tx.query(addJobs(kind.name, attempts, toJsonText(rows)));
   }
 }

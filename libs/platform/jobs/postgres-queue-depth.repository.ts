@@ -1,21 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#platform/db';
+import { Database, prepared, raw, type Sql, sql } from '#platform/db';
 import type { JobKind } from './job-kind';
 import { QUEUE_SCHEMA } from './queue-connection';
 import { ageOf, COUNTED_MAX, type JobState, type QueueDepth, QueueDepths } from './queue-depth';
 
 /** Each state has an index of its own, by which no more than COUNTED_MAX entries are read; BullMQ's counting reads all. */
-const count = (state: JobState): string =>
-  `(SELECT count(*) FROM (SELECT FROM ${QUEUE_SCHEMA}.job
-      WHERE queue = kind.name AND state = '${state}' LIMIT ${COUNTED_MAX}) counted) AS ${state}`;
+const count = (state: JobState): Sql =>
+  raw(`(SELECT count(*) FROM (SELECT FROM ${QUEUE_SCHEMA}.job
+      WHERE queue = kind.name AND state = '${state}' LIMIT ${COUNTED_MAX}) counted) AS ${state}`);
 
-const DEPTHS = {
-  name: 'job.depths',
-  text: `SELECT kind.name AS kind, ${count('waiting')}, ${count('active')}, ${count('delayed')}, ${count('failed')},
-      (SELECT added_at_ms FROM ${QUEUE_SCHEMA}.job
+const depths = (kinds: string[]) =>
+  prepared(
+    'job.depths',
+    sql`SELECT kind.name AS kind, ${count('waiting')}, ${count('active')}, ${count('delayed')}, ${count('failed')},
+      (SELECT added_at_ms FROM ${raw(QUEUE_SCHEMA)}.job
        WHERE queue = kind.name AND state = 'waiting' ORDER BY priority, seq LIMIT 1) AS ordered_at
-    FROM unnest($1::text[]) AS kind(name)`,
-};
+    FROM unnest(${kinds}::text[]) AS kind(name)`,
+  );
 
 type DepthRow = Record<JobState, number> & { kind: string; ordered_at: number | null };
 
@@ -27,7 +28,7 @@ export class PostgresQueueDepthRepository extends QueueDepths {
   }
 
   async read(kinds: readonly JobKind[]): Promise<QueueDepth[]> {
-    const rows = await this.database.query<DepthRow>(DEPTHS, [kinds.map(({ name }) => name)]);
+    const rows = await this.database.query<DepthRow>(depths(kinds.map(({ name }) => name)));
     return rows.map(({ kind, ordered_at, ...jobs }) => ({
       kind,
       jobs,

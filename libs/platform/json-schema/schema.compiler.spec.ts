@@ -1,6 +1,7 @@
+import { RawJson } from '#platform/json';
 import { compileJsonSchema, JsonSchemaCache } from './schema.compiler';
 import type { SchemaViolation } from './schema.compiler';
-import { SchemaRefused } from './schema.refused';
+import { SchemaRefused } from './schema.normalizer';
 
 describe('compileJsonSchema', () => {
   const violations = (schema: unknown, value: unknown): SchemaViolation[] =>
@@ -68,7 +69,7 @@ describe('compileJsonSchema', () => {
     expect(isValid(schema, { a: 'x' })).toBe(true);
     expect(isValid(schema, { a: 1 })).toBe(false);
     for (const $ref of ['https://example.com/schema', 'file:///etc/passwd', 'other.json', '#/$defs/none']) {
-      expect(refusal({ $ref }).detail).toContain('references reach only inside the schema');
+      expect(refusal({ $ref }).detail).toContain('References must point inside the schema');
     }
   });
 
@@ -81,7 +82,7 @@ describe('compileJsonSchema', () => {
     const two = compileJsonSchema({ $id: 'https://example.com/s', const: 2 });
     expect([one.validate(1), two.validate(2)]).toEqual([[], []]);
     expect([one.validate(2).length, two.validate(1).length]).toEqual([1, 1]);
-    expect(refusal({ $ref: 'https://example.com/s' }).detail).toContain('leads to nothing');
+    expect(refusal({ $ref: 'https://example.com/s' }).detail).toContain('does not resolve');
   });
 
   it('asks for own members only', () => {
@@ -98,7 +99,6 @@ describe('compileJsonSchema', () => {
     expect(violations({ $async: true, type: 'string' }, 1)).toEqual([
       { pointer: '', detail: 'must be string' },
     ]);
-    expect(isValid({ type: 'string', 'x-cost': { base: -1e9 } }, 'a')).toBe(true);
   });
 
   it.each<[unknown, string, string]>([
@@ -142,36 +142,13 @@ describe('compileJsonSchema', () => {
     expect(isValid({ format: 'email' }, `a@${'a'.repeat(400)}.com`)).toBe(false);
   });
 
-  describe('against schemas and values that cost without end', () => {
-    const costly = [
-      { pointer: '', detail: 'takes too long to validate against this schema', isUndecided: true },
-    ];
-
-    it('breaks off where references double the work with each step', () => {
-      const $defs: Record<string, unknown> = { d60: { type: 'string' } };
-      for (let i = 0; i < 60; i++) {
-        $defs[`d${i}`] = { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] };
-      }
-      expect(violations({ $defs, $ref: '#/$defs/d0' }, 'a')).toEqual(costly);
-    });
-
-    it('breaks off where the schema refers to itself', () => {
+  describe('against hostile schemas and values', () => {
+    it('refuses a value where the schema refers to itself', () => {
       expect(violations({ $ref: '#' }, 1)).toHaveLength(1);
     });
 
-    it('matches patterns in linear time, and not beyond the cost of all', () => {
+    it('matches patterns in linear time', () => {
       expect(violations({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toHaveLength(1);
-      const many = { items: { pattern: `^(?:[ab]?){400}` } };
-      expect(violations(many, Array(100).fill('ab'.repeat(5_000)))).toEqual(costly);
-    });
-
-    it('compiles texts that are to be patterns as far as the cost of all goes', () => {
-      const patterns = { items: { format: 'regex' } };
-      expect(violations(patterns, Array(50).fill('^[a-z]{2,20}(?:-[0-9]+)?$'))).toEqual([]);
-      expect(violations(patterns, Array(2_000).fill('a{900}b{90}'))).toEqual(costly);
-      const none = { items: { not: { format: 'regex' } } };
-      expect(violations(none, Array(50).fill('(?:a{900}){900}'))).toEqual([]);
-      expect(violations(none, Array(20_000).fill('(?:a{900}){900}'))).toEqual(costly);
     });
 
     it('tells whether items are unique in time linear in their number', () => {
@@ -188,20 +165,8 @@ describe('compileJsonSchema', () => {
       expect(isValid({ uniqueItems: false }, [1, 1])).toBe(true);
     });
 
-    it('breaks off where each of many members is gone through many times', () => {
-      const allOf = Array.from({ length: 200 }, () => ({ additionalProperties: { type: 'integer' } }));
-      const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, i]));
-      expect(violations({ allOf }, wide)).toEqual(costly);
-    });
-
     it('names at most 20 violations', () => {
       expect(violations({ items: { type: 'string' } }, Array(1_000).fill(1))).toHaveLength(20);
-    });
-
-    it('names the first violation where naming all would cost too much', () => {
-      expect(violations({ items: { type: 'string' } }, Array(600_000).fill(1))).toEqual([
-        { pointer: '/0', detail: 'must be string' },
-      ]);
     });
 
     it('validates values that are nested deeply, and refuses those beyond reason', () => {
@@ -218,7 +183,7 @@ describe('compileJsonSchema', () => {
     });
 
     it.each<[string, unknown, string]>([
-      ['too long', { description: 'x'.repeat(70_000) }, '65536 are the most'],
+      ['too long', { description: 'x'.repeat(70_000) }, 'the maximum of 65536'],
       ['too deep', JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`), 'more than 64 levels'],
       [
         'too deep in a constant',
@@ -229,7 +194,7 @@ describe('compileJsonSchema', () => {
       [
         'patterns too large together',
         { anyOf: Array.from({ length: 20 }, (_, i) => ({ pattern: `a{${980 + i}}b{990}` })) },
-        'too large together',
+        'too large in total',
       ],
     ])('refuses a schema that is %s', (_, schema, detail) => {
       expect(refusal(schema).detail).toContain(detail);
@@ -245,5 +210,16 @@ describe('JsonSchemaCache', () => {
     cache.compile({ const: 2 });
     cache.compile({ const: 3 });
     expect(cache.compile({ const: 1 })).not.toBe(first);
+  });
+
+  it('takes a schema as JSON text too', () => {
+    const cache = new JsonSchemaCache();
+    const schema = cache.compile(new RawJson('{"const":1}'));
+    expect([schema.validate(1), schema.validate(2)]).toEqual([
+      [],
+      [expect.objectContaining({ pointer: '' })],
+    ]);
+    expect(cache.compile(new RawJson('{"const":1}'))).toBe(schema);
+    expect(() => cache.compile(new RawJson('{"type":"nothing"}'))).toThrow('type must be one');
   });
 });

@@ -1,39 +1,32 @@
 import { Ajv2020 } from 'ajv/dist/2020';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020';
 import { LRUCache } from 'lru-cache';
+import { canonicalJson, RawJson } from '#platform/json';
 import { LinearRegExp } from '#platform/linear-regexp';
-import { EvaluationMeter, TooCostly } from './evaluation.meter';
-import { formatsOf } from './schema.formats';
-import { COST_KEYWORD, normalizeSchema } from './schema.normalizer';
-import type { EvaluationCost } from './schema.normalizer';
-import { pointerTo, SchemaRefused } from './schema.refused';
-import { hasDuplicates } from './unique.items';
+import { FORMATS } from './schema.formats';
+import { normalizeSchema, pointerTo, SchemaRefused } from './schema.normalizer';
 
-/** What a validation may cost, in units of about 50 ns; a record of 1 MB under an ordinary schema costs a tenth. */
-const MAX_COST = 20_000_000;
-/** What the second look may cost that collects all violations and not the first alone. */
-const MAX_DETAIL_COST = 500_000;
 const MAX_VIOLATIONS = 20;
 
 /** One way in which a value breaks a schema. `pointer` (RFC 6901) is into the value. */
 export interface SchemaViolation {
   pointer: string;
   detail: string;
-  /** True where the value was not shown to break the schema: validating it had to be given up. */
+  /** True where validation was given up, so that the value is not known to break the schema. */
   isUndecided?: true;
 }
 
 /** A schema ready for use. */
 export interface CompiledSchema {
   /**
-   * The ways in which `value` breaks the schema, at most 20; none where it is valid. A value that costs too much to
-   * validate, or is nested too deeply, counts as breaking it.
+   * Returns the ways in which `value` breaks the schema, at most 20; none where it is valid. A value that is nested too
+   * deeply counts as breaking it. This may take long for a hostile schema, so call it where it can be terminated.
    */
   validate(value: unknown): SchemaViolation[];
 }
 
 /**
- * Compiles a JSON Schema 2020-12 that a user wrote.
+ * Compiles a JSON Schema 2020-12 that a user wrote. This takes up to half a second, so call it in a thread.
  *
  * References reach only inside the schema; nothing is ever fetched. `pattern` and `patternProperties` are matched in
  * linear time, see {@link LinearRegExp} for their syntax. The formats date, time, date-time, duration, email, hostname,
@@ -45,16 +38,18 @@ export interface CompiledSchema {
  */
 export function compileJsonSchema(schema: unknown): CompiledSchema {
   const normalized = normalizeSchema(schema);
-  const meter = new EvaluationMeter();
-  const first = compile(normalized, meter, false);
+  const first = compile(normalized, false);
   let all: ValidateFunction | undefined;
   return {
     validate(value) {
-      const quick = evaluate(first, meter, MAX_COST, value);
-      if (quick.violations.length === 0 || !quick.isComplete) return quick.violations;
-      all ??= compile(normalized, meter, true);
-      const detailed = evaluate(all, meter, MAX_DETAIL_COST, value);
-      return detailed.isComplete ? detailed.violations : quick.violations;
+      try {
+        if (first(value)) return [];
+        all ??= compile(normalized, true);
+        return violationsOf(all, value);
+      } catch (error) {
+        if (error instanceof RangeError) return [TOO_DEEP];
+        throw error;
+      }
     },
   };
 }
@@ -67,54 +62,32 @@ export class JsonSchemaCache {
     this.compiled = new LRUCache({ max });
   }
 
-  /** @throws SchemaRefused as {@link compileJsonSchema} */
+  /** Compiles a schema, given as a value or as its JSON text. @throws SchemaRefused as {@link compileJsonSchema} */
   compile(schema: unknown): CompiledSchema {
-    const key = textOf(schema);
+    const key = schema instanceof RawJson ? schema.text : textOf(schema);
     const known = this.compiled.get(key);
     if (known) return known;
-    const compiled = compileJsonSchema(schema);
+    const compiled = compileJsonSchema(schema instanceof RawJson ? schema.parse() : schema);
     this.compiled.set(key, compiled);
     return compiled;
   }
 }
 
-const TOO_COSTLY = 'takes too long to validate against this schema';
-const TOO_DEEP = 'is nested too deeply to be validated against this schema';
+const TOO_DEEP: SchemaViolation = {
+  pointer: '',
+  detail: 'is nested too deeply to be validated against this schema',
+  isUndecided: true,
+};
 
-/** `isComplete` is false where the validation was broken off. */
-interface Evaluation {
-  violations: SchemaViolation[];
-  isComplete: boolean;
+function violationsOf(validate: ValidateFunction, value: unknown): SchemaViolation[] {
+  validate(value);
+  const violations = (validate.errors ?? []).slice(0, MAX_VIOLATIONS).map(describe);
+  validate.errors = null;
+  return violations;
 }
 
-function evaluate(
-  validate: ValidateFunction,
-  meter: EvaluationMeter,
-  cost: number,
-  value: unknown,
-): Evaluation {
-  meter.start(cost);
-  try {
-    const errors = validate(value) ? [] : (validate.errors ?? []);
-    return { violations: errors.slice(0, MAX_VIOLATIONS).map(describe), isComplete: true };
-  } catch (error) {
-    if (error instanceof TooCostly) return { violations: [undecided(TOO_COSTLY)], isComplete: false };
-    if (error instanceof RangeError) return { violations: [undecided(TOO_DEEP)], isComplete: false };
-    throw error;
-  } finally {
-    validate.errors = null;
-  }
-}
-
-function undecided(detail: string): SchemaViolation {
-  return { pointer: '', detail, isUndecided: true };
-}
-
-function compile(
-  schema: Record<string, unknown> | boolean,
-  meter: EvaluationMeter,
-  allErrors: boolean,
-): ValidateFunction {
+function compile(schema: Record<string, unknown> | boolean, allErrors: boolean): ValidateFunction {
+  const regExp = (pattern: string) => LinearRegExp.compile(pattern);
   const ajv = new Ajv2020({
     allErrors,
     meta: false,
@@ -122,9 +95,10 @@ function compile(
     strict: false,
     logger: false,
     ownProperties: true,
-    code: { optimize: false, regExp: Object.assign(meteredRegExp(meter), { code: 'new RegExp' }) },
-    formats: formatsOf((units) => meter.spend(units)),
+    code: { optimize: false, regExp: Object.assign(regExp, { code: 'new RegExp' }) },
+    formats: FORMATS,
   });
+  // The library compares each item with each other one.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -132,15 +106,7 @@ function compile(
     schemaType: 'boolean',
     error: { message: 'must not hold the same item twice' },
     validate: (wanted: boolean, items: unknown[]) =>
-      !wanted || !hasDuplicates(items, (units) => meter.spend(units)),
-  });
-  ajv.addKeyword({
-    keyword: COST_KEYWORD,
-    before: '$ref',
-    compile: (cost: EvaluationCost) => (value: unknown) => {
-      meter.spendOn(value, cost);
-      return true;
-    },
+      !wanted || new Set(items.map(canonicalJson)).size === items.length,
   });
   try {
     return ajv.compile(schema);
@@ -149,21 +115,9 @@ function compile(
   }
 }
 
-function meteredRegExp(meter: EvaluationMeter): (pattern: string) => { test(text: string): boolean } {
-  return (pattern) => {
-    const compiled = LinearRegExp.compile(pattern);
-    return {
-      test(text) {
-        meter.spend(1 + text.length * compiled.programSize);
-        return compiled.test(text);
-      },
-    };
-  };
-}
-
 function explain(error: Error & { missingRef?: string }): string {
   if (error.missingRef === undefined) return `the schema cannot be compiled: ${error.message}`;
-  return `$ref "${error.missingRef}" leads to nothing in this schema; references reach only inside the schema`;
+  return `$ref "${error.missingRef}" does not resolve. References must point inside the schema`;
 }
 
 function describe({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): SchemaViolation {

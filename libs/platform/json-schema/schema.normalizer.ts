@@ -1,6 +1,5 @@
 import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
 import { isRecord, KEYWORDS } from './schema.keywords';
-import { pointerTo, SchemaRefused } from './schema.refused';
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 /** Longest schema, as JSON text in UTF-16 code units; compiling the largest takes about half a second. */
@@ -10,30 +9,24 @@ const MAX_SUBSCHEMAS = 500;
 /** What compiling all patterns of a schema may cost, in about 10 µs. */
 const MAX_PATTERN_COST = 20_000;
 
-/** Name of the keyword that {@link normalizeSchema} adds to each subschema; its value is what evaluating it costs. */
-export const COST_KEYWORD = 'x-cost';
+/** A schema that cannot be used. `pointer` (RFC 6901, into the schema) says where, the message what would be right. */
+export class SchemaRefused extends Error {
+  override name = 'SchemaRefused';
 
-/** What one evaluation of a subschema costs, in about 50 ns: at all, for each member of an object, for each character. */
-export interface EvaluationCost {
-  base: number;
-  perMember: number;
-  perCharacter: number;
+  constructor(
+    readonly pointer: string,
+    detail: string,
+  ) {
+    super(detail);
+  }
 }
 
-/** Keywords for which all members of an object are gone through. */
-const MEMBER_LOOPS = [
-  'additionalProperties',
-  'patternProperties',
-  'propertyNames',
-  'unevaluatedProperties',
-  'minProperties',
-  'maxProperties',
-];
-const CHARACTER_LOOPS = ['minLength', 'maxLength', 'enum', 'const'];
+/** A JSON pointer (RFC 6901) one step further down. */
+export const pointerTo = (pointer: string, token: string | number): string =>
+  `${pointer}/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 /**
- * Checks a schema that a user wrote and answers a copy of it that holds only known keywords and, in each subschema, what
- * evaluating it costs.
+ * Checks a schema that a user wrote, and returns a copy that holds only known keywords.
  *
  * @throws SchemaRefused where it is no JSON Schema 2020-12, too long, too deep, or has an unusable pattern
  */
@@ -41,7 +34,10 @@ export function normalizeSchema(schema: unknown): Record<string, unknown> | bool
   try {
     const length = JSON.stringify(schema)?.length ?? 0;
     if (length <= MAX_SCHEMA_LENGTH) return new SchemaNormalizer().schema(schema, '', 0);
-    throw new SchemaRefused('', `the schema has ${length} characters; ${MAX_SCHEMA_LENGTH} are the most`);
+    throw new SchemaRefused(
+      '',
+      `the schema has ${length} characters, more than the maximum of ${MAX_SCHEMA_LENGTH}`,
+    );
   } catch (error) {
     if (error instanceof SchemaRefused) throw error;
     if (error instanceof RangeError) throw new SchemaRefused('', 'the schema is nested too deeply');
@@ -75,7 +71,7 @@ class SchemaNormalizer {
       const shape = KEYWORDS.get(keyword);
       return shape ? [[keyword, this.keyword(keyword, value, pointerTo(pointer, keyword), depth)]] : [];
     });
-    return { ...Object.fromEntries(members), [COST_KEYWORD]: costOf(schema) };
+    return Object.fromEntries(members);
   }
 
   private keyword(keyword: string, value: unknown, pointer: string, depth: number): unknown {
@@ -114,25 +110,8 @@ class SchemaNormalizer {
       throw error;
     }
     if (this.patternCost > MAX_PATTERN_COST) {
-      throw new SchemaRefused(pointer, 'the patterns of the schema are too large together');
+      throw new SchemaRefused(pointer, 'the patterns of the schema are too large in total');
     }
     return source;
   }
-}
-
-function costOf(schema: Record<string, unknown>): EvaluationCost {
-  const patterns = isRecord(schema.patternProperties) ? Object.keys(schema.patternProperties).length : 0;
-  const compared = countValues([schema.enum, schema.const, schema.required]);
-  const isMeasured = CHARACTER_LOOPS.some((keyword) => keyword in schema);
-  return {
-    base: 5 + 2 * (Object.keys(schema).length + compared),
-    perMember: MEMBER_LOOPS.some((keyword) => keyword in schema) ? 20 * (1 + patterns) : 0,
-    perCharacter: 'format' in schema ? 1 : isMeasured ? 1 / 4 : 0,
-  };
-}
-
-/** How many values a JSON value is made of. */
-function countValues(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce((sum: number, item) => sum + countValues(item), 1);
 }

@@ -182,13 +182,13 @@ class ExactParser {
     if (!this.isStrict) return;
     const where = role === 'string' ? 'The string holds' : 'A member name of this object holds';
     if (value.includes('\0')) {
-      throw this.refusal(`${where} a NUL character (\\u0000), which cannot be stored. Leave it out.`);
+      throw this.refusal(`${where} a NUL character (\\u0000), which cannot be stored. Remove it.`);
     }
     const lone = LONE_SURROGATE.exec(value);
     if (lone) {
       const escape = `\\u${lone[0].charCodeAt(0).toString(16)}`;
       throw this.refusal(
-        `${where} half of a surrogate pair (${escape}), which is no character. Send both halves, or neither.`,
+        `${where} half of a surrogate pair (${escape}), which is not a character. Send both halves or neither.`,
       );
     }
   }

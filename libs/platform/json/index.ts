@@ -9,3 +9,4 @@ export { memberNames } from './member-order';
 export { mergePatch } from './merge-patch';
 export { RawJson } from './raw-json';
 export { toRawJson, toRawJsonOrNull } from './to-raw-json';
+export { unknownDetail } from './unknown-member';

@@ -26,7 +26,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) {
-    throw new JsonInputError('', 'The body is not UTF-8. JSON has to be sent in UTF-8.');
+    throw new JsonInputError('', 'The body is not valid UTF-8. Send JSON in UTF-8.');
   }
   const start = BYTE_ORDER_MARK.every((byte, place) => bytes[place] === byte) ? BYTE_ORDER_MARK.length : 0;
   const text = bytes.toString('utf8', start);

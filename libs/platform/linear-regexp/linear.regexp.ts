@@ -47,7 +47,7 @@ export class LinearRegExp {
   static compile(source: string, flags = ''): LinearRegExp {
     if (source.length > MAX_PATTERN_LENGTH) {
       throw new PatternRefused(
-        `a pattern has at most ${MAX_PATTERN_LENGTH} characters, this one ${source.length}`,
+        `a pattern can have at most ${MAX_PATTERN_LENGTH} characters, but this one has ${source.length}`,
       );
     }
     if (NAMED_BACKREFERENCE.test(source))
@@ -80,7 +80,7 @@ export class LinearRegExp {
 
 function tooLarge(): PatternRefused {
   return new PatternRefused(
-    `its repetitions make the pattern too large; ${MAX_PROGRAM_SIZE} steps are the most`,
+    `its repetitions make the pattern too large: it can have at most ${MAX_PROGRAM_SIZE} steps`,
   );
 }
 

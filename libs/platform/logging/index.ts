@@ -1,1 +1,1 @@
-export { JsonLogger, rootLogger, setLogLevel, type LogFields } from './json-logger';
+export { JsonLogger, rootLogger, setLogLevel } from './json-logger';

@@ -1,10 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 
-/** Members of a log line beside its message. Never a token, a secret or a body. */
-export type LogFields = Record<string, unknown>;
-
-/** JSON lines on standard output: `level`, `time` (RFC 3339), `msg`, and the fields given. */
+/** JSON lines on standard output: `level`, `time` (RFC 3339), `msg`, and the fields given. Never log a token, a secret or a body. */
 export const rootLogger = pino({
   level: 'info',
   base: { pid: process.pid },

@@ -1,4 +1,5 @@
 import type { Counter, Gauge } from 'prom-client';
+import { SingleFlight, withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 
 /** Longest time that a source may take; a scrape waits for all of them at once. */
@@ -43,7 +44,7 @@ export class MetricsSources {
 
 class SourceReading {
   private readAt = -Infinity;
-  private current: Promise<void> | null = null;
+  private readonly reads = new SingleFlight<void>();
   /** Of a source that hangs, nothing is asked again before it has answered. */
   private hanging = false;
 
@@ -55,11 +56,10 @@ class SourceReading {
 
   refresh(): Promise<void> {
     if (performance.now() - this.readAt < FRESH_MS) return Promise.resolve();
-    this.current ??= this.take().finally(() => {
+    return this.reads.run(this.source.name, undefined, async () => {
+      await this.take();
       this.readAt = performance.now();
-      this.current = null;
     });
-    return this.current;
   }
 
   private async take(): Promise<void> {
@@ -78,16 +78,7 @@ class SourceReading {
     if (this.hanging) throw new Error('It has not answered yet.');
     this.hanging = true;
     const answer = this.source.read().finally(() => (this.hanging = false));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('It did not answer in time.')), DEADLINE_MS);
-    });
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      clearTimeout(timer);
-      answer.catch(() => undefined);
-    }
+    return withDeadline(answer, DEADLINE_MS, 'It did not answer in time.');
   }
 
   private clear(): void {

@@ -1,11 +1,11 @@
-import type { Where } from '#platform/db';
+import { raw, sql, type Where } from '#platform/db';
 import { firstMillisecond, instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from './page.dto';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What lists and searches take that narrow by the time of creation. */
+/** Query parameters of lists and searches that narrow by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
   /** Made at this time or later (RFC 3339). */
   @NotNull()
@@ -19,27 +19,28 @@ export class CreatedListQueryDto extends NamedListQueryDto {
   created_before?: string;
 }
 
-/** The column of a resource's own id, and the prefix that its ids have. */
+/** The column of a resource's own id, and the prefix of its ids. */
 interface OwnId {
   prefix: IdPrefix;
   id: string;
 }
 
 /**
- * Narrows a list by the time of creation. Ids hold that time too, but for what clocks are put back: bounds of them, a
- * day wider, let a list that is in their order begin where it matters instead of passing over all that is newer.
+ * Narrows a list by the time of creation. Ids hold that time too, unless a clock was put back. Bounds on the ids, a day
+ * wider, let a list in their order start at the right place instead of reading all newer rows.
  */
 export function addCreated(
   where: Where,
   { prefix, id }: OwnId,
   { created_after, created_before }: CreatedListQueryDto,
 ): void {
+  const column = raw(id);
   if (created_after !== undefined) {
     const time = firstMillisecond(created_after);
-    where.add(`created_at >= ? AND ${id} >= ?`, time, firstIdAt(prefix, time.getTime() - DAY_MS));
+    where.add(sql`created_at >= ${time} AND ${column} >= ${firstIdAt(prefix, time.getTime() - DAY_MS)}`);
   }
   if (created_before !== undefined) {
     const time = firstMillisecond(created_before);
-    where.add(`created_at < ? AND ${id} < ?`, time, firstIdAt(prefix, time.getTime() + DAY_MS));
+    where.add(sql`created_at < ${time} AND ${column} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`);
   }
 }

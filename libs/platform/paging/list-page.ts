@@ -1,44 +1,59 @@
-import type { SqlExecutor, Where } from '#platform/db';
+import {
+  empty,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  type Statement,
+  type Where,
+} from '#platform/db';
 import { type ListQueryDto, PAGE_BYTES, TOTAL_MAX } from './page.dto';
 import {
-  addKeyset,
   cursorAfter,
-  orderedBy,
+  isAfter,
+  orderBy,
   orderOf,
   type PageOrder,
   placeColumns,
   type RowPlace,
+  toSql,
 } from './page-order';
 import { BY_CREATION, type SortKey } from './sorts';
 
 export interface ListSpec<Row = never> {
   /** What follows SELECT. */
-  columns: string;
+  columns: string | Sql;
   /** What follows FROM. */
-  from: string;
+  from: string | Sql;
   where: Where;
   /** The expression of the row's own id: unique, and ascending with creation. */
   id: string;
-  /** `text` unless given. */
+  /** Defaults to `text`. */
   idType?: 'text' | 'int8';
-  /** Those that the list's query takes, see `SortedBy`; `BY_CREATION` unless given. */
+  /** The sorts that the list's query allows, see `SortedBy`. Defaults to `BY_CREATION`. */
   sorts?: Record<string, SortKey>;
-  /** `-created_at` unless given. */
+  /** Defaults to `-created_at`. */
   defaultSort?: string;
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
   /**
-   * The column, or expression, that says how many bytes a row makes, where rows may be large: a page ends early, with
-   * a cursor, when it has `PAGE_BYTES` of them. Absent: rows are small.
+   * The expression of a row's size in bytes, where rows may be large: a page ends early, with a cursor, when it has
+   * `PAGE_BYTES` of them. Absent: rows are small.
    */
   bytes?: string;
-  /** Counts the rows where that is known without `from` and `where`, or they cannot tell. Null: over TOTAL_MAX. */
+  /** Counts the rows where `from` and `where` are not needed for it, or not enough. Null: over TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
-   * Answers those of the rows that belong to the list, in their order, where a part of its condition lies outside the
-   * database. Goes with a `count` of its own.
+   * Returns the rows that belong to the list, in their order, where a part of its condition lies outside the database.
+   * Requires a `count` of its own.
    */
   keep?: (rows: Row[]) => Promise<Row[]>;
+  /**
+   * Prepares the statements by this name. Only for a hot list whose plan does not depend on the values. `columns`, `from`
+   * and the text of `where` must always be the same, and rows never archived.
+   */
+  name?: string;
 }
 
 export interface RowPage<Row> {
@@ -48,12 +63,12 @@ export interface RowPage<Row> {
 
 type Keyed<Row> = Row &
   RowPlace & {
-    /** False for the last row of the list; only where rows have `bytes`, because a page may end before its limit. */
+    /** False for the last row of the list. Only set for rows with `bytes`, because their page may end before its limit. */
     page_goes_on?: boolean;
   };
 
 /**
- * Reads one page of a list by keyset: the rows after the cursor's, in the order asked for, and the total.
+ * Reads one page of a list by keyset: the rows after the cursor, in the order of the query, and the total.
  * Errors: 400 `invalid_query` for a foreign cursor, or a cursor together with an offset.
  */
 export async function listPage<Row>(
@@ -64,9 +79,9 @@ export async function listPage<Row>(
   const order = orderOf(query, spec.sorts ?? BY_CREATION, spec.defaultSort ?? '-created_at');
   const { limit, offset } = order;
   const where = spec.where.copy();
-  if (spec.archivedAt && query.include_archived !== true) where.add(`${spec.archivedAt} IS NULL`);
+  if (spec.archivedAt && query.include_archived !== true) where.add(raw(`${spec.archivedAt} IS NULL`));
 
-  const count = spec.count ? spec.count() : countRows(on, spec.from, where);
+  const count = spec.count ? spec.count() : countRows(on, spec, where);
   const read = spec.keep ? readKept<Row> : readRows<Row>;
   const rows = limit === 0 ? Promise.resolve([]) : read(on, spec, where, order);
   const [total, found] = await Promise.all([count, rows]);
@@ -79,9 +94,9 @@ export async function listPage<Row>(
   };
 }
 
-/** How many rows are read at once to find those that belong to a list: twice as many each time, between these. */
-const KEPT_AT_FIRST = 100;
-const KEPT_AT_ONCE = 3_200;
+/** Batch sizes for finding the rows that belong to a list: each batch is twice the one before. */
+const KEPT_FIRST_BATCH = 100;
+const KEPT_BATCH_MAX = 3_200;
 
 /** Reads rows of which only some belong to the list, until the page is full. */
 async function readKept<Row>(
@@ -92,7 +107,7 @@ async function readKept<Row>(
 ): Promise<Keyed<Row>[]> {
   const found: Keyed<Row>[] = [];
   let { offset, cursor } = order;
-  for (let limit = Math.max(order.limit, KEPT_AT_FIRST); ; limit = Math.min(limit * 2, KEPT_AT_ONCE)) {
+  for (let limit = Math.max(order.limit, KEPT_FIRST_BATCH); ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
     const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
     const kept = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
     found.push(...kept.slice(offset));
@@ -109,39 +124,40 @@ async function readRows<Row>(
   filter: Where,
   order: PageOrder,
 ): Promise<Keyed<Row>[]> {
-  const { key } = order;
+  const { key, cursor, offset } = order;
   const where = filter.copy();
-  if (order.cursor !== undefined) addKeyset(where, spec, order, order.cursor);
-  const orderBy = (...columns: string[]) => orderedBy(order, ...columns);
-  const columns = [spec.columns, ...placeColumns(order, spec)];
-  if (spec.bytes !== undefined) columns.push(`${spec.bytes} AS page_bytes`);
-  if (spec.bytes !== undefined && key.type) columns.push(`${key.expression} AS page_sort`);
-  const limit = where.parameter(order.limit + 1);
-  const skip =
-    order.cursor === undefined && order.offset > 0 ? ` OFFSET ${where.parameter(order.offset)}` : '';
-  const rows = `SELECT ${columns.join(', ')} FROM ${spec.from} WHERE ${where.toString()}
-    ${key.type ? orderBy(key.expression, spec.id) : orderBy(spec.id)} LIMIT ${limit}${skip}`;
+  if (cursor !== undefined) where.add(isAfter(spec, order, cursor));
+  const sized = spec.bytes === undefined ? '' : `, ${spec.bytes} AS page_bytes`;
+  const sorted = sized && key.type ? `, ${key.expression} AS page_sort` : '';
+  const sort = key.type ? orderBy(order, key.expression, spec.id) : orderBy(order, spec.id);
+  const skip = cursor === undefined && offset > 0 ? sql` OFFSET ${offset}` : empty;
+  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${raw(sized + sorted)}
+    FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;
+  const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
+  if (spec.bytes === undefined) return on.query<Keyed<Row>>(named(spec, variant, rows));
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
-  const sort = key.type ? orderBy('page_sort', id) : orderBy(id);
-  const statement = spec.bytes === undefined ? rows : withinBytes(rows, sort);
-  return on.query<Keyed<Row>>(statement, where.values);
+  const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
+  return on.query<Keyed<Row>>(named(spec, variant, withinBytes(rows, page)));
 }
 
+const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
+  name === undefined ? statement : prepared(`${name}.${variant}`, statement);
+
 /**
- * Of the rows of a page, those that begin within its bytes, the first one always. Large values lie apart from their
- * rows and are not touched for rows that are left out.
+ * Selects the rows of a page that begin within its bytes, always the first. PostgreSQL stores large values apart from
+ * their rows and does not read those of rows that are left out.
  */
-const withinBytes = (rows: string, sort: string): string =>
-  `SELECT * FROM (
+const withinBytes = (rows: Sql, sort: Sql): Sql =>
+  sql`SELECT * FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
       lead(true, 1, false) OVER page AS page_goes_on
     FROM (${rows}) found WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
   ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
 
-async function countRows(on: SqlExecutor, from: string, where: Where): Promise<number | null> {
-  const [row] = await on.query<{ total: number }>(
-    `SELECT count(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where.toString()} LIMIT ${TOTAL_MAX + 1}) counted`,
-    where.values,
-  );
+async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where): Promise<number | null> {
+  const most = raw(String(TOTAL_MAX + 1));
+  const statement = sql`SELECT count(*) AS total
+    FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;
+  const [row] = await on.query<{ total: number }>(named(spec, 'count', statement));
   return row && row.total <= TOTAL_MAX ? row.total : null;
 }

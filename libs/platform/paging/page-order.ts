@@ -1,10 +1,10 @@
-import { timeOfMicroseconds, type Where } from '#platform/db';
+import { join, microsecondsToTime, raw, type Sql, sql } from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT } from './page.dto';
 import type { SortKey } from './sorts';
 
-/** In which order, and from where on, a page is asked for. */
+/** The order of a page, and where it starts. */
 export interface PageOrder {
   sort: string;
   key: SortKey;
@@ -14,21 +14,21 @@ export interface PageOrder {
   cursor: string | undefined;
 }
 
-/** Where a row stands in its list: columns of `placeColumns`. */
+/** Position of a row in its list: the columns of `placeColumns`. */
 export interface RowPlace {
   page_key: string | null;
   page_id: string;
 }
 
-/** What tells the rows of a list from one another. */
+/** Identifies the rows of a list. */
 export interface RowId {
   /** The expression of the row's own id. */
   id: string;
-  /** `text` unless given. */
+  /** Defaults to `text`. */
   idType?: 'text' | 'int8';
 }
 
-/** What a query asks for. Error: 400 `invalid_query` for a cursor together with an offset. */
+/** Reads the order of a query. Error: 400 `invalid_query` for a cursor together with an offset. */
 export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, defaultSort: string): PageOrder {
   if (query.cursor !== undefined && query.offset !== undefined) {
     throw problem.invalidQuery('cursor', 'cannot be combined with offset');
@@ -36,42 +36,39 @@ export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, def
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');
   const key = sorts[sort.slice(descending ? 1 : 0)];
-  if (!key) throw new Error(`The list's query takes the sort ${sort}, which the list does not have.`);
+  if (!key) throw new Error(`The list's query allows the sort ${sort}, but the list has no such sort.`);
   const limit = query.limit ?? PAGE_SIZE_DEFAULT;
   return { sort, key, descending, limit, offset: query.offset ?? 0, cursor: query.cursor };
 }
 
-/** `ORDER BY` these columns, in the direction of the page. */
-export const orderedBy = ({ descending }: PageOrder, ...columns: string[]): string =>
-  `ORDER BY ${columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', ')}`;
+/** Column lists and table names are constants of the code, and may be plain texts. */
+export const toSql = (text: string | Sql): Sql => (typeof text === 'string' ? raw(text) : text);
 
-/** What a statement has to select for `cursorAfter`. */
-export const placeColumns = ({ key }: PageOrder, { id, idType }: RowId): string[] => [
-  `${key.type ? KEYS[key.type].written(key.expression) : 'NULL'} AS page_key`,
-  `${id}${idType === 'int8' ? '::text' : ''} AS page_id`,
-];
+/** Orders by these columns, in the direction of the page. */
+export const orderBy = ({ descending }: PageOrder, ...columns: string[]): Sql =>
+  raw(`ORDER BY ${columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', ')}`);
+
+/** The columns that `cursorAfter` needs. */
+export const placeColumns = ({ key }: PageOrder, { id, idType }: RowId): Sql =>
+  raw(`${key.type ? KEYS[key.type].written(key.expression) : 'NULL'} AS page_key,
+    ${id}${idType === 'int8' ? '::text' : ''} AS page_id`);
 
 export const cursorAfter = (row: RowPlace, { sort, key }: PageOrder): string =>
   encodeCursor({ sort, key: key.type ? row.page_key : null, id: row.page_id });
 
-/** Narrows to the rows after a cursor. Error: 400 `invalid_query` for the cursor of another list or sort. */
-export function addKeyset(
-  where: Where,
-  { id, idType }: RowId,
-  { sort, key, descending }: PageOrder,
-  cursor: string,
-): void {
+/** The condition for rows after a cursor. Error: 400 `invalid_query` for the cursor of another list or sort. */
+export function isAfter({ id, idType }: RowId, { sort, key, descending }: PageOrder, cursor: string): Sql {
   const position = decodeCursor(cursor);
-  const than = descending ? '<' : '>';
-  if (position.sort !== sort || (idType === 'int8' && !isInt8(position.id))) throw foreign();
+  const than = raw(descending ? '<' : '>');
+  if (position.sort !== sort || (idType === 'int8' && !isInt8(position.id))) throw foreignCursor();
   if (!key.type) {
-    if (position.key !== null) throw foreign();
-    where.add(`${id} ${than} ?`, position.id);
-    return;
+    if (position.key !== null) throw foreignCursor();
+    return sql`${raw(id)} ${than} ${position.id}`;
   }
   const { form, read } = KEYS[key.type];
-  if (position.key === null || !form.test(position.key)) throw foreign();
-  where.add(`(${key.expression}, ${id}) ${than} (${read}, ?)`, position.key, position.id);
+  if (position.key === null || !form.test(position.key)) throw foreignCursor();
+  const place = join([raw(key.expression), raw(id)], ', ');
+  return sql`(${place}) ${than} (${read(position.key)}, ${position.id})`;
 }
 
 const isInt8 = (text: string): boolean => {
@@ -80,14 +77,19 @@ const isInt8 = (text: string): boolean => {
   return integer === BigInt.asIntN(64, integer);
 };
 
-const foreign = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
+const foreignCursor = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
-/** How keys stand in a cursor, such that whatever is of the form can be read. Times are microseconds since 1970. */
+/** How keys are written into a cursor and read back. Every text of the `form` can be read. */
 const KEYS = {
-  text: { written: (expression: string) => `(${expression})::text`, form: /^[^\0]*$/, read: '?::text' },
+  text: {
+    written: (expression: string) => `(${expression})::text`,
+    form: /^[^\0]*$/,
+    read: (key: string) => sql`${key}::text`,
+  },
+  /** Microseconds since 1970. */
   timestamptz: {
     written: (expression: string) => `(extract(epoch FROM ${expression}) * 1000000)::bigint::text`,
     form: /^\d{1,17}$/,
-    read: timeOfMicroseconds('?'),
+    read: (key: string) => microsecondsToTime(sql`${key}`),
   },
 };

@@ -13,7 +13,7 @@ export const PAGE_BYTES = 16 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 
-/** Reads an integer from a query; what is none stays as it is, for the validation to name. */
+/** Reads an integer from a query. Anything else stays as it is, and fails validation. */
 export const ToInteger = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
@@ -28,21 +28,21 @@ const sortedBy = (members: string[]): PropertyDecorator =>
     IsOptional(),
     IsOneOf(
       members.flatMap((member) => [member, `-${member}`]),
-      { required: false, description: 'With a leading `-`, the largest first.' },
+      { required: false, description: 'Ascending; a leading `-` sorts descending.' },
     ),
   );
 
-/** For the query of a list that sorts otherwise than by creation: the `sorts` of its `ListSpec`. */
+/** Declares the sorts of a list's query: the `sorts` of its `ListSpec`. */
 export const SortedBy =
   (...members: string[]): ClassDecorator =>
   ({ prototype }) =>
     sortedBy(members)(prototype as object, 'sort');
 
-/** Query parameters that say which page of a list is asked for. */
+/** Query parameters that select a page of a list. */
 export class PageQueryDto {
   /**
-   * Items on a page; 0 gives none, and the total. A page of large items, of some MiB together, may have fewer:
-   * `next_cursor` goes on after them.
+   * Items on a page; 0 returns no items and the total. A page of large items, of several MiB together, may have fewer:
+   * `next_cursor` continues after them.
    */
   @ApiProperty({
     required: false,
@@ -59,7 +59,7 @@ export class PageQueryDto {
   @ToInteger()
   limit?: number;
 
-  /** Items to pass over. Not together with `cursor`. */
+  /** Items to skip. Not together with `cursor`. */
   @ApiProperty({
     required: false,
     type: 'integer',
@@ -75,7 +75,7 @@ export class PageQueryDto {
   @ToInteger()
   offset?: number;
 
-  /** `next_cursor` of the page before: continues after it, at the same cost at any depth. */
+  /** `next_cursor` of the previous page: continues after it, at the same cost at any depth. */
   @IsOptional()
   @IsString()
   @MaxLength(2048)
@@ -88,9 +88,9 @@ export class OrderedListQueryDto extends PageQueryDto {
   sort?: string;
 }
 
-/** Query parameters that every other list takes. */
+/** Query parameters of all other lists. */
 export class ListQueryDto extends OrderedListQueryDto {
-  /** Also those that were archived. */
+  /** Includes archived items. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
@@ -105,7 +105,7 @@ export class ChangingListQueryDto extends ListQueryDto {}
 @SortedBy(...Object.keys(BY_NAME))
 export class NamedListQueryDto extends ListQueryDto {}
 
-/** Where a page stands in its list. */
+/** The position of a page in its list. */
 export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   limit!: number;
@@ -117,11 +117,11 @@ export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   total!: number | null;
 
-  /** Pass it as `cursor` to go on; null on the last page. */
+  /** Pass it as `cursor` for the next page; null on the last page. */
   next_cursor!: string | null;
 }
 
-/** A page of a list, as it is answered. */
+/** A page of a list. */
 export interface Page<View> {
   items: View[];
   page: PageMetaDto;

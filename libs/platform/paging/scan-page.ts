@@ -1,41 +1,42 @@
-import type { SqlExecutor, Where } from '#platform/db';
+import { empty, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
 import { decodeCursor, encodeCursor } from './cursor';
 import type { RowPage } from './list-page';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
-  addKeyset,
   cursorAfter as cursorBehind,
-  orderedBy,
+  isAfter,
+  orderBy,
   orderOf,
   type PageOrder,
   placeColumns,
   type RowPlace,
+  toSql,
 } from './page-order';
 import type { SortKey } from './sorts';
 
 /**
- * A list with conditions that no index serves: its rows are gone through in their order, and looked at one by one. What
- * follows SELECT and the conditions are about rows `t`.
+ * A list with conditions that no index serves. Its rows are read in their order and checked one by one. `columns` and
+ * the conditions refer to a row `t`.
  */
 export interface ScanSpec {
-  columns: string;
-  table: string;
-  /** What an index serves that ends with the sort key and the id. */
+  columns: string | Sql;
+  table: string | Sql;
+  /** Conditions that an index serves, one that ends with the sort key and the id. */
   where: Where;
-  /** What a row itself tells. Its values become parameters of the statement. */
-  condition?: (where: Where) => string;
-  /** What other tables have to be asked for, by keys of the row. Only of rows that meet the condition. */
-  lookup?: (where: Where) => string;
-  /** How many rows that looking up goes through, about: an expression over a row. */
-  cost?: string;
+  /** A condition on the row's own columns. */
+  condition?: Sql;
+  /** A condition on other tables, by keys of the row. Only checked for rows that meet `condition`. */
+  lookup?: Sql;
+  /** About how many rows `lookup` reads: an expression over a row. */
+  cost?: Sql;
   id: string;
-  /** `text` unless given. */
+  /** Defaults to `text`. */
   idType?: 'text' | 'int8';
   sorts: Record<string, SortKey>;
   defaultSort: string;
 }
 
-/** Rows that one statement goes through, and those that it looks up; a row that begins within the second is the last. */
+/** How many rows one statement reads, and the cost of its lookups. The row that reaches the second limit is the last. */
 interface Reach {
   rows: number;
   lookups: number;
@@ -46,10 +47,10 @@ const PAGE_REACH: Reach = { rows: 20_000, lookups: 50_000 };
 const COUNT_REACH: Reach = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /**
- * Reads one page of such a list. It goes through a bounded number of rows, however few of them belong to the list: then
- * the page ends early, may even be empty, and its cursor goes on after the last row that was looked at. The total is
- * null where to count would mean to go through more. An offset passes over rows that belong to the list; where a page
- * finds fewer, it is empty, and its cursor passes over the others.
+ * Reads one page of such a list. It reads a bounded number of rows, however few of them belong to the list: then the
+ * page ends early, may even be empty, and its cursor continues after the last row that was read. The total is null where
+ * counting would read more. An offset skips rows that belong to the list; where a page finds fewer, it is empty, and its
+ * cursor skips the others.
  *
  * The statements of a page must see the same rows: `on` is a transaction with one snapshot.
  */
@@ -71,13 +72,13 @@ export async function scanPage<Row>(
   return { rows, page: { limit, offset: query.offset ?? 0, total, next_cursor } };
 }
 
-/** What a cursor says behind its sort: how many rows of an offset it has yet to pass over. Other lists refuse that. */
+/** A cursor's sort, followed by how many rows of an offset are yet to be skipped. Other lists refuse that. */
 const RESUMED_SORT = /^(.+)\+([1-9]\d{0,9})$/;
 
 const cursorAfter = (row: RowPlace, order: PageOrder, toSkip: number): string =>
   cursorBehind(row, toSkip > 0 ? { ...order, sort: `${order.sort}+${toSkip}` } : order);
 
-/** An order with the rest of the offset that its cursor carries. */
+/** Restores the rest of the offset from the cursor. */
 function resumed(order: PageOrder): PageOrder {
   if (order.cursor === undefined) return order;
   const position = decodeCursor(order.cursor);
@@ -87,86 +88,70 @@ function resumed(order: PageOrder): PageOrder {
 }
 
 interface Found<Row> {
-  /** One more than the page has, where there are more within its reach. */
+  /** Up to one more than the page has. */
   found: (Row & RowPlace)[];
-  /** How many rows the offset has passed over. */
+  /** How many rows the offset has skipped. */
   skipped: number;
 }
 
 async function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<Found<Row>> {
   const { limit, offset } = order;
-  const where = startOf(spec, order);
-  const sort = orderedBy(order, order.key.expression, spec.id);
-  const columns = [spec.columns, ...placeColumns(order, spec)];
-  if (offset > 0) columns.push(`row_number() OVER (${sort}) AS page_place`);
-  const statement = `SELECT ${columns.join(', ')} FROM (${rowsOf(spec, where, order, PAGE_REACH)}) t
-    WHERE NOT is_beyond AND is_candidate${lookedUp(spec, where)}
-    ${sort} LIMIT ${where.parameter(offset + limit + 1)}`;
-  if (offset === 0) return { found: await on.query(statement, where.values), skipped: 0 };
-  const placed = await on.query<Row & RowPlace & { page_place: number }>(
-    behind(where.parameter(offset), statement),
-    where.values,
-  );
+  const sort = sortOf(spec, order);
+  const place = offset > 0 ? sql`, row_number() OVER (${sort}) AS page_place` : empty;
+  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${place}
+    FROM (${rowsOf(spec, startOf(spec, order), order, PAGE_REACH)}) t
+    WHERE NOT is_beyond AND is_candidate${lookup(spec)}
+    ${sort} LIMIT ${offset + limit + 1}`;
+  if (offset === 0) return { found: await on.query(rows), skipped: 0 };
+  const placed = await on.query<Row & RowPlace & { page_place: number }>(behind(offset, rows));
   const found = placed.filter(({ page_place }) => page_place > offset);
   return { found, skipped: Math.min(offset, placed.at(-1)?.page_place ?? 0) };
 }
 
-/** The rows behind an offset; where there are none, the last before it, whose place tells how many there are. */
-const behind = (offset: string, rows: string): string =>
-  `SELECT * FROM (SELECT *, count(*) OVER () AS page_found FROM (${rows}) found) counted
+/** The rows after an offset. Where there are none, the last before it, whose place is the number of rows. */
+const behind = (offset: number, rows: Sql): Sql =>
+  sql`SELECT * FROM (SELECT *, count(*) OVER () AS page_found FROM (${rows}) found) counted
    WHERE page_place > ${offset} OR page_place = page_found ORDER BY page_place`;
 
-/** The row that a page was the last to look at; undefined where that is the last of all. */
+/** The last row that a page has read; undefined where the list ends with it. */
 async function lastOfReach(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RowPlace | undefined> {
-  const where = startOf(spec, order);
-  const sort = orderedBy(order, order.key.expression, spec.id);
   const [last] = await on.query<RowPlace>(
-    `SELECT page_key, page_id FROM (
-       SELECT ${placeColumns(order, spec).join(', ')}, is_beyond, lead(is_beyond) OVER (${sort}) AS is_last
-       FROM (${rowsOf(spec, where, order, PAGE_REACH)}) t
+    sql`SELECT page_key, page_id FROM (
+       SELECT ${placeColumns(order, spec)}, is_beyond, lead(is_beyond) OVER (${sortOf(spec, order)}) AS is_last
+       FROM (${rowsOf(spec, startOf(spec, order), order, PAGE_REACH)}) t
      ) looked_at WHERE is_last AND NOT is_beyond LIMIT 1`,
-    where.values,
   );
   return last;
 }
 
 async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<number | null> {
-  const where = spec.where.copy();
   const [counted] = await on.query<{ total: number; is_cut: boolean | null }>(
-    `SELECT count(*) FILTER (WHERE NOT is_beyond AND is_candidate${lookedUp(spec, where)}) AS total,
+    sql`SELECT count(*) FILTER (WHERE NOT is_beyond AND is_candidate${lookup(spec)}) AS total,
        bool_or(is_beyond) AS is_cut
-     FROM (${rowsOf(spec, where, order, COUNT_REACH)}) t`,
-    where.values,
+     FROM (${rowsOf(spec, spec.where, order, COUNT_REACH)}) t`,
   );
   return counted && counted.is_cut !== true ? counted.total : null;
 }
 
-/** The rows from the cursor on. */
-function startOf(spec: ScanSpec, order: PageOrder): Where {
-  const where = spec.where.copy();
-  if (order.cursor !== undefined) addKeyset(where, spec, order, order.cursor);
-  return where;
-}
+/** The conditions for rows from the cursor on. */
+const startOf = (spec: ScanSpec, order: PageOrder): Where =>
+  order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
 
-const lookedUp = ({ lookup }: ScanSpec, where: Where): string => (lookup ? ` AND ${lookup(where)}` : '');
+const sortOf = ({ id }: ScanSpec, order: PageOrder): Sql => orderBy(order, order.key.expression, id);
+
+const lookup = (spec: ScanSpec): Sql => (spec.lookup ? sql` AND ${spec.lookup}` : empty);
 
 /**
- * Rows in their order, as they are read, each with whether it meets the condition, and whether it is beyond the reach:
- * of those, there is at least one where there are more rows.
+ * Rows in their order, each with whether it meets the condition, and whether it is beyond the reach. At least one row is
+ * beyond it where there are more rows.
  */
-function rowsOf(
-  { table, id, condition, cost }: ScanSpec,
-  where: Where,
-  order: PageOrder,
-  { rows, lookups }: Reach,
-): string {
-  const sort = orderedBy(order, order.key.expression, id);
-  const isCandidate = condition?.(where) ?? 'true';
-  const spent = cost ? `CASE WHEN is_candidate THEN ${cost} ELSE 0 END` : '0';
-  return `SELECT *, row_number() OVER page > ${rows}
+function rowsOf(spec: ScanSpec, where: Where, order: PageOrder, { rows, lookups }: Reach): Sql {
+  const sort = sortOf(spec, order);
+  const spent = spec.cost ? sql`CASE WHEN is_candidate THEN ${spec.cost} ELSE 0 END` : raw('0');
+  return sql`SELECT *, row_number() OVER page > ${rows}
       OR sum(${spent}) OVER page - ${spent} >= ${lookups} AS is_beyond
     FROM (
-      SELECT *, coalesce(${isCandidate}, false) AS is_candidate
-      FROM (SELECT * FROM ${table} t WHERE ${where.toString()} ${sort} LIMIT ${rows + 1}) t
+      SELECT *, coalesce(${spec.condition ?? raw('true')}, false) AS is_candidate
+      FROM (SELECT * FROM ${toSql(spec.table)} t WHERE ${where.sql} ${sort} LIMIT ${rows + 1}) t
     ) t WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)`;
 }

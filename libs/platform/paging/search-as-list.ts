@@ -1,8 +1,8 @@
 import { Problem, problem } from '#platform/problem';
 
 /**
- * Reads a search body as the query that a list has. Null for a member of paging counts as absent, so that
- * `"cursor": page.next_cursor` may be the null of a last page; faults that a list finds in its query are the body's.
+ * Reads a search body as the query of a list. A null member counts as absent, so that `"cursor": page.next_cursor` may be
+ * the null of a last page. Errors in the query are reported for the members of the body.
  */
 export async function searchAsList<Body extends object, Found>(
   body: Body,

@@ -1,12 +1,12 @@
 /** A member that a list can be sorted by. */
 export interface SortKey {
-  /** SQL expression, never null; an index over (tenant, expression, id) makes every page cost the same. */
+  /** SQL expression, never null. An index over (tenant, expression, id) makes every page cost the same. */
   expression: string;
-  /** How a key is read back from a cursor. Absent: the key is the id itself, which sorts by time of creation. */
+  /** The type of the key in a cursor. Absent: the key is the id itself, which sorts by time of creation. */
   type?: 'text' | 'timestamptz';
 }
 
-/** Sorts of lists whose rows never change: by their id, which sorts by the time of creation. */
+/** Sorts of lists whose rows never change: by id, which sorts by time of creation. */
 export const BY_CREATION = { created_at: { expression: '' } } satisfies Record<string, SortKey>;
 
 /** Sorts of lists whose rows change. */

@@ -15,9 +15,9 @@ export class ProblemDto {
   title!: string;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   status!: number;
-  /** What was wrong, and what would be right. */
+  /** Names the member, the rule it breaks and the remedy. */
   detail!: string;
-  /** What went wrong, for programs. */
+  /** Machine-readable code of the problem. */
   @ApiProperty({ enum: Object.keys(CATALOGUE) })
   code!: ProblemCode;
   /** The W3C trace id of the request. */

@@ -21,7 +21,7 @@ export interface ProblemOptions {
   headers?: Record<string, string>;
   /** Members of the body besides those of every problem (RFC 9457, section 3.2). */
   members?: Record<string, string>;
-  /** What was caught; logged with the request id, never answered. */
+  /** The caught error. Logged with the request id, never returned. */
   cause?: unknown;
 }
 
@@ -29,8 +29,8 @@ export interface ProblemOptions {
 const MAX_ERRORS = 100;
 
 /**
- * An error that is answered as it is. `detail` says what was wrong and what would be right, and holds nothing
- * of SQL, stacks, paths, secrets or other tenants. Thrown through the `problem` functions beside this class.
+ * An error that is returned to the client as it is. `detail` names the member, the rule and the remedy, and contains no
+ * SQL, stacks, paths, secrets or data of other tenants. Thrown through the `problem` functions beside this class.
  */
 export class Problem extends Error {
   readonly status: number;
@@ -90,7 +90,7 @@ export class Problem extends Error {
   }
 }
 
-/** What a client sent for an id, made fit to be repeated in a message. */
+/** Returns a client's id for use in a message, or an empty text if it is not a plain id. */
 const shown = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
 
 const placeOf = (error: FieldError): string =>
@@ -105,7 +105,7 @@ const listed = (errors: FieldError[]): string => {
 
 /** The catalogue as functions. Each makes the error; the caller throws it. */
 export const problem = {
-  /** 400: the body, or a header, is not of the form the operation takes. */
+  /** 400: the body or a header is malformed. */
   invalidRequest: (detail: string, options?: ProblemOptions) =>
     new Problem('invalid_request', detail, options),
 
@@ -147,7 +147,7 @@ export const problem = {
   /** 404 for an id that a query parameter names. */
   unknownParameter: (parameter: string, kind: string, id: string) => {
     const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
-    return new Problem('not_found', `${detail} It is the one that ${parameter} names.`, {
+    return new Problem('not_found', `${parameter}: ${detail}`, {
       errors: [{ parameter, detail }],
     });
   },
@@ -162,15 +162,15 @@ export const problem = {
       : new Problem('validation_failed', listed(errors), { errors }),
 
   immutableField: (pointer: string) =>
-    new Problem('immutable_field', `${pointer} can never change; leave it out or send its present value.`, {
-      errors: [{ pointer, detail: 'can never change' }],
+    new Problem('immutable_field', `${pointer} cannot be changed. Leave it out or send its current value.`, {
+      errors: [{ pointer, detail: 'cannot be changed' }],
     }),
 
   /** 503: the database, the queue, an upstream or a judge backend cannot be reached. */
   unavailable: (detail: string, options?: ProblemOptions) =>
     new Problem('service_unavailable', detail, options),
 
-  /** 503: more is asked at once than there is room for; a moment later there may be. */
+  /** 503: too many requests at once. Retry after a moment. */
   overloaded: (detail: string) =>
     new Problem('service_overloaded', detail, { headers: { 'Retry-After': '1' } }),
 };

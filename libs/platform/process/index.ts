@@ -61,8 +61,12 @@ export function start(work: () => Promise<void>): void {
   work().catch(endWith);
 }
 
-/** Ends a process that cannot go on: says why in one line and ends with code 1. */
+/** An error for the operator, whose message says everything: no stack is logged with it. */
+export class StartRefusal extends Error {}
+
+/** Ends a process that cannot go on: logs why in one line and exits with code 1. */
 export function endWith(error: unknown): never {
-  rootLogger.fatal({ err: error }, error instanceof Error ? error.message : 'the start failed');
+  const fields = error instanceof StartRefusal ? {} : { err: error };
+  rootLogger.fatal(fields, error instanceof Error ? error.message : 'the start failed');
   process.exit(1);
 }

@@ -14,7 +14,7 @@ import {
   type ValidationArguments,
 } from 'class-validator';
 import { IsJsonObject, METADATA_MAX_BYTES, Nested } from '#platform/http';
-import { IsDescription, IsName } from '../../registry';
+import { IsDescription, IsName } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
 export const TOOLS_MAX = 500;
@@ -23,13 +23,13 @@ const PERMISSIONS_MAX = 100;
 const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;
 
-/** In place of what class-validator says of a list, which is hardly a sentence: which of its elements have one key. */
-const twiceBy = <One>(keyOf: (one: One) => unknown) => ({
-  // also asked of what is no list, and of lists with other elements
+/** Returns a message that names the elements with the same key, because class-validator's own does not. */
+const repeatedBy = <One>(keyOf: (one: One) => unknown) => ({
+  // class-validator also asks for the message of other values than lists.
   message: ({ value }: ValidationArguments): string => {
     const keys = (Array.isArray(value) ? value : []).map((one: One | null | undefined) => one && keyOf(one));
     const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
-    return `may not name the same twice, as /${keys.indexOf(keys[repeated])} and /${repeated} do`;
+    return `must not contain duplicates: /${keys.indexOf(keys[repeated])} and /${repeated} are the same`;
   },
 });
 
@@ -43,20 +43,20 @@ export class AgentToolDto {
   @Length(1, 255)
   server_id!: string;
 
-  /** A tool of it. */
+  /** The name of a tool of that server. */
   @IsString()
   @Length(1, 255)
   tool_name!: string;
 }
 
-/** A skill that an agent has. */
+/** A skill of an agent. */
 export class AgentSkillDto {
   /** A skill of the workspace. */
   @IsString()
   @Length(1, 255)
   skill_id!: string;
 
-  /** The version it is held to; the newest there is unless given. */
+  /** The version that the agent is pinned to. Defaults to the newest. */
   @IsOptional()
   @IsInt()
   @Min(1)
@@ -80,7 +80,7 @@ export const IsMaxStepCount = (options: { default?: number } = {}) =>
     }),
   );
 
-/** What an agent is but for its references: the members of its creation that a declaration has, too. */
+/** The members of an agent other than its name and its references. Declarations have the same members. */
 export class AgentFieldsDto {
   @IsOptional()
   @IsName()
@@ -90,7 +90,7 @@ export class AgentFieldsDto {
   @IsDescription()
   description?: string | null;
 
-  /** The model it runs on, as whoever runs it names it. */
+  /** The model's name for whoever runs the agent. */
   @IsOptional()
   @IsName()
   model?: string | null;
@@ -100,11 +100,11 @@ export class AgentFieldsDto {
   @MaxLength(INSTRUCTIONS_MAX)
   instructions?: string | null;
 
-  /** What it has to be allowed to do, as whoever runs it names that. */
+  /** Permissions that whoever runs the agent must grant. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
-  @ArrayUnique(twiceBy((one: unknown) => one))
+  @ArrayUnique(repeatedBy((one: unknown) => one))
   @ApiProperty({
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 255 },
@@ -113,10 +113,10 @@ export class AgentFieldsDto {
     nullable: true,
     required: false,
   })
-  @Length(1, 255, { each: true, message: 'must have elements that are texts of 1 to 255 characters' })
+  @Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' })
   required_permissions?: string[] | null;
 
-  /** Steps after which whoever runs it should end a turn. */
+  /** The number of steps after which whoever runs the agent should end a turn. */
   @IsOptional()
   @IsMaxStepCount({ default: STEPS_DEFAULT })
   max_step_count?: number | null;
@@ -126,22 +126,22 @@ export class AgentFieldsDto {
   metadata?: object | null;
 }
 
-/** Tools, each once. */
+/** Distinct tools. */
 export const IsTools = () =>
   applyDecorators(
     Nested(() => AgentToolDto),
     ApiProperty({ type: [AgentToolDto], maxItems: TOOLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(TOOLS_MAX),
-    ArrayUnique(keyOfTool, twiceBy(keyOfTool)),
+    ArrayUnique(keyOfTool, repeatedBy(keyOfTool)),
   );
 
-/** Skills, each once. */
+/** Distinct skills. */
 export const IsSkills = () =>
   applyDecorators(
     Nested(() => AgentSkillDto),
     ApiProperty({ type: [AgentSkillDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
-    ArrayUnique(keyOfSkill, twiceBy(keyOfSkill)),
+    ArrayUnique(keyOfSkill, repeatedBy(keyOfSkill)),
   );

@@ -6,15 +6,15 @@ import { ServerDirectory } from '../../mcp-servers';
 import { SkillDirectory } from '../../skills';
 import type { AgentSkill, AgentTool } from './agent.entity';
 
-/** Something that refers to tools and skills, and where it stands in a body. */
+/** References to tools and skills, and their place in a body. */
 export interface Referring {
   tools: readonly AgentTool[];
   skills: readonly AgentSkill[];
-  /** Such as `/resources/3/spec`; empty where it is the body. */
+  /** The place, such as `/resources/3/spec`. Empty for the body itself. */
   pointer: string;
 }
 
-/** Whether what agents refer to is there: tools of live MCP servers, and live skills, of their workspace. */
+/** Checks that the tools and skills of agents exist and are live in the agents' workspace. */
 @Injectable()
 export class AgentReferences {
   constructor(
@@ -22,13 +22,13 @@ export class AgentReferences {
     private readonly skills: SkillDirectory,
   ) {}
 
-  /** 400 naming what is not there. */
+  /** Errors: 400 naming each missing tool and skill. */
   async check(on: SqlExecutor, scope: Scope, referring: Omit<Referring, 'pointer'>): Promise<void> {
     const faults = await this.faultsIn(on, scope, [{ ...referring, pointer: '' }]);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
-  /** What is not there, of any number of agents, by two statements. */
+  /** Returns the missing tools and skills of any number of agents, with two statements. */
   async faultsIn(
     on: SqlExecutor,
     scope: Scope,
@@ -45,18 +45,18 @@ export class AgentReferences {
       scope,
       tools.map(({ tool }) => tool),
     );
-    const areTools = new Set(known.map(keyOf));
-    const areSkills = await this.skills.findAmong(
+    const toolKeys = new Set(known.map(keyOf));
+    const foundSkills = await this.skills.findAmong(
       on,
       scope,
       skills.map(({ skill }) => skill),
     );
     return [
       ...tools
-        .filter(({ tool }) => !areTools.has(keyOf(tool)))
+        .filter(({ tool }) => !toolKeys.has(keyOf(tool)))
         .map(({ at }) => ({ pointer: at, detail: NO_TOOL })),
       ...skills
-        .filter((_, i) => areSkills[i] === null)
+        .filter((_, i) => foundSkills[i] === null)
         .map(({ skill, at }) => ({ pointer: at, detail: detailOf(skill) })),
     ];
   }
@@ -64,9 +64,9 @@ export class AgentReferences {
 
 const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
-const NO_TOOL = 'is not a tool of a live server of the workspace';
+const NO_TOOL = 'is not a tool of a live server in the workspace';
 
 const detailOf = ({ version_ordinal }: AgentSkill): string =>
   version_ordinal === null
-    ? 'is not a live skill of the workspace'
-    : 'is not a live skill of the workspace that has such a version';
+    ? 'is not a live skill in the workspace'
+    : 'is not a version of a live skill in the workspace';

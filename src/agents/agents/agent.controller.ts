@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, pathNumber, type Reply, versioned } from '#platform/http';
+import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
 import {
   AgentDto,
@@ -24,13 +24,13 @@ export class AgentController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: AgentDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAgentDto): Promise<Reply> {
-    const { view, version } = await this.agents.create(scope, dto);
-    return created(`/agent/v1/agents/${view.agent_id}`, view, version);
+    const made = await this.agents.create(scope, dto);
+    return created(`/agent/v1/agents/${made.view.agent_id}`, made);
   }
 
   /** List agents */
   @Get()
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentPageDto })
   list(@CurrentScope() scope: OrgScope, @Query() query: AgentListQueryDto): Promise<Page<AgentDto>> {
     return this.agents.list(scope, query);
@@ -38,25 +38,23 @@ export class AgentController {
 
   /** Get an agent */
   @Get(':agent_id')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('agent_id') id: string): Promise<Reply> {
-    const { view, version } = await this.agents.get(scope, id);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('agent_id') id: string): Promise<Versioned<AgentDto>> {
+    return this.agents.get(scope, id);
   }
 
-  /** Change an agent, which makes a version of it */
+  /** Change an agent. Each change makes a version */
   @Patch(':agent_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: AgentDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
     @Body() dto: PatchAgentDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.agents.patch(scope, id, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AgentDto>> {
+    return this.agents.patch(scope, id, dto, ifMatch);
   }
 
   /** Archive an agent */
@@ -64,18 +62,30 @@ export class AgentController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AgentDto })
-  async archive(
+  archive(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.agents.archive(scope, id, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AgentDto>> {
+    return this.agents.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived agent */
+  @Post(':agent_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AgentDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('agent_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AgentDto>> {
+    return this.agents.restore(scope, id, ifMatch);
   }
 
   /** List the versions of an agent */
   @Get(':agent_id/versions')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentVersionPageDto })
   listVersions(
     @CurrentScope() scope: OrgScope,
@@ -87,14 +97,13 @@ export class AgentController {
 
   /** Get one version of an agent */
   @Get(':agent_id/versions/:version_ordinal')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentVersionDto })
-  async getVersion(
+  getVersion(
     @CurrentScope() scope: OrgScope,
     @Param('agent_id') id: string,
     @Param('version_ordinal') ordinal: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.agents.getVersion(scope, id, pathNumber(ordinal, 'agent version'));
-    return versioned(view, version);
+  ): Promise<Versioned<AgentVersionDto>> {
+    return this.agents.getVersion(scope, id, pathNumber(ordinal, 'agent version'));
   }
 }

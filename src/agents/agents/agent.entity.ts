@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ArchivableEntity, JsonColumn } from '#platform/db';
+import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type { SyncState } from '../../registry';
+import { OwnedEntity, type SearchDocument } from '../../resources';
 
 /** A tool that an agent may call. */
 export interface AgentTool {
@@ -12,32 +12,15 @@ export interface AgentTool {
 /** A skill that an agent has. */
 export interface AgentSkill {
   skill_id: string;
-  /** The version it is held to; null for the newest there is. */
+  /** The version that the agent is pinned to. Null means the newest. */
   version_ordinal: number | null;
 }
 
-/** An agent, in one workspace; each version of it is kept. */
+/** An agent of a workspace. Its versions are kept. */
 @Entity('agents')
-export class AgentEntity extends ArchivableEntity {
+export class AgentEntity extends OwnedEntity {
   @PrimaryColumn('text')
   agent_id!: string;
-
-  @Column('text')
-  org_id!: string;
-
-  @Column('text')
-  workspace_id!: string;
-
-  /** Unique among the workspace's agents that are not archived; never changes. */
-  @Column('text')
-  name!: string;
-
-  /** The number of the present version. */
-  @Column('integer')
-  version_ordinal!: number;
-
-  @Column('text')
-  version_id!: string;
 
   @Column('text', { nullable: true })
   display_name!: string | null;
@@ -65,25 +48,10 @@ export class AgentEntity extends ArchivableEntity {
 
   @JsonColumn()
   metadata!: RawJson;
-
-  /** The app that declares it; null without one. */
-  @Column('text', { nullable: true })
-  app_id!: string | null;
-
-  /** Its slug. */
-  @Column('text', { nullable: true })
-  app!: string | null;
-
-  @Column('text')
-  sync_state!: SyncState;
-
-  /** Raised by every change. */
-  @Column('integer')
-  generation!: number;
 }
 
 /** The members that make a version. */
-export const CONTENT_MEMBERS = [
+export const CONTENT_FIELDS = [
   'display_name',
   'description',
   'model',
@@ -95,9 +63,9 @@ export const CONTENT_MEMBERS = [
   'metadata',
 ] as const;
 
-export type AgentContent = Pick<AgentEntity, (typeof CONTENT_MEMBERS)[number]>;
+export type AgentContent = Pick<AgentEntity, (typeof CONTENT_FIELDS)[number]>;
 
-/** A version, as it is kept. */
+/** A stored version of an agent. */
 export type AgentVersionRow = AgentContent &
   Pick<
     AgentEntity,
@@ -110,3 +78,24 @@ export type AgentVersionRow = AgentContent &
     | 'created_at'
     | 'created_by'
   >;
+
+/** The members whose values the audit log shows. */
+export const AUDITED_FIELDS = [
+  'display_name',
+  'model',
+  'tools',
+  'skills',
+  'required_permissions',
+  'max_step_count',
+] as const;
+
+/** Returns the search document of an agent. */
+export const toAgentDocument = (row: AgentEntity): SearchDocument => ({
+  type: 'agent',
+  id: row.agent_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: [row.display_name, row.description].filter((text) => text !== null).join('. ') || null,
+  body: [row.model ?? '', row.instructions].join('\n'),
+  updatedAt: row.updated_at,
+});

@@ -1,75 +1,50 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, type Tx, Where } from '#platform/db';
-import { BY_NAME, type OrderedListQueryDto, listPage, type RowPage } from '#platform/paging';
+import { Database } from '#platform/db';
 import { explainConstraint } from '#platform/problem';
-import { whereReadable } from '../../registry';
-import type { AgentListQueryDto } from './agent.dto';
-import { AgentEntity, CONTENT_MEMBERS, type AgentVersionRow } from './agent.entity';
+import { type ComparedRow, OwnedRepository } from '../../resources';
+import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
-explainConstraint('agents_name', 'conflict', 'The workspace has an agent of this name already.');
+explainConstraint('agents_name', 'conflict', 'The workspace already has an agent with this name.');
 
-const VERSION = `agent_id, version_ordinal, version_id, org_id, workspace_id, name, ${CONTENT_MEMBERS.join(', ')}`;
-const COLUMNS = `${VERSION}, app_id, app, sync_state, generation, created_at, updated_at, created_by, archived_at`;
+/** Columns that a reconcile reads of an agent. */
+export interface ComparedAgent extends ComparedRow {
+  agent_id: string;
+  /** SHA-256 of the content, which may be large, in hexadecimal. */
+  content_sha256: string;
+  /** The approximate size of the content. */
+  bytes: number;
+}
 
-/** The first version is made with the agent, each later one with a change of it. */
-const KEEP_VERSIONS = `INSERT INTO agent_versions (${VERSION}, created_at, created_by)
-  SELECT ${VERSION}, updated_at, $3 FROM agents WHERE agent_id = ANY ($1) AND org_id = $2`;
+const DIGESTED = CONTENT_FIELDS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
 
 @Injectable()
-export class AgentRepository extends OrgRepository<AgentEntity> {
+export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRow> {
   constructor(database: Database) {
-    super(database, AgentEntity, 'agent_id');
+    super(database, AgentEntity, {
+      table: 'agents',
+      versions: 'agent_versions',
+      id: 'agent_id',
+      content: CONTENT_FIELDS,
+      compared: `bytes, encode(sha256(convert_to(jsonb_build_array(${DIGESTED.join(', ')})::text, 'UTF8')), 'hex')
+        AS content_sha256`,
+    });
   }
+}
 
-  list(scope: OrgScope, query: AgentListQueryDto): Promise<RowPage<AgentEntity>> {
-    const where = whereReadable(scope, query.workspace_id)
-      .addIf(query.sync_state, 'sync_state = ?')
-      .addIf(query.app, query.app?.startsWith('app_') ? 'app_id = ?' : 'app = ?')
-      .addIf(query.name, 'name COLLATE "C" = ?')
-      .addSearch(query.q);
-    return listPage<AgentEntity>(
-      this.database,
-      {
-        columns: COLUMNS,
-        from: 'agents',
-        where,
-        id: 'agent_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
-      query,
-    );
-  }
+/** Returns the `content_sha256` of a content: the digest of the text that PostgreSQL prints for it as `jsonb`. */
+export function digestOf(content: AgentContent): string {
+  const members = CONTENT_FIELDS.map((member) =>
+    member === 'metadata' ? content.metadata.text : content[member],
+  );
+  return createHash('sha256').update(jsonbText(members)).digest('hex');
+}
 
-  /** Keeps what agents are now as their present versions. */
-  async keepVersions(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await tx.query(KEEP_VERSIONS, [ids, scope.orgId, scope.principalId]);
-  }
-
-  listVersions(scope: OrgScope, id: string, query: OrderedListQueryDto): Promise<RowPage<AgentVersionRow>> {
-    const where = new Where(scope.orgKey).add('agent_id = ?', id);
-    return listPage<AgentVersionRow>(
-      this.database,
-      {
-        columns: `${VERSION}, created_at, created_by`,
-        from: 'agent_versions',
-        where,
-        id: 'version_ordinal',
-        idType: 'int8',
-        bytes: 'bytes',
-      },
-      query,
-    );
-  }
-
-  async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<AgentVersionRow | null> {
-    const where = new Where(scope.orgKey).add('agent_id = ?', id).add('version_ordinal = ?', ordinal);
-    const [row] = await this.database.query<AgentVersionRow>(
-      `SELECT ${VERSION}, created_at, created_by FROM agent_versions WHERE ${where.toString()}`,
-      where.values,
-    );
-    return row ?? null;
-  }
+function jsonbText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(jsonbText).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) =>
+    one.length === other.length ? (one < other ? -1 : 1) : one.length - other.length,
+  );
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${jsonbText(member)}`).join(', ')}}`;
 }

@@ -4,29 +4,29 @@ import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
-  type AuditChange,
+  type Audited,
+  auditedChanges,
   AuditLog,
-  changesTold,
-  given,
+  changedColumns,
   type Declared,
-  planSweep,
+  given,
+  pagesOf,
+  planReconcile,
+  type ReconciledApp,
+  ReconcileRefused,
+  type ReconcileResult,
   ReconcileStep,
   ReconcileSteps,
   SearchIndex,
-  SweepRefused,
-  type Swept,
-  type SweptApp,
-} from '../../registry';
-import { changedContent } from '../agents/agent-content';
-import type { AgentContent, AgentEntity } from '../agents/agent.entity';
-import { audited, found, TOLD } from '../agents/agent-record';
-import { AgentRepository } from '../agents/agent.repository';
+  stamps,
+} from '../../resources';
+import { type AgentContent, type AgentEntity, AUDITED_FIELDS, toAgentDocument } from '../agents/agent.entity';
+import { AgentRepository, type ComparedAgent, digestOf } from '../agents/agent.repository';
 import { AgentResolver } from './agent-resolver';
 import { faultsAmongSpecs, faultsInSpec } from './agent-spec';
 import type { AgentSpec } from './agent-spec.dto';
-import { AgentSweepRepository, digestOf, type OwnedAgent } from './agent-sweep.repository';
 
-/** What a sweep does to the agents that an app declares. */
+/** Reconciles the agents that an app declares. */
 @Injectable()
 export class AgentReconcileStep extends ReconcileStep {
   readonly kind = 'agent';
@@ -34,12 +34,11 @@ export class AgentReconcileStep extends ReconcileStep {
   constructor(
     steps: ReconcileSteps,
     private readonly resolver: AgentResolver,
-    private readonly sweeps: AgentSweepRepository,
     private readonly agents: AgentRepository,
-    private readonly audit: AuditLog,
-    private readonly index: SearchIndex,
+    audit: AuditLog,
+    index: SearchIndex,
   ) {
-    super();
+    super(agents, audit, index);
     steps.add(this);
   }
 
@@ -51,167 +50,122 @@ export class AgentReconcileStep extends ReconcileStep {
     return faultsAmongSpecs(declared);
   }
 
-  async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
+  async apply(
+    tx: Tx,
+    scope: Scope,
+    app: ReconciledApp,
+    declared: readonly Declared[],
+  ): Promise<ReconcileResult> {
     const names = declared.map(({ name }) => name);
-    const plan = planSweep(app, declared, await this.sweeps.lockDeclared(tx, scope, app, names));
+    const plan = planReconcile(
+      app,
+      declared,
+      await this.agents.lockDeclared<ComparedAgent>(tx, scope, app.appId, names),
+    );
     const specs = declared.map(({ spec, pointer }) => ({
       pointer: `${pointer}/spec`,
       spec: spec as AgentSpec,
     }));
     const { contents, faults } = await this.resolver.resolve(tx, scope, specs);
     const refused = [...plan.faults, ...faults];
-    if (refused.length > 0) throw new SweepRefused(refused);
+    if (refused.length > 0) throw new ReconcileRefused(refused);
     const contentOf = new Map(declared.map((one, index) => [one, contents[index]!]));
-
-    const created = await this.create(tx, scope, app, plan.missing, contentOf);
-    const updated = await this.change(
-      tx,
-      scope,
-      plan.present.map(({ declared: one, row }) => ({ owned: row, content: contentOf.get(one)! })),
-    );
-    const archived = await this.archive(tx, scope, plan.gone);
+    const missing = plan.missing.map((one) => newRow(scope, app, one.name, contentOf.get(one)!));
+    const present = plan.present.map(({ declared: one, row }) => ({
+      owned: row,
+      content: contentOf.get(one)!,
+    }));
+    const created = await this.create(tx, scope, missing);
+    const updated = await this.update(tx, scope, present);
+    const archived = plan.undeclared.map(({ agent_id }) => agent_id);
+    await this.archive(tx, scope, archived);
     return { created, updated, archived, liveCount: declared.length };
   }
 
-  private async create(
-    tx: Tx,
-    scope: Scope,
-    app: SweptApp,
-    missing: readonly Declared[],
-    contentOf: ReadonlyMap<Declared, AgentContent>,
-  ): Promise<string[]> {
-    const now = new Date();
-    const rows = missing.map((one) => newRow(scope, app, one.name, contentOf.get(one)!, now));
-    await this.sweeps.insertMany(tx, rows);
-    await this.agents.keepVersions(tx, scope, ids(rows));
-    const entries = rows.map((row) => ({
-      ...audited(row),
-      action: 'create' as const,
-      changes: given({ name: row.name }),
-    }));
-    await this.audit.record(tx, scope, ...entries);
-    await this.index.put(tx, scope, ...rows.map(found));
-    return ids(rows);
+  private async create(tx: Tx, scope: Scope, rows: readonly AgentEntity[]): Promise<string[]> {
+    await this.agents.insertMany(tx, rows);
+    const entries = rows.map((row) => entry(scope, row, 'create', given({ name: row.name })));
+    return this.afterWrite(tx, scope, rows, entries);
   }
 
-  /** What differs is read whole and written page by page: people may have made it larger than memory. */
-  private async change(tx: Tx, scope: Scope, present: readonly PresentAgent[]): Promise<string[]> {
-    const drifted = present.filter(({ owned, content }) => owned.content_sha256 !== digestOf(content));
+  /** Updates the agents whose digests differ in pages, because people may have made them larger than memory. */
+  private async update(tx: Tx, scope: Scope, present: readonly PresentAgent[]): Promise<string[]> {
+    const different = present.filter(({ owned, content }) => owned.content_sha256 !== digestOf(content));
     const updated: string[] = [];
-    for (const page of pagesOf(drifted)) updated.push(...(await this.changePage(tx, scope, page)));
-    const versions = new Set(updated);
-    const settled = present
-      .map(({ owned }) => owned)
-      .filter(({ agent_id, sync_state }) => sync_state !== 'synced' && !versions.has(agent_id));
-    await this.sweeps.settle(tx, scope, ids(settled));
+    for (const page of pagesOf(different, ({ owned }) => owned.bytes))
+      updated.push(...(await this.updatePage(tx, scope, page)));
+    const written = new Set(updated);
+    const unsettled = present.filter(
+      ({ owned }) => owned.sync_state !== 'synced' && !written.has(owned.agent_id),
+    );
+    await this.agents.settle(
+      tx,
+      scope,
+      unsettled.map(({ owned }) => owned.agent_id),
+    );
     return updated;
   }
 
-  private async changePage(tx: Tx, scope: Scope, page: readonly PresentAgent[]): Promise<string[]> {
-    const now = new Date();
+  private async updatePage(tx: Tx, scope: Scope, page: readonly PresentAgent[]): Promise<string[]> {
     const contentOf = new Map(page.map(({ owned, content }) => [owned.agent_id, content]));
-    const rows = await this.sweeps.read(tx, scope, [...contentOf.keys()]);
-    const changed = rows.flatMap((row) => changedRow(row, contentOf.get(row.agent_id)!, now));
-    const written = changed.map(({ row }) => row);
-    await this.sweeps.updateMany(tx, scope, written);
-    await this.agents.keepVersions(tx, scope, ids(written));
-    const entries = changed.map(({ row, told }) => ({
-      ...audited(row),
-      action: 'update' as const,
-      changes: told,
-    }));
-    await this.audit.record(tx, scope, ...entries);
-    await this.index.put(tx, scope, ...written.map(found));
-    return ids(written);
+    const rows = await this.agents.findMany(tx, scope, [...contentOf.keys()]);
+    const changes = rows.flatMap((row) => {
+      const changed = changedColumns<AgentEntity>(row, contentOf.get(row.agent_id)!);
+      return changed ? [{ row, changed }] : [];
+    });
+    const written = changes.map(({ row, changed }) => nextRow(row, changed));
+    await this.agents.updateMany(tx, scope, written);
+    const entries = changes.map(({ row, changed }) =>
+      entry(scope, row, 'update', auditedChanges(row, changed, AUDITED_FIELDS)),
+    );
+    return this.afterWrite(tx, scope, written, entries);
   }
 
-  private async archive(tx: Tx, scope: Scope, gone: readonly OwnedAgent[]): Promise<string[]> {
-    const archived = ids(gone);
-    await this.sweeps.archive(tx, scope, archived);
-    const entries = archived.map((agent_id) => ({
-      ...audited({ agent_id, workspace_id: scope.workspaceId }),
-      action: 'archive' as const,
-    }));
-    await this.audit.record(tx, scope, ...entries);
-    await this.index.remove(tx, scope, 'agent', ...archived);
-    return archived;
-  }
-
-  mark(
+  /** Keeps the versions, audit entries and search documents of written agents. @returns the agents' ids */
+  private async afterWrite(
     tx: Tx,
     scope: Scope,
-    { appId }: SweptApp,
-    names: readonly string[],
-    state: 'pending' | 'failed',
-  ): Promise<void> {
-    return this.sweeps.mark(tx, scope, appId, names, state);
-  }
-
-  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
-    return this.sweeps.mend(tx, scope, appId, faulty);
-  }
-
-  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
-    return this.sweeps.release(tx, scope, appId);
+    rows: readonly AgentEntity[],
+    entries: readonly Audited[],
+  ): Promise<string[]> {
+    const ids = rows.map(({ agent_id }) => agent_id);
+    await this.agents.keepVersions(tx, scope, ids);
+    await this.audit.record(tx, scope, ...entries);
+    await this.index.put(tx, scope, ...rows.map(toAgentDocument));
+    return ids;
   }
 }
 
-const ids = (rows: readonly Pick<AgentEntity, 'agent_id'>[]): string[] =>
-  rows.map(({ agent_id }) => agent_id);
-
-/** An agent that is there, and what it is declared to be. */
+/** An agent with its declared content. */
 interface PresentAgent {
-  owned: OwnedAgent;
+  owned: ComparedAgent;
   content: AgentContent;
 }
 
-/** Of agents that are read whole at a time. */
-const PAGE_BYTES = 4 * 1024 * 1024;
+const entry = (
+  scope: Scope,
+  { agent_id }: Pick<AgentEntity, 'agent_id'>,
+  action: Audited['action'],
+  changes: Audited['changes'] = [],
+): Audited => ({ action, type: 'agent', id: agent_id, workspaceId: scope.workspaceId, changes });
 
-/** Pages of no more than this, or of one agent. */
-function pagesOf(agents: readonly PresentAgent[]): PresentAgent[][] {
-  const pages: PresentAgent[][] = [];
-  let bytes = Infinity;
-  for (const one of agents) {
-    bytes += one.owned.bytes;
-    if (bytes > PAGE_BYTES) {
-      pages.push([]);
-      bytes = one.owned.bytes;
-    }
-    pages.at(-1)!.push(one);
-  }
-  return pages;
-}
-
-/** An agent that is to be written, and what of it is another version. */
-interface ChangedAgent {
-  row: AgentEntity;
-  told: AuditChange[];
-}
-
-/** What is to be written of an agent that is there; nothing where it is as it is declared. */
-function changedRow(row: AgentEntity, content: AgentContent, now: Date): ChangedAgent[] {
-  const changes = changedContent(row, content);
-  if (!changes) return [];
-  const next: AgentEntity = {
-    ...row,
-    ...changes,
-    version_ordinal: row.version_ordinal + 1,
-    version_id: newId('ver'),
-    sync_state: 'synced',
-    generation: row.generation + 1,
-    updated_at: now,
-  };
-  return [{ row: next, told: changesTold<AgentEntity>(row, changes, TOLD) }];
-}
+const nextRow = (row: AgentEntity, changed: Partial<AgentEntity>): AgentEntity => ({
+  ...row,
+  ...changed,
+  version_ordinal: row.version_ordinal + 1,
+  version_id: newId('ver'),
+  sync_state: 'synced',
+  generation: row.generation + 1,
+  updated_at: new Date(),
+});
 
 const newRow = (
   scope: Scope,
-  { appId, app }: SweptApp,
+  { appId, app }: ReconciledApp,
   name: string,
   content: AgentContent,
-  now: Date,
 ): AgentEntity => ({
+  ...stamps(scope),
   agent_id: newId('agt'),
   org_id: scope.orgId,
   workspace_id: scope.workspaceId,
@@ -223,8 +177,4 @@ const newRow = (
   app,
   sync_state: 'synced',
   generation: 1,
-  created_at: now,
-  updated_at: now,
-  created_by: scope.principalId,
-  archived_at: null,
 });

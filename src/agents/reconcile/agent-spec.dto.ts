@@ -1,23 +1,21 @@
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
-import { ClosedBody } from '#platform/http';
 import { AgentFieldsDto, SKILLS_MAX, TOOLS_MAX } from '../agents/agent-fields.dto';
 
-/** A tool, whose server is named as it is declared or registered, or by its id. */
+/** A reference to a tool. Its server is given by its name, declared or registered, or by its id. */
 export interface DeclaredTool {
   server?: string | null;
   server_id?: string | null;
   tool_name: string;
 }
 
-/** A skill, by its name or by its id. */
+/** A reference to a skill, by its name or by its id. */
 export interface DeclaredSkill {
   skill?: string | null;
   skill_id?: string | null;
   version_ordinal?: number | null;
 }
 
-/** How an app declares an agent, but for its references, of which class-validator would take its time. */
-@ClosedBody()
+/** The spec of a declared agent. Its references are checked without class-validator, which would be slow for many. */
 export class AgentSpecDto extends AgentFieldsDto {
   @IsOptional()
   @IsArray()
@@ -30,7 +28,7 @@ export class AgentSpecDto extends AgentFieldsDto {
   skills?: unknown[] | null;
 }
 
-/** A spec without a fault. */
+/** A spec without form errors. */
 export type AgentSpec = AgentFieldsDto & {
   tools?: DeclaredTool[] | null;
   skills?: DeclaredSkill[] | null;

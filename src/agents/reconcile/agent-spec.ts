@@ -1,23 +1,23 @@
 import { pointerToken, validateBody } from '#platform/http';
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, unknownDetail } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
-import type { Declared } from '../../registry';
+import type { Declared } from '../../resources';
 import { AgentSpecDto } from './agent-spec.dto';
 
-/** Tools and skills that the agents of an app refer to: what a sweep looks up, and holds in memory. */
+/** The most references of all agents of an app, because a reconcile looks them up and holds them in memory. */
 const REFERENCES_MAX = 20_000;
 
-/** As many as an answer has room for. */
+/** The number of faults that one answer reports. */
 const FAULTS_MAX = 50;
 
-export const TWICE = 'is there twice';
+export const REPEATED = 'repeats an earlier element';
 
 type Check = (value: unknown) => string | null;
 
 const isText: Check = (value) =>
   typeof value === 'string' && value.length >= 1 && value.length <= 255
     ? null
-    : 'must be a text of 1 to 255 characters';
+    : 'must be a string of 1 to 255 characters';
 
 const isOrdinal: Check = (value) =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) < 2 ** 31
@@ -29,17 +29,17 @@ const optional =
   (value) =>
     value === undefined || value === null ? null : check(value);
 
-/** How a reference is written. */
+/** The form of a reference. */
 interface Form {
-  /** What it refers to is named by exactly one of these. */
-  ways: readonly [string, string];
+  /** Exactly one of these members must be given. */
+  either: readonly [string, string];
   checks: ReadonlyMap<string, Check>;
-  /** What tells it from others. */
+  /** The members that must differ between references. */
   key: readonly string[];
 }
 
 const TOOL: Form = {
-  ways: ['server', 'server_id'],
+  either: ['server', 'server_id'],
   checks: new Map([
     ['server', optional(isText)],
     ['server_id', optional(isText)],
@@ -49,7 +49,7 @@ const TOOL: Form = {
 };
 
 const SKILL: Form = {
-  ways: ['skill', 'skill_id'],
+  either: ['skill', 'skill_id'],
   checks: new Map([
     ['skill', optional(isText)],
     ['skill_id', optional(isText)],
@@ -58,7 +58,7 @@ const SKILL: Form = {
   key: ['skill', 'skill_id'],
 };
 
-/** What of a spec is not of the right form. */
+/** Returns the form errors of a spec. */
 export function faultsInSpec(spec: Record<string, unknown>, pointer: string): FieldError[] {
   try {
     const { tools, skills } = validateBody(AgentSpecDto, spec, pointer);
@@ -72,7 +72,7 @@ export function faultsInSpec(spec: Record<string, unknown>, pointer: string): Fi
   }
 }
 
-/** The agent with which the references of all of them become too many. */
+/** Returns an error for the agent whose references exceed the limit of an app. */
 export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {
@@ -80,14 +80,14 @@ export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
       const references = spec[member];
       if (Array.isArray(references)) count += references.length;
       if (count <= REFERENCES_MAX) continue;
-      const detail = `with those of the agents before it, makes more than ${REFERENCES_MAX} tools and skills, which is as many as the agents of an app may have`;
+      const detail = `exceeds the limit of ${REFERENCES_MAX} tools and skills for all agents of an app`;
       return [{ pointer: `${pointer}/spec/${member}`, detail }];
     }
   }
   return [];
 }
 
-/** By hand, because an app may declare tens of thousands of references. */
+/** Checks references without class-validator, because an app may declare tens of thousands. */
 function faultsOf(references: readonly unknown[], form: Form, pointer: string): FieldError[] {
   const faults: FieldError[] = [];
   const seen = new Set<string>();
@@ -101,9 +101,9 @@ function faultsOf(references: readonly unknown[], form: Form, pointer: string): 
     const ofForm = formFaults(reference, form, place);
     faults.push(...ofForm);
     if (ofForm.length > 0) continue;
-    // null and nothing are the same
+    // Null and absent are the same.
     const key = JSON.stringify(form.key.map((member) => reference[member] ?? null));
-    if (seen.has(key)) faults.push({ pointer: place, detail: TWICE });
+    if (seen.has(key)) faults.push({ pointer: place, detail: REPEATED });
     seen.add(key);
   }
   return faults;
@@ -111,12 +111,13 @@ function faultsOf(references: readonly unknown[], form: Form, pointer: string): 
 
 function formFaults(
   reference: Record<string, unknown>,
-  { ways: [byName, byId], checks }: Form,
+  { either: [byName, byId], checks }: Form,
   place: string,
 ): FieldError[] {
   const unknown = Object.keys(reference).find((member) => !checks.has(member));
   if (unknown !== undefined) {
-    return [{ pointer: `${place}/${pointerToken(unknown)}`, detail: 'is not a member this body has' }];
+    const detail = unknownDetail(unknown, checks.keys());
+    return [{ pointer: `${place}/${pointerToken(unknown)}`, detail }];
   }
   const faults: FieldError[] = [];
   for (const [member, check] of checks) {
@@ -125,6 +126,7 @@ function formFaults(
   }
   const isNamed = (reference[byName] ?? null) !== null;
   const isGiven = (reference[byId] ?? null) !== null;
-  if (isNamed === isGiven) faults.push({ pointer: place, detail: `must have either ${byName} or ${byId}` });
+  if (isNamed === isGiven)
+    faults.push({ pointer: place, detail: `must have exactly one of ${byName} and ${byId}` });
   return faults;
 }

@@ -5,13 +5,13 @@ import type { RawJson } from '#platform/json';
 export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
-/** Something that was said in a session. Never changes. */
+/** A message of a session. Messages never change. */
 @Entity('session_messages')
 export class SessionMessageEntity {
   @PrimaryColumn('text')
   session_id!: string;
 
-  /** Its place in the session: from 1, without gaps, in the order in which they were taken. */
+  /** The place in the session, from 1 without gaps, in the order of acceptance. */
   @PrimaryColumn('integer')
   ordinal!: number;
 
@@ -34,11 +34,11 @@ export class SessionMessageEntity {
   @JsonColumn({ nullable: true })
   tool_calls!: RawJson | null;
 
-  /** Of the call, of a message of its own, that it answers. */
+  /** The id of the tool call that the message answers. */
   @Column('text', { nullable: true })
   tool_call_id!: string | null;
 
-  /** Of who speaks, such as the tool that answers. */
+  /** The speaker, such as the tool that answers. */
   @Column('text', { nullable: true })
   name!: string | null;
 

@@ -1,88 +1,76 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
-import type { KeptIds } from '../../telemetry';
 import {
   type AgentSelection,
-  idsOf,
-  idsOfOthers,
+  type ScoredMessageRow,
   SessionDirectoryRepository,
   type SessionRefRow,
-  type ToldMessageRow,
 } from './session-directory.repository';
 
-/** A session, and when something was said in it last. */
+/** A session and the time of its last message. */
 export type SessionRef = SessionRefRow;
 
-/** A message, as it is told to scorers. */
-export type ToldMessage = ToldMessageRow;
+/** A message, as scorers read it. */
+export type ScoredMessage = ScoredMessageRow;
 
-/** The beginning of a session. */
-export interface ToldSession {
-  messages: ToldMessage[];
-  /** There are no more messages than these. */
+/** The first messages of a session. */
+export interface SessionBeginning {
+  messages: ScoredMessage[];
+  /** The session has no further messages. */
   isWhole: boolean;
 }
 
-/** What evaluation needs to know of agents and of the sessions held with them, in one workspace. */
+/** Answers what evaluation asks about the agents and sessions of a workspace. */
 @Injectable()
 export class SessionDirectory {
   constructor(private readonly sessions: SessionDirectoryRepository) {}
 
-  /** Those of these agents that are in the workspace, archived ones too. */
+  /** Returns the agents that are in the workspace, archived ones included. */
   async knownAgents(scope: Scope, ids: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(await this.sessions.agentsAmong(scope, ids));
   }
 
-  /** When something was said last, in those of these sessions that are agents'. */
+  /** Returns the times of the last messages, for those of these sessions that belong to agents. */
   async lastMessages(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     const found = await this.sessions.sessionsAmong(scope, ids);
     return new Map(found.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
   }
 
-  /** Those of these sessions that are these agents', and not archived. */
+  /** Returns the live sessions of these agents among the given ones. */
   sessionsAmong(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
     return this.sessions.sessionsOf(scope, agentIds, among);
   }
 
-  /** Sessions of these agents that are not archived, at most `limit`: with fewer, all of them. */
+  /** Returns at most `limit` live sessions of these agents, in no order. */
   async someSessions(scope: Scope, agentIds: readonly string[], limit: number): Promise<string[]> {
     return (await this.sessions.some(scope, agentIds, limit)).map(({ session_id }) => session_id);
   }
 
-  /** Those of a selection where something was said last, at most `limit`: newest first, at a cost that goes by it. */
-  newestSessions(scope: Scope, selection: AgentSelection, limit: number): Promise<SessionRef[]> {
-    return this.sessions.newest(scope, selection, limit);
+  /** Reads sessions by their last message, newest first, from after a session on. The cost grows with the limit. */
+  newestSessions(
+    scope: Scope,
+    selection: AgentSelection,
+    limit: number,
+    after?: SessionRef,
+  ): Promise<SessionRef[]> {
+    return this.sessions.newest(scope, selection, limit, after);
   }
 
   countSessions(scope: Scope, selection: AgentSelection): Promise<number> {
     return this.sessions.count(scope, selection);
   }
 
-  /** The ids of all sessions of these agents that are not archived, for statements of other stores. */
-  idsOf(scope: Scope, agentIds: readonly string[]): KeptIds {
-    return idsOf(scope, agentIds);
-  }
-
-  /** The same of those in which nothing was said last within these times. */
-  idsOfOthers(
-    scope: Scope,
-    agentIds: readonly string[],
-    times: Pick<AgentSelection, 'since' | 'until'>,
-  ): KeptIds {
-    return idsOfOthers(scope, agentIds, times);
-  }
-
   /**
-   * The first messages of a session, at most `limit` of them and as many as come to `maxBytes` of JSON; null for a session
-   * that is not an agent's.
+   * Returns the first messages of a session: at most `limit`, and at most `maxBytes` of JSON. Null for a session that does
+   * not belong to an agent.
    */
   async beginning(
     scope: Scope,
     sessionId: string,
     limit: number,
     maxBytes: number,
-  ): Promise<ToldSession | null> {
+  ): Promise<SessionBeginning | null> {
     const known = await this.lastMessages(scope, [sessionId]);
     if (!known.has(sessionId)) return null;
     const rows = await this.sessions.messages(scope, sessionId, limit, maxBytes);
@@ -93,7 +81,7 @@ export class SessionDirectory {
   }
 
   /**
-   * What an assistant said last in a session; undefined where none did, and `content` null where that is more than
+   * Returns the last message of an assistant in a session, or undefined. `content` is null where it has more than
    * `maxBytes` of JSON.
    */
   lastAnswer(

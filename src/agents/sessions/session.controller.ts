@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, versioned } from '#platform/http';
+import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { StartedListQueryDto, type TraceDto, TracePageDto } from '../../telemetry';
 import {
@@ -18,7 +18,7 @@ import { AgentSessionService } from './session.service';
 export class AgentSessionController {
   constructor(private readonly sessions: AgentSessionService) {}
 
-  /** Begin a session with an agent */
+  /** Start a session with an agent */
   @Post('agents/:agent_id/sessions')
   @RequireRoleSomewhere('editor', 'runtime')
   @ApiCreatedResponse({ type: AgentSessionDto, headers: ETAG_HEADER })
@@ -27,11 +27,11 @@ export class AgentSessionController {
     @Param('agent_id') agentId: string,
     @Body() dto: CreateSessionDto,
   ): Promise<Reply> {
-    const { view, version } = await this.sessions.create(scope, agentId, dto);
-    return created(`/agent/v1/sessions/${view.session_id}`, view, version);
+    const made = await this.sessions.create(scope, agentId, dto);
+    return created(`/agent/v1/sessions/${made.view.session_id}`, made);
   }
 
-  /** List sessions with agents */
+  /** List sessions */
   @Get('sessions')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentSessionPageDto })
@@ -42,27 +42,25 @@ export class AgentSessionController {
     return this.sessions.list(scope, query);
   }
 
-  /** Get a session with an agent */
+  /** Get a session */
   @Get('sessions/:session_id')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentSessionDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('session_id') id: string): Promise<Reply> {
-    const { view, version } = await this.sessions.get(scope, id);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('session_id') id: string): Promise<Versioned<AgentSessionDto>> {
+    return this.sessions.get(scope, id);
   }
 
-  /** Change a session: its title, its status, its metadata */
+  /** Change the title, status or metadata of a session */
   @Patch('sessions/:session_id')
   @RequireRoleSomewhere('editor', 'runtime')
   @ApiOkResponse({ type: AgentSessionDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') id: string,
     @Body() dto: PatchSessionDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.sessions.patch(scope, id, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AgentSessionDto>> {
+    return this.sessions.patch(scope, id, dto, ifMatch);
   }
 
   /** Archive a session */
@@ -70,13 +68,25 @@ export class AgentSessionController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AgentSessionDto })
-  async archive(
+  archive(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.sessions.archive(scope, id, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AgentSessionDto>> {
+    return this.sessions.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived session */
+  @Post('sessions/:session_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AgentSessionDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('session_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AgentSessionDto>> {
+    return this.sessions.restore(scope, id, ifMatch);
   }
 
   /** List the traces that name a session, newest first */

@@ -7,15 +7,17 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
 import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
-import { IsName } from '../../registry';
+import { IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import { type AgentSessionEntity, SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
 
+@ReadOnlyMembersOf(() => AgentSessionDto)
 export class CreateSessionDto {
-  /** What the session begins with: its first message, of the role `user`. Kept as it is sent, with its line breaks. */
+  /** The first message of the session, with the role `user`. Stored as sent, with its line breaks. */
   @IsString()
   @Length(1, PROMPT_MAX)
   prompt!: string;
@@ -24,7 +26,7 @@ export class CreateSessionDto {
   @IsName()
   title?: string | null;
 
-  /** The version of the agent that it is held to; the present one unless given. */
+  /** The version of the agent that the session is pinned to. Defaults to the newest. */
   @IsOptional()
   @IsInt()
   @Min(1)
@@ -39,13 +41,14 @@ export class CreateSessionDto {
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => AgentSessionDto)
 export class PatchSessionDto {
-  /** Only the present one: a session cannot be moved (422). */
+  /** Must be the present one, because a session cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`), as of `agent_id` and `prompt`. */
+  /** Must be the present one (422 `immutable_field`). The same holds for `agent_id` and `prompt`. */
   @NotNull()
   @IsString()
   session_id?: string;
@@ -62,25 +65,25 @@ export class PatchSessionDto {
   @IsName()
   title?: string | null;
 
-  /** A session that is not `active` takes no messages; it can be made active again. */
+  /** Only an `active` session takes messages. You can make a session active again. */
   @NotNull()
   @IsOneOf(SESSION_STATUSES, { required: false })
   session_status?: SessionStatus;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
   metadata?: object | null;
 }
 
 @SortedBy(...Object.keys(BY_CHANGE))
 export class AgentSessionListQueryDto extends CreatedListQueryDto {
-  /** Those of this workspace. */
+  /** Only sessions of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Those with this agent. */
+  /** Only sessions with this agent. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -91,13 +94,11 @@ export class AgentSessionListQueryDto extends CreatedListQueryDto {
   session_status?: SessionStatus;
 }
 
-/** A conversation with an agent. */
-export class AgentSessionDto {
+/** A conversation with an agent. Its `generation` also rises with every message. */
+export class AgentSessionDto extends PlacedDto {
   session_id!: string;
-  org_id!: string;
-  workspace_id!: string;
   agent_id!: string;
-  /** The version of the agent when the session began. */
+  /** The agent's version that the session is pinned to. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   version_ordinal!: number;
   title!: string | null;
@@ -109,13 +110,6 @@ export class AgentSessionDto {
   last_message_at!: Date;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change and every message; the ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class AgentSessionPageDto {
@@ -123,21 +117,17 @@ export class AgentSessionPageDto {
   page!: PageMetaDto;
 }
 
-export const toAgentSessionDto = (row: AgentSessionEntity): AgentSessionDto => ({
-  session_id: row.session_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  agent_id: row.agent_id,
-  version_ordinal: row.version_ordinal,
-  title: row.title,
-  prompt: row.prompt,
-  session_status: row.session_status,
-  message_count: row.message_count,
-  last_message_at: row.last_message_at,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+const FIELDS = [
+  'session_id',
+  'agent_id',
+  'version_ordinal',
+  'title',
+  'prompt',
+  'session_status',
+  'message_count',
+  'last_message_at',
+  'metadata',
+  ...PLACED_FIELDS,
+] as const;
+
+export const toAgentSessionDto = (row: AgentSessionEntity): AgentSessionDto => pick(row, FIELDS);

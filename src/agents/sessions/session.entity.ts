@@ -1,33 +1,32 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ArchivableEntity, JsonColumn } from '#platform/db';
+import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import { type AnyOf, PlacedEntity } from '../../resources';
 
 export const SESSION_STATUSES = ['active', 'completed', 'failed'] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-/** A conversation with an agent, held to the version that the agent had when it began. */
+/** Deployed agents hold the role `runtime`, and read and write sessions and messages. */
+export const SESSION_READERS: AnyOf = ['viewer', 'runtime'];
+export const SESSION_WRITERS: AnyOf = ['editor', 'runtime'];
+
+/** A conversation with an agent. */
 @Entity('agent_sessions')
-export class AgentSessionEntity extends ArchivableEntity {
+export class AgentSessionEntity extends PlacedEntity {
   @PrimaryColumn('text')
   session_id!: string;
 
   @Column('text')
-  org_id!: string;
-
-  @Column('text')
-  workspace_id!: string;
-
-  @Column('text')
   agent_id!: string;
 
-  /** The version of the agent. */
+  /** The agent's version that the session is pinned to. */
   @Column('integer')
   version_ordinal!: number;
 
   @Column('text', { nullable: true })
   title!: string | null;
 
-  /** What it began with, as it was sent; also its first message. */
+  /** The first message, as sent. */
   @Column('text')
   prompt!: string;
 
@@ -42,8 +41,4 @@ export class AgentSessionEntity extends ArchivableEntity {
 
   @JsonColumn()
   metadata!: RawJson;
-
-  /** Raised by every change, messages among them. */
-  @Column('integer')
-  generation!: number;
 }

@@ -1,19 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, type Tx } from '#platform/db';
+import { Database, OrgRepository, prepared, sql, type Tx } from '#platform/db';
 import { addCreated, BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import { whereReadable } from '../../registry';
+import { whereReadable } from '../../resources';
 import type { AgentSessionListQueryDto } from './session.dto';
-import { AgentSessionEntity } from './session.entity';
-import { SESSION_READERS } from './session-access';
-
-/** Counts one message more, and so gives it its place; the row stays locked, so writers take turns. */
-const COUNT = {
-  name: 'session.count-message',
-  text: `UPDATE agent_sessions
-    SET message_count = message_count + 1, last_message_at = $3, updated_at = $3, generation = generation + 1
-    WHERE session_id = $1 AND org_id = $2 RETURNING message_count`,
-};
+import { AgentSessionEntity, SESSION_READERS } from './session.entity';
 
 @Injectable()
 export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
@@ -23,8 +14,8 @@ export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
 
   list(scope: OrgScope, query: AgentSessionListQueryDto): Promise<RowPage<AgentSessionEntity>> {
     const where = whereReadable(scope, query.workspace_id, SESSION_READERS)
-      .addIf(query.agent_id, 'agent_id = ?')
-      .addIf(query.session_status, 'session_status = ?');
+      .addIf(query.agent_id, (id) => sql`agent_id = ${id}`)
+      .addIf(query.session_status, (status) => sql`session_status = ${status}`);
     addCreated(where, { prefix: 'ses', id: 'session_id' }, query);
     return listPage<AgentSessionEntity>(
       this.database,
@@ -41,9 +32,17 @@ export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
     );
   }
 
-  /** The place of the next message. */
+  /** Counts a new message and returns its ordinal. The row stays locked until the transaction ends. */
   async countMessage(tx: Tx, scope: OrgScope, id: string, at: Date): Promise<number> {
-    const [row] = await tx.query<{ message_count: number }>(COUNT, [id, scope.orgId, at]);
+    const [row] = await tx.query<{ message_count: number }>(
+      prepared(
+        'session.count-message',
+        sql`UPDATE agent_sessions
+          SET message_count = message_count + 1, last_message_at = ${at}, updated_at = ${at},
+              generation = generation + 1
+          WHERE session_id = ${id} AND org_id = ${scope.orgId} RETURNING message_count`,
+      ),
+    );
     return row!.message_count;
   }
 }

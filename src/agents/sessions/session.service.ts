@@ -1,18 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkImmutable, checkValues, patchMetadata, type Versioned } from '#platform/http';
+import type { Tx } from '#platform/db';
+import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { changesOf, checkLive, checkNotMoved, readable, within, WorkspaceAccess } from '../../registry';
+import {
+  type AnyOf,
+  checkLive,
+  OrgResourceService,
+  readable,
+  type ResourceAction,
+  type ResourceKind,
+  ResourceKit,
+  stamps,
+  within,
+} from '../../resources';
 import { SessionService, type StartedListQueryDto, type TraceDto } from '../../telemetry';
-import { AGENT } from '../agents/agent-record';
 import type { AgentEntity } from '../agents/agent.entity';
 import { AgentRepository } from '../agents/agent.repository';
 import { MessageRepository } from './message.repository';
-import { newMessage } from './new-message';
 import {
   type AgentSessionDto,
   type AgentSessionListQueryDto,
@@ -20,136 +28,123 @@ import {
   type PatchSessionDto,
   toAgentSessionDto,
 } from './session.dto';
-import type { AgentSessionEntity } from './session.entity';
+import { type AgentSessionEntity, SESSION_READERS, SESSION_WRITERS } from './session.entity';
 import { AgentSessionRepository } from './session.repository';
-import { SESSION, SESSION_ARCHIVERS, SESSION_READERS, SESSION_WRITERS } from './session-access';
+
+const SESSION: ResourceKind<AgentSessionEntity, AgentSessionDto> = {
+  noun: 'session',
+  readers: SESSION_READERS,
+  id: 'session_id',
+  generation: 'generation',
+  immutable: ['session_id', 'agent_id', 'prompt'],
+  toView: toAgentSessionDto,
+};
 
 /** Sessions with agents. */
 @Injectable()
-export class AgentSessionService {
+export class AgentSessionService extends OrgResourceService<AgentSessionEntity, AgentSessionDto> {
   constructor(
-    private readonly database: Database,
-    private readonly access: WorkspaceAccess,
-    private readonly agents: AgentRepository,
+    kit: ResourceKit,
     private readonly sessions: AgentSessionRepository,
+    private readonly agents: AgentRepository,
     private readonly messages: MessageRepository,
     private readonly traces: SessionService,
-  ) {}
+  ) {
+    super(kit, sessions, SESSION);
+  }
 
   /**
-   * Begins a session with an agent, held to its present version or to an earlier one; the prompt is its first message.
-   * Errors: 404 for the agent, 403, 409 when the agent or its workspace is archived, 400 for a version that it has not.
+   * Starts a session with an agent, pinned to the newest version or to an earlier one. The prompt is its first message.
+   * Errors: 404 for the agent, 403, 409 when the agent or its workspace is archived, 400 for an unknown version.
    */
   create(scope: OrgScope, agentId: string, dto: CreateSessionDto): Promise<Versioned<AgentSessionDto>> {
-    return this.database.transaction(async (tx) => {
+    return this.transaction(scope, async (tx) => {
       const locked = await this.agents.lock(tx, scope, agentId, 'share');
-      const agent = await this.access.admit(tx, scope, locked, AGENT, agentId, SESSION_WRITERS);
-      checkLive(agent, AGENT);
-      const row = newSession(scope, agent, dto);
-      checkVersion(row, agent);
-      await this.sessions.insert(row, tx);
-      await this.messages.insert(tx, newMessage(scope, row, 1, { role: 'user', content: dto.prompt }));
-      return versionedView(row);
+      const agent = this.kit.access.admit(scope, locked, 'agent', agentId, SESSION_WRITERS);
+      checkLive(agent, 'agent');
+      await this.kit.access.holdOpen(tx, scope, agent.workspace_id);
+      const row = await this.insert(tx, scope, newSession(scope, agent, dto));
+      const prompt = { role: 'user', content: dto.prompt } as const;
+      await this.messages.insert(tx, scope, row, 1, prompt, row.created_at);
+      return this.versioned(row);
     });
   }
 
   async list(scope: OrgScope, query: AgentSessionListQueryDto): Promise<Page<AgentSessionDto>> {
-    const { rows, page } = await this.sessions.list(scope, query);
-    return { items: rows.map(toAgentSessionDto), page };
+    return this.page(await this.sessions.list(scope, query));
   }
 
-  async get(scope: OrgScope, id: string): Promise<Versioned<AgentSessionDto>> {
-    return versionedView(await this.find(scope, id));
-  }
-
-  /** Errors: 404, 403, 412 for a stale `If-Match`, 409 when it or its workspace is archived, 422 for unknown values. */
   patch(
     scope: OrgScope,
     id: string,
     dto: PatchSessionDto,
     ifMatch?: string,
   ): Promise<Versioned<AgentSessionDto>> {
-    return this.database.transaction(async (tx) => {
-      const row = await this.lock(tx, scope, id);
-      checkIfMatch(ifMatch, row.generation);
-      checkLive(row, SESSION);
-      checkNotMoved(row, dto.workspace_id);
-      checkImmutable(row, dto, ['session_id', 'agent_id', 'prompt']);
-      checkValues(dto);
-      const changes = changesOf(row, {
-        title: dto.title,
-        session_status: dto.session_status,
-        metadata: dto.metadata === undefined ? undefined : patchMetadata(row.metadata, dto.metadata),
-      });
-      if (changes) await this.sessions.update(tx, scope, id, changes);
-      return versionedView(Object.assign(row, changes));
-    });
+    return this.change(scope, id, dto, ifMatch, (row) => ({
+      title: dto.title,
+      session_status: dto.session_status,
+      metadata: patchMetadata(row.metadata, dto.metadata),
+    }));
   }
 
-  /** Archives a session; repeated, it answers the same. */
-  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<AgentSessionDto>> {
-    return this.database.transaction(async (tx) => {
-      const row = await this.lock(tx, scope, id, SESSION_ARCHIVERS);
-      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
-      const changes = row.archived_at ? null : changesOf(row, { archived_at: new Date() });
-      if (changes) await this.sessions.update(tx, scope, id, changes);
-      return versionedView(Object.assign(row, changes));
-    });
-  }
-
-  /** The traces that name it, newest first. Errors: 404, 503 when traces cannot be read. */
+  /** Lists the traces that name a session, newest first. Errors: 404, 503 when traces cannot be read. */
   async listTraces(
     scope: OrgScope,
     id: string,
     query: StartedListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
-    const { workspace_id } = readable(scope, await this.sessions.find(scope, id), SESSION, id);
+    const { workspace_id } = readable(scope, await this.sessions.find(scope, id), SESSION.noun, id);
     return this.traces.tracesOf(within(scope, workspace_id), id, query, signal);
   }
 
-  /** A session that the caller may read; 404 otherwise. */
-  async find(scope: OrgScope, id: string): Promise<AgentSessionEntity> {
-    return readable(scope, await this.sessions.find(scope, id), SESSION, id, SESSION_READERS);
+  /**
+   * Reserves the ordinal of the next message and locks the session, so that concurrent writers take turns. Errors: 404,
+   * 403, 409 when the session is not active, or it or its workspace is archived.
+   */
+  async reserveMessage(
+    tx: Tx,
+    scope: OrgScope,
+    id: string,
+    at: Date,
+  ): Promise<{ session: AgentSessionEntity; ordinal: number }> {
+    const session = await this.lock(tx, scope, id, 'update');
+    this.checkWritable(session);
+    await this.checkOpen(tx, scope, session);
+    if (session.session_status !== 'active') {
+      throw problem.conflict(
+        `The session is ${session.session_status} and takes no messages. Set session_status to active first.`,
+      );
+    }
+    return { session, ordinal: await this.sessions.countMessage(tx, scope, id, at) };
   }
 
-  /** Locks a session that the caller may change; errors as `WorkspaceAccess.admit` has them. */
-  async lock(tx: Tx, scope: OrgScope, id: string, anyOf = SESSION_WRITERS): Promise<AgentSessionEntity> {
-    const row = await this.sessions.lock(tx, scope, id, 'update');
-    return this.access.admit(tx, scope, row, SESSION, id, anyOf, SESSION_READERS);
+  protected override rolesFor(action: ResourceAction, row: AgentSessionEntity | null): AnyOf {
+    return action === 'update' ? SESSION_WRITERS : super.rolesFor(action, row);
   }
-}
-
-/** Versions are numbered without gaps, and none is ever deleted. */
-function checkVersion({ version_ordinal }: AgentSessionEntity, agent: AgentEntity): void {
-  if (version_ordinal <= agent.version_ordinal) return;
-  const detail = `is no version of the agent, whose newest is ${agent.version_ordinal}`;
-  throw problem.invalidFields([{ pointer: '/version_ordinal', detail }]);
 }
 
 function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto): AgentSessionEntity {
-  const now = new Date();
+  const version_ordinal = dto.version_ordinal ?? agent.version_ordinal;
+  // Versions are numbered without gaps and never deleted.
+  if (version_ordinal > agent.version_ordinal) {
+    const detail = `is not a version of the agent. The newest is ${agent.version_ordinal}.`;
+    throw problem.invalidFields([{ pointer: '/version_ordinal', detail }]);
+  }
+  const made = stamps(scope);
   return {
+    ...made,
     session_id: newId('ses'),
     org_id: scope.orgId,
     workspace_id: agent.workspace_id,
     agent_id: agent.agent_id,
-    version_ordinal: dto.version_ordinal ?? agent.version_ordinal,
+    version_ordinal,
     title: dto.title ?? null,
     prompt: dto.prompt,
     session_status: 'active',
     message_count: 1,
-    last_message_at: now,
+    last_message_at: made.created_at,
     metadata: toRawJson(dto.metadata ?? {}),
     generation: 1,
-    created_at: now,
-    updated_at: now,
-    created_by: scope.principalId,
-    archived_at: null,
   };
 }
-
-const versionedView = (row: AgentSessionEntity): Versioned<AgentSessionDto> => ({
-  view: toAgentSessionDto(row),
-  version: row.generation,
-});

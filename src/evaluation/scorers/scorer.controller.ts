@@ -1,8 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, pathNumber, Reply, versioned } from '#platform/http';
+import { ApiSchemas, created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { DEFINITION_COMPONENTS } from './definitions/definition.forms';
 import {
   CreateScorerDto,
   PatchScorerDto,
@@ -24,9 +25,10 @@ export class ScorerController {
   @Post()
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ScorerDto })
+  @ApiSchemas(DEFINITION_COMPONENTS)
   async create(@CurrentScope() scope: Scope, @Body() dto: CreateScorerDto): Promise<Reply> {
-    const { view, version } = await this.scorers.create(scope, dto);
-    return created(`/eval/v1/scorers/${view.scorer_id}`, view, version);
+    const made = await this.scorers.create(scope, dto);
+    return created(`/eval/v1/scorers/${made.view.scorer_id}`, made);
   }
 
   /** List scorers */
@@ -41,23 +43,21 @@ export class ScorerController {
   @Get(':scorer_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScorerDto })
-  async get(@CurrentScope() scope: Scope, @Param('scorer_id') id: string): Promise<Reply> {
-    const { view, version } = await this.scorers.get(scope, id);
-    return versioned(view, version);
+  get(@CurrentScope() scope: Scope, @Param('scorer_id') id: string): Promise<Versioned<ScorerDto>> {
+    return this.scorers.get(scope, id);
   }
 
-  /** Change a scorer, which makes a new version of it */
+  /** Change a scorer and make a new version */
   @Patch(':scorer_id')
   @RequireRole('editor')
   @ApiOkResponse({ type: ScorerDto })
-  async patch(
+  patch(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') id: string,
     @Body() dto: PatchScorerDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.scorers.patch(scope, id, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<ScorerDto>> {
+    return this.scorers.patch(scope, id, dto, ifMatch);
   }
 
   /** Archive a scorer */
@@ -65,13 +65,25 @@ export class ScorerController {
   @HttpCode(200)
   @RequireRole('evaluator')
   @ApiOkResponse({ type: ScorerDto })
-  async archive(
+  archive(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.scorers.archive(scope, id, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<ScorerDto>> {
+    return this.scorers.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived scorer */
+  @Post(':scorer_id/restore')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: ScorerDto })
+  restore(
+    @CurrentScope() scope: Scope,
+    @Param('scorer_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ScorerDto>> {
+    return this.scorers.restore(scope, id, ifMatch);
   }
 
   /** List the versions of a scorer */
@@ -90,12 +102,11 @@ export class ScorerController {
   @Get(':scorer_id/versions/:version')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScorerVersionDto })
-  async getVersion(
+  getVersion(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') id: string,
     @Param('version') version: string,
-  ): Promise<Reply> {
-    const found = await this.scorers.getVersion(scope, id, pathNumber(version, 'scorer version'));
-    return versioned(found.view, found.version);
+  ): Promise<Versioned<ScorerVersionDto>> {
+    return this.scorers.getVersion(scope, id, pathNumber(version, 'scorer version'));
   }
 }

@@ -1,4 +1,4 @@
-import { ApiExtraModels, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsObject, IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import {
   AnyJsonObject,
@@ -8,27 +8,32 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DEFINITION, DEFINITIONS } from './definitions/definition.dto';
-import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './scorer.entity';
+import { DEFINITIONS } from './definitions/definition.forms';
+import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './definitions/scorer-kind';
+import type { ScorerEntity, ScorerVersionRow } from './scorer.entity';
 
-/** A JSON object, whose form is checked by the kind of the scorer (`ScorerDefinitions`). */
+/** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
 const IsDefinition =
   ({ description = '', ...options }: ApiPropertyOptions = {}): PropertyDecorator =>
   (target, property) => {
     IsObject({ message: 'must be an object' })(target, property);
-    const documented = { ...DEFINITION, description: `${description}${DEFINITION.description}` };
-    ApiProperty({ ...options, ...documented } as ApiPropertyOptions)(target, property);
+    ApiProperty({
+      ...options,
+      anyOf: DEFINITIONS.map(({ schema }) => schema),
+      description: `${description}How it scores, by its kind. \`code\`: a script or checks. \`llm_judge\`: a question to a language model or a classifier. \`human\`: a question to people. An unknown member is refused.`,
+    } as ApiPropertyOptions)(target, property);
   };
 
-@ApiExtraModels(...DEFINITIONS)
+@ReadOnlyMembersOf(() => ScorerDto)
 export class CreateScorerDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the workspace's scorers that are not archived; the name of its scores in results. */
+  /** Unique among the live scorers of the workspace. Results show its scores under this name. */
   @IsString()
   @Length(1, 255)
   name!: string;
@@ -38,10 +43,10 @@ export class CreateScorerDto {
   @MaxLength(10_000)
   description?: string | null;
 
-  @IsOneOf(SCORER_KINDS, { description: 'Can never change.' })
+  @IsOneOf(SCORER_KINDS, { description: 'Cannot be changed later.' })
   scorer_kind!: ScorerKind;
 
-  /** What one score is about, where a request to score does not say. */
+  /** What one score is about, unless a scoring request says otherwise. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false, default: 'trace' })
   grain?: Grain | null;
@@ -58,15 +63,16 @@ export class CreateScorerDto {
   metadata?: object | null;
 }
 
-/** A merge patch (RFC 7396); the definition is replaced whole. A patch that changes something makes a version. */
+/** A merge patch (RFC 7396). `definition` is replaced as a whole. Each change makes a new version. */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
-  /** Only the present one: a scorer cannot be moved (422). */
+  /** Must equal the current value (422): a scorer cannot be moved. */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must equal the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   scorer_id?: string;
@@ -82,7 +88,7 @@ export class PatchScorerDto {
   description?: string | null;
 
   @NotNull()
-  @IsOneOf(SCORER_KINDS, { required: false, description: 'Only the present one (422).' })
+  @IsOneOf(SCORER_KINDS, { required: false, description: 'Must equal the current value (422).' })
   scorer_kind?: ScorerKind;
 
   @NotNull()
@@ -90,7 +96,7 @@ export class PatchScorerDto {
   grain?: Grain;
 
   @NotNull()
-  @IsDefinition({ required: false, description: 'Replaced whole. ' })
+  @IsDefinition({ required: false, description: 'Replaced as a whole. ' })
   definition?: object;
 
   @IsOptional()
@@ -98,16 +104,22 @@ export class PatchScorerDto {
   tags?: string[] | null;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 }
 
 export class ScorerListQueryDto extends NamedListQueryDto {
-  /** Words of the name or description; the last letters of each may be missing. */
+  /** Searches for words, or beginnings of words, in the name and description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)
   q?: string;
+
+  /** The name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
 
   /** Scorers with this tag. */
   @IsOptional()
@@ -124,7 +136,7 @@ export class ScorerListQueryDto extends NamedListQueryDto {
   grain?: Grain;
 }
 
-/** One version of a scorer, as it stays. */
+/** One version of a scorer. It never changes. */
 export class ScorerVersionDto {
   scorer_id!: string;
   workspace_id!: string;
@@ -137,7 +149,7 @@ export class ScorerVersionDto {
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
-  /** As it was sent, in one of the forms that `CreateScorerDto` takes. */
+  /** Exactly as it was sent. */
   @AnyJsonObject()
   definition!: object;
   tags!: string[];
@@ -147,7 +159,7 @@ export class ScorerVersionDto {
   created_by!: string;
 }
 
-/** How something is scored. */
+/** A definition of how traces or sessions are scored. */
 export class ScorerDto extends ScorerVersionDto {
   updated_at!: Date;
   archived_at!: Date | null;
@@ -162,3 +174,25 @@ export class ScorerVersionPageDto {
   items!: ScorerVersionDto[];
   page!: PageMetaDto;
 }
+
+export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto => ({
+  scorer_id: row.scorer_id,
+  workspace_id: row.workspace_id,
+  scorer_version: row.scorer_version,
+  version_id: row.version_id,
+  name: row.name,
+  description: row.description,
+  scorer_kind: row.scorer_kind,
+  grain: row.grain,
+  definition: row.definition,
+  tags: row.tags,
+  metadata: row.metadata,
+  created_at: row.created_at,
+  created_by: row.created_by,
+});
+
+export const toScorerDto = (row: ScorerEntity): ScorerDto => ({
+  ...toScorerVersionDto(row),
+  updated_at: row.updated_at,
+  archived_at: row.archived_at,
+});

@@ -1,15 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import type { Grain, ScorerKind } from './definitions/scorer-kind';
 
-export const SCORER_KINDS = ['code', 'llm_judge', 'human'] as const;
-export type ScorerKind = (typeof SCORER_KINDS)[number];
-
-export const GRAINS = ['trace', 'session'] as const;
-/** What one score is about: a trace, or a session as a whole. */
-export type Grain = (typeof GRAINS)[number];
-
-/** How something is scored, in one workspace; each version of it is kept. */
+/** A scorer of a workspace. `scorer_versions` keeps each of its versions. */
 @Entity('scorers')
 export class ScorerEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -18,7 +12,7 @@ export class ScorerEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** The number of the present version; the ETag. */
+  /** The number of the current version, and the ETag. */
   @Column('integer')
   scorer_version!: number;
 
@@ -46,3 +40,6 @@ export class ScorerEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 }
+
+/** A row of `scorer_versions`. */
+export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at'>;

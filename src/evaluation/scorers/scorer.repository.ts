@@ -1,46 +1,54 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
+import { VersionTable } from '../../resources';
 import type { ScorerListQueryDto } from './scorer.dto';
-import { ScorerEntity } from './scorer.entity';
+import { ScorerEntity, type ScorerVersionRow } from './scorer.entity';
 
-explainConstraint('scorers_name', 'conflict', 'The workspace has a scorer of this name already.');
+explainConstraint('scorers_name', 'conflict', 'The workspace already has a scorer with this name.');
 
-const VERSION = `scorer_id, workspace_id, scorer_version, version_id, name, description, scorer_kind, grain, definition,
-  tags, metadata, created_at, created_by`;
-const COLUMNS = `${VERSION}, updated_at, archived_at`;
-
-/** The first version is made with the scorer, each later one with a change of it. */
-const KEEP_VERSION = `INSERT INTO scorer_versions (${VERSION})
-  SELECT scorer_id, workspace_id, scorer_version, version_id, name, description, scorer_kind, grain, definition, tags,
-         metadata, updated_at, $3
-  FROM scorers WHERE scorer_id = $1 AND workspace_id = $2`;
-
-const FIND_VERSION = {
-  name: 'scorer.find-version',
-  text: `SELECT ${VERSION} FROM scorer_versions WHERE scorer_id = $1 AND scorer_version = $2 AND workspace_id = $3`,
-};
-
-export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at'>;
+const VERSION_COLUMNS: (keyof ScorerVersionRow)[] = [
+  'scorer_id',
+  'workspace_id',
+  'scorer_version',
+  'version_id',
+  'name',
+  'description',
+  'scorer_kind',
+  'grain',
+  'definition',
+  'tags',
+  'metadata',
+];
 
 @Injectable()
 export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
+  private readonly versions: VersionTable<ScorerVersionRow>;
+
   constructor(database: Database) {
     super(database, ScorerEntity, 'scorer_id');
+    this.versions = new VersionTable(database, {
+      table: 'scorer_versions',
+      resources: 'scorers',
+      id: 'scorer_id',
+      ordinal: 'scorer_version',
+      columns: VERSION_COLUMNS,
+    });
   }
 
   list(scope: Scope, query: ScorerListQueryDto): Promise<RowPage<ScorerEntity>> {
     const where = new Where(scope.key)
-      .addIf(query.scorer_kind, 'scorer_kind = ?')
-      .addIf(query.grain, 'grain = ?');
-    where.addSearch(query.q);
-    if (query.tag !== undefined) where.add('tags @> ARRAY[?::text]', query.tag);
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.scorer_kind, (kind) => sql`scorer_kind = ${kind}`)
+      .addIf(query.grain, (grain) => sql`grain = ${grain}`)
+      .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
+      .addSearch(query.q);
     return listPage<ScorerEntity>(
       this.database,
       {
-        columns: COLUMNS,
+        columns: [...VERSION_COLUMNS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
         from: 'scorers',
         where,
         id: 'scorer_id',
@@ -52,27 +60,21 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
     );
   }
 
-  /** Keeps what the scorer is now as its present version. */
-  async keepVersion(tx: Tx, scope: Scope, id: string): Promise<void> {
-    await tx.query(KEEP_VERSION, [id, scope.workspaceId, scope.principalId]);
+  /** Stores the present state of scorers as their newest versions. */
+  keepVersions(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+    return this.versions.keep(tx, scope.key, scope, ids);
   }
 
   listVersions(scope: Scope, id: string, query: ListQueryDto): Promise<RowPage<ScorerVersionRow>> {
-    const where = new Where(scope.key).add('scorer_id = ?', id);
-    return listPage<ScorerVersionRow>(
-      this.database,
-      { columns: VERSION, from: 'scorer_versions', where, id: 'version_id', bytes: 'bytes' },
-      query,
-    );
+    return this.versions.list(scope.key, id, query);
   }
 
-  async findVersion(
+  findVersion(
     scope: Scope,
     id: string,
     version: number,
     on: SqlExecutor = this.database,
   ): Promise<ScorerVersionRow | null> {
-    const [row] = await on.query<ScorerVersionRow>(FIND_VERSION, [id, version, scope.workspaceId]);
-    return row ?? null;
+    return this.versions.find(scope.key, id, version, on);
   }
 }

@@ -1,25 +1,26 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
-import { AnyJsonObject, IsJson, IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
+import { AnyJsonObject, IsJson, IsJsonObject, METADATA_MAX_BYTES, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
 import { TRACE_ID } from '../../telemetry';
-import { TARGET_KINDS, type TargetKind } from './human-score.entity';
+import { type HumanScoreRow, TARGET_KINDS, type TargetKind } from './human-score.entity';
 
 const ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
-/** A person's score: of a trace, a session or a result, exactly one of them. */
+/** A person's score of one trace, session or result. Name exactly one of them. */
+@ReadOnlyMembersOf(() => HumanScoreDto)
 export class CreateHumanScoreDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
 
-  /** A scorer of the kind `human`. */
+  /** A scorer of kind `human`. */
   @IsString()
   @Length(1, ID_MAX)
   scorer_id!: string;
 
-  /** The version that the person was shown; the present one unless given. */
+  /** The version that the person was shown. Defaults to the current one. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, nullable: true, required: false })
   @IsOptional()
   @IsInt()
@@ -38,19 +39,19 @@ export class CreateHumanScoreDto {
   @Length(1, ID_MAX)
   session_id?: string | null;
 
-  /** A result of any experiment, running or final. */
+  /** A result of any experiment, running or finalized. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
   result_id?: string | null;
 
-  /** Goes with `result_id`, whose experiment it must be then; may be left out. */
+  /** Optional with `result_id`, and must then be the experiment of that result. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
   experiment_id?: string | null;
 
-  /** The answer where the scorer's output is `choice`: the value of one of its choices. */
+  /** The answer to an output of type `choice`: the value of one of its choices. */
   @IsOptional()
   @IsString()
   choice?: string | null;
@@ -59,7 +60,7 @@ export class CreateHumanScoreDto {
   @IsJson({
     required: false,
     description:
-      'The answer where the output is `boolean` (true or false) or `numeric` (a number within its bounds).',
+      'The answer to an output of type `boolean` (true or false) or `numeric` (a number within its bounds).',
   })
   value?: unknown;
 
@@ -68,11 +69,11 @@ export class CreateHumanScoreDto {
     required: false,
     nullable: true,
     description:
-      'The answer where the output is `questions`: of each question, by its key, a choice, true, false or a number.',
+      'The answers to an output of type `questions`: a choice, true, false or a number for each key.',
   })
   answers?: object | null;
 
-  /** Why. Cut at 2,000 characters. */
+  /** The reason. Cut after 2,000 characters. */
   @IsOptional()
   @IsString()
   comment?: string | null;
@@ -88,17 +89,17 @@ export class CreateHumanScoreDto {
 }
 
 export class HumanScoreListQueryDto extends ChangingListQueryDto {
-  /** Scores by this scorer, of any of its versions. */
+  /** Scores by any version of this scorer. */
   @IsOptional()
   @IsString()
   scorer_id?: string;
 
-  /** Scores of this trace, and of results that name it. */
+  /** Scores of this trace and of results that reference it. */
   @IsOptional()
   @IsString()
   trace_id?: string;
 
-  /** Scores of this session, and of results that name it. */
+  /** Scores of this session and of results that reference it. */
   @IsOptional()
   @IsString()
   session_id?: string;
@@ -108,8 +109,8 @@ export class HumanScoreListQueryDto extends ChangingListQueryDto {
   result_id?: string;
 
   /**
-   * Scores of this experiment's results, and of the traces and sessions that they name: with the newest 1,000 that named
-   * one when the score was made, and with each that was added since.
+   * Scores of this experiment's results, and of the traces and sessions that its results reference. A score covers the
+   * newest 1,000 results that referenced its target when it was made, and every result added since.
    */
   @IsOptional()
   @IsString()
@@ -120,31 +121,31 @@ export class HumanScoreListQueryDto extends ChangingListQueryDto {
   @IsString()
   created_by?: string;
 
-  /** Also those that the same person has corrected since. */
+  /** Includes scores that the same person has corrected since. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
   include_superseded?: boolean;
 }
 
-/** What a person said of a trace, a session or a result. It never changes; a correction is another one. */
+/** A person's score of a trace, session or result. It never changes. A correction is a new score. */
 export class HumanScoreDto {
   score_id!: string;
   workspace_id!: string;
   scorer_id!: string;
-  /** The version whose definition the answer was held against. */
+  /** The version whose definition validated the answer. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
-  /** What was scored. */
+  /** The scored target. */
   @ApiProperty({ enum: [...TARGET_KINDS] })
   target_kind!: TargetKind;
-  /** The trace that was scored, or that the scored result names. */
+  /** The scored trace, or the trace that the scored result references. */
   trace_id!: string | null;
   session_id!: string | null;
-  /** Of a scored result. */
+  /** The experiment of the scored result. */
   experiment_id!: string | null;
   result_id!: string | null;
-  /** Of a choice its score, of a boolean 1 or 0, of a number itself, of questions the mean of their scores. */
+  /** The score of the choice, 1 or 0 for a boolean, the number itself, or the mean over the questions. */
   score!: number;
   choice!: string | null;
   @ApiProperty({ oneOf: [{ type: 'boolean' }, { type: 'number' }, { type: 'null' }] } as object)
@@ -156,10 +157,10 @@ export class HumanScoreDto {
   metadata!: object;
   /** The same person's earlier score that this one corrects. */
   supersedes_score_id!: string | null;
-  /** The one that corrects this one; null of a present score. */
+  /** The score that corrects this one. Null for a current score. */
   superseded_by_score_id!: string | null;
   created_at!: Date;
-  /** When it was superseded, else when it was made. */
+  /** When it was superseded, else when it was created. */
   updated_at!: Date;
   /** The person. */
   created_by!: string;
@@ -172,3 +173,27 @@ export class HumanScorePageDto {
   items!: HumanScoreDto[];
   page!: PageMetaDto;
 }
+
+export const toHumanScoreDto = (row: HumanScoreRow): HumanScoreDto => ({
+  score_id: row.score_id,
+  workspace_id: row.workspace_id,
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  target_kind: row.target_kind,
+  trace_id: row.trace_id,
+  session_id: row.session_id,
+  experiment_id: row.experiment_id,
+  result_id: row.result_id,
+  score: row.score,
+  choice: row.choice,
+  value: row.value,
+  answers: row.answers,
+  comment: row.comment,
+  metadata: row.metadata,
+  supersedes_score_id: row.supersedes_score_id,
+  superseded_by_score_id: row.superseded_by_score_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});

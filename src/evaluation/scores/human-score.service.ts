@@ -5,27 +5,34 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { cut } from '../results/scores';
-import { type HumanDefinition, minAnnotationsOf } from '../scorers/definitions/human.definition';
-import { readAnswer, type ScoredAnswer } from '../scorers/definitions/output.answer';
-import type { ScorerEntity } from '../scorers/scorer.entity';
-import { ScorerRepository } from '../scorers/scorer.repository';
-import { checkWorkspaceOfCreate } from '../shared/workspace-body';
-import { HumanLandingRepository } from './human-landing.repository';
-import type { CreateHumanScoreDto, HumanScoreDto, HumanScoreListQueryDto } from './human-score.dto';
+import { cut, ScoreWriteBackRepository } from '../experiments';
+import {
+  type HumanDefinition,
+  minAnnotationsOf,
+  readAnswer,
+  type ScoredAnswer,
+  type ScorerEntity,
+  ScorerRepository,
+} from '../scorers';
+import { checkWorkspaceOfCreate } from '../../resources';
+import {
+  type CreateHumanScoreDto,
+  type HumanScoreDto,
+  type HumanScoreListQueryDto,
+  toHumanScoreDto,
+} from './human-score.dto';
 import type { HumanScoreRow } from './human-score.entity';
-import { toHumanScoreDto } from './human-score.mapper';
 import { HumanScoreRepository, type NewHumanScore } from './human-score.repository';
 import { type FoundTarget, namedTarget, ScoreTargets } from './score-targets';
 
-/** A scorer and the definition of the version that a score is made by. */
+/** A scorer, and the version whose definition a score uses. */
 interface Pinned {
   scorer: ScorerEntity;
   version: number;
   definition: HumanDefinition;
 }
 
-/** What people score, by scorers of the kind `human`. */
+/** Scores that people give, by scorers of kind `human`. */
 @Injectable()
 export class HumanScoreService {
   constructor(
@@ -33,14 +40,14 @@ export class HumanScoreService {
     private readonly scorers: ScorerRepository,
     private readonly targets: ScoreTargets,
     private readonly scores: HumanScoreRepository,
-    private readonly landings: HumanLandingRepository,
+    private readonly writeBack: ScoreWriteBackRepository,
   ) {}
 
   /**
-   * Keeps what the caller says of a trace, a session or a result. It takes the place of their earlier score of the
-   * same, and reaches the results of experiments that run. Errors: 400 for no or several targets, a scorer of another
-   * kind, and an answer that its output does not take; 404 naming what is unknown; 409 for an archived scorer; 422 for
-   * a choice that is none.
+   * Stores the caller's score of a trace, a session or a result. It supersedes the caller's earlier score of the same
+   * target, and is written back to the results of running experiments. Errors: 400 for no or several targets, a scorer
+   * of another kind and an answer that does not fit the output; 404 naming the unknown reference; 409 for an archived
+   * scorer; 422 for an unknown choice.
    */
   async create(scope: Scope, dto: CreateHumanScoreDto): Promise<HumanScoreDto> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
@@ -49,7 +56,7 @@ export class HumanScoreService {
     const reading = readAnswer(pinned.definition.output, dto);
     const target = await this.targets.find(scope, named);
     if (pinned.scorer.archived_at) {
-      throw problem.conflict('The scorer is archived and takes no scores any more.');
+      throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
     return toHumanScoreDto(
       await this.keep(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
@@ -75,24 +82,24 @@ export class HumanScoreService {
       version === scorer.scorer_version ? scorer : await this.scorers.findVersion(scope, scorer_id, version);
     if (!row) throw problem.unknownReference('/scorer_version', 'scorer version', String(version));
     if (scorer.scorer_kind !== 'human') {
-      const detail = `is a scorer of the kind ${scorer.scorer_kind}, which the service runs; people score with one of the kind human`;
+      const detail = `is a scorer of kind ${scorer.scorer_kind}, which the service runs; use a scorer of kind human`;
       throw problem.invalidFields([{ pointer: '/scorer_id', detail }]);
     }
     return { scorer, version, definition: row.definition.parse() as HumanDefinition };
   }
 
-  /** All in one transaction: nobody sees a score that has not landed, and a summary has what landed before it. */
+  /** One transaction keeps the score and writes it back, so that nobody sees the one without the other. */
   private keep(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
     return this.database.transaction(async (tx) => {
       const kept = await this.scores.insert(tx, row);
       const results =
         row.target_kind === 'result'
           ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-          : await this.landings.naming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+          : await this.writeBack.resultsNaming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
       if (results.length === 0) return kept;
       const experiments = [...new Set(results.map((result) => result.experiment_id))];
       await this.scores.noteExperiments(tx, scope, row.score_id, experiments);
-      await this.landings.land(tx, scope, results, {
+      await this.writeBack.intoResults(tx, scope, results, {
         scorerId: scorer.scorer_id,
         name: scorer.name,
         outputSha256: row.output_sha256,

@@ -1,42 +1,44 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
-import { ExperimentRepository } from '../experiments/experiment.repository';
-import { KnownTargets } from '../scoring/known-targets';
-import { HumanLandingRepository } from './human-landing.repository';
+import { SessionDirectory } from '../../agents';
+import { TraceStore } from '../../telemetry';
+import { ExperimentRepository, ResultNamingRepository, ResultRepository } from '../experiments';
 import type { CreateHumanScoreDto } from './human-score.dto';
 import type { HumanScoreRow } from './human-score.entity';
 
 const NAMES = ['trace_id', 'session_id', 'result_id'] as const;
 
-/** What a request says that it scores. */
+/** The target that a request names. */
 export type NamedTarget =
-  | { kind: 'trace' | 'session'; id: string }
-  | { kind: 'result'; id: string; /** Where it says so. */ experimentId: string | null };
+  { kind: 'trace' | 'session'; id: string } | { kind: 'result'; id: string; experimentId: string | null };
 
-/** What is scored, as a score keeps it. */
+/** A target as a score stores it. */
 export type FoundTarget = Pick<
   HumanScoreRow,
   'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id'
 >;
 
-/** The one target that a request names. 400 for none, for several, or an experiment without a result. */
+/** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
 export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
   const given = NAMES.filter((name) => dto[name] !== undefined && dto[name] !== null);
   const [name] = given;
   const errors: FieldError[] = [];
   if (name === undefined) {
-    errors.push({ pointer: '', detail: `must name what is scored by one of ${NAMES.join(', ')}` });
+    errors.push({ pointer: '', detail: `must name a target by one of ${NAMES.join(', ')}` });
   }
   for (const other of given.slice(1)) {
     errors.push({
       pointer: `/${other}`,
-      detail: `cannot be combined with ${name}: a score is of one target`,
+      detail: `cannot be combined with ${name}: a score has one target`,
     });
   }
   const experimentId = dto.experiment_id ?? null;
   if (experimentId !== null && name !== 'result_id') {
-    errors.push({ pointer: '/experiment_id', detail: 'goes with a result_id: people score its results' });
+    errors.push({
+      pointer: '/experiment_id',
+      detail: 'requires result_id: people score results, not experiments',
+    });
   }
   if (errors.length > 0) throw problem.invalidFields(errors);
   switch (name!) {
@@ -49,18 +51,52 @@ export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
   }
 }
 
-/** Finds what people score. */
+/**
+ * Tells which traces and sessions exist: those of the trace store, the sessions of agents, and those that results
+ * reference, whose spans may never have arrived. Errors: 503 when traces cannot be read.
+ */
+@Injectable()
+export class KnownTargets {
+  constructor(
+    private readonly traceStore: TraceStore,
+    private readonly agents: SessionDirectory,
+    private readonly results: ResultNamingRepository,
+  ) {}
+
+  /** Returns the ids of the traces that exist. */
+  async traces(scope: Scope, ids: string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const stored = await this.traceStore.traceRefs(scope, { trace_ids: ids }, ids.length);
+    const known = new Set(stored.map((trace) => trace.trace_id));
+    const rest = ids.filter((id) => !known.has(id));
+    for (const { trace_id } of await this.results.newestOfTraces(scope, rest)) known.add(trace_id!);
+    return known;
+  }
+
+  /** Returns the ids of the sessions that exist. */
+  async sessions(scope: Scope, ids: string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const stored = await this.traceStore.sessionRefs(scope, { session_ids: ids }, ids.length);
+    const ofAgents = await this.agents.lastMessages(scope, ids);
+    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
+    const rest = ids.filter((id) => !known.has(id));
+    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
+    return known;
+  }
+}
+
+/** Finds the targets that people score. */
 @Injectable()
 export class ScoreTargets {
   constructor(
     private readonly known: KnownTargets,
     private readonly experiments: ExperimentRepository,
-    private readonly results: HumanLandingRepository,
+    private readonly results: ResultRepository,
   ) {}
 
   /**
-   * 404 naming what is not there: a trace that has not arrived and that no result names, a session of no trace and no
-   * result, a result that is unknown or of another experiment than the one that is said.
+   * Errors: 404 naming the reference, for a trace or session that is unknown here and to all results, and for a result that
+   * is unknown or belongs to another experiment.
    */
   async find(scope: Scope, target: NamedTarget): Promise<FoundTarget> {
     switch (target.kind) {
@@ -80,7 +116,7 @@ export class ScoreTargets {
   }
 
   private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<FoundTarget> {
-    const result = await this.results.findResult(scope, id);
+    const result = await this.results.findKey(scope, id);
     if (result && (experimentId === null || experimentId === result.experiment_id)) {
       return { target_kind: 'result', ...result };
     }

@@ -1,47 +1,47 @@
 import { rootLogger } from '#platform/logging';
-import type { RunKey, RunWorkRepository } from './run-work.repository';
+import type { RunExecutionRepository, RunKey } from './run-execution.repository';
 
-/** A run is taken from a worker that has given no sign of life for this long. */
+/** Time after its last heartbeat at which a worker loses its run. */
 export const LEASE_MS = 10_000;
 const HEARTBEAT_MS = 3_000;
-/** How soon a heartbeat that failed is tried again. */
-const AGAIN_MS = 500;
+/** Delay before a failed heartbeat is retried. */
+const RETRY_MS = 500;
 /**
- * A worker that could not say so for this long gives its run up by itself. Nobody takes it before the database is back,
- * and then who has it is asked there; giving it up earlier would only throw away what is under way.
+ * Time without a heartbeat after which a worker gives its run up by itself. No other worker can take the run while the
+ * database is away, so giving up earlier would only discard the work in progress.
  */
 const AWAY_MS = 60_000;
 
-/** A worker's hold on a run, renewed by a heartbeat until it is given up or lost. */
+/** A worker's lease on a run, renewed by a heartbeat until it ends or is lost. */
 export class RunLease {
   private readonly controller = new AbortController();
-  /** Aborted when the run is the holder's no more: it was cancelled, or taken over, or the database is away too long. */
+  /** Aborted when the run was cancelled or taken over, or the database has been away too long. */
   readonly lost = this.controller.signal;
   private timer: NodeJS.Timeout | undefined;
   private renewedAt = performance.now();
   private isEnded = false;
 
   constructor(
-    private readonly runs: RunWorkRepository,
+    private readonly runs: RunExecutionRepository,
     private readonly run: RunKey,
     readonly token: string,
   ) {
     this.schedule();
   }
 
-  /** Ends the heartbeat; the lease itself is left to the caller. */
+  /** Stops the heartbeat. The caller releases the run. */
   end(): void {
     this.isEnded = true;
     clearTimeout(this.timer);
   }
 
-  /** Looks at once whether the run is still held. */
+  /** Checks at once whether the run is still held. */
   async verify(): Promise<void> {
     if (!(await this.runs.renew(this.run, this.token, LEASE_MS))) this.lose();
   }
 
   private lose(cause?: unknown): void {
-    this.controller.abort(cause ?? new Error('The run is held no more.'));
+    this.controller.abort(cause ?? new Error('The lease on the run was lost.'));
   }
 
   private schedule(afterMs = HEARTBEAT_MS): void {
@@ -56,10 +56,10 @@ export class RunLease {
     } catch (error) {
       rootLogger.warn(
         { err: error, score_run_id: this.run.score_run_id },
-        'the hold on a scoring run was not renewed',
+        'the lease of a scoring run was not renewed',
       );
       if (performance.now() - this.renewedAt > AWAY_MS) this.lose(error);
-      this.schedule(AGAIN_MS);
+      this.schedule(RETRY_MS);
       return;
     }
     this.schedule();

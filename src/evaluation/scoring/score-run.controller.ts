@@ -33,7 +33,7 @@ export class ScoreRunController {
     return this.runs.get(scope, id);
   }
 
-  /** List what came of the targets of a scoring run */
+  /** List the results of a scoring run */
   @Get(':score_run_id/results')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScoreResultPageDto })

@@ -2,12 +2,18 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { IsOneOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { type Grain, GRAINS } from '../scorers/scorer.entity';
-import { type FailureCode, RUN_STATUSES, type RunStatus } from './score-run.entity';
-import { ScoringResultDto } from './scoring.dto';
+import { type Grain, GRAINS } from '../scorers';
+import {
+  type FailureCode,
+  RUN_STATUSES,
+  type RunStatus,
+  type ScoreResultRow,
+  type ScoreRunRow,
+} from './score-run.entity';
+import { present, type SampleSpreadDto, ScoringResultDto } from './scoring.dto';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
-  /** Runs of this scorer, of any of its versions. */
+  /** Runs of any version of this scorer. */
   @IsOptional()
   @IsString()
   scorer_id?: string;
@@ -16,18 +22,18 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   @IsOneOf(RUN_STATUSES, { required: false })
   run_status?: RunStatus;
 
-  /** Runs that scored the traces or sessions of this experiment. */
+  /** Runs over the traces or sessions of this experiment. */
   @IsOptional()
   @IsString()
   experiment_id?: string;
 
-  /** Runs that this rule ordered. */
+  /** Runs that this rule started. */
   @IsOptional()
   @IsString()
   rule_id?: string;
 }
 
-/** A run of a scorer over targets that were frozen as it was accepted. */
+/** A run of one version of a scorer over targets that were selected when it was accepted. */
 export class ScoreRunDto {
   score_run_id!: string;
   workspace_id!: string;
@@ -35,33 +41,33 @@ export class ScoreRunDto {
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
   experiment_id!: string | null;
-  /** The rule that ordered the run; null where somebody asked for it. */
+  /** The rule that started the run; null for a run that was requested. */
   rule_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
-  /** `queued`, `running`, then `succeeded` or `failed` for good. */
+  /** `queued`, then `running`, then `succeeded` or `failed`. */
   @ApiProperty({ enum: [...RUN_STATUSES] })
   run_status!: RunStatus;
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
   concurrency!: number;
-  /** Targets of the run. */
+  /** Number of targets. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   total!: number;
-  /** Targets that the scorer answered. */
+  /** Targets without an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   completed_count!: number;
-  /** Targets that ended with an error. */
+  /** Targets with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
-  /** What the judge's calls cost, where that is known. */
+  /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
-  /** What they may cost; see the request. */
+  /** Cost limit of the request, in US dollars. */
   max_cost_usd!: number | null;
-  /** Whether what a judge answered before was not asked again. */
+  /** Whether earlier answers of the judge were reused. */
   cache!: boolean;
   /**
    * Why the run failed: `all_targets_failed`, `no_scores`, `cancelled`, `budget_exceeded`, `deadline_exceeded`,
-   * `worker_lost` (workers died with it), `internal_error` (workers could not go on with it).
+   * `worker_lost` (its workers crashed), `internal_error` (its workers failed to execute it).
    */
   @ApiProperty({ type: 'string', nullable: true })
   failure_code!: FailureCode | null;
@@ -71,7 +77,7 @@ export class ScoreRunDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
-  /** Always null: runs are not archived by themselves. */
+  /** Always null, because runs cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }
@@ -81,7 +87,7 @@ export class ScoreRunPageDto {
   page!: PageMetaDto;
 }
 
-/** What came of one target of a run, as it is kept. */
+/** The stored result of one target of a run. */
 export class ScoreResultDto extends ScoringResultDto {
   score_id!: string;
   score_run_id!: string;
@@ -95,3 +101,55 @@ export class ScoreResultPageDto {
   items!: ScoreResultDto[];
   page!: PageMetaDto;
 }
+
+export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
+  score_run_id: row.score_run_id,
+  workspace_id: row.workspace_id,
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  experiment_id: row.experiment_id,
+  rule_id: row.rule_id,
+  grain: row.grain,
+  run_status: row.run_status,
+  concurrency: row.concurrency,
+  total: row.total,
+  completed_count: row.completed_count,
+  failed_count: row.failed_count,
+  cost_usd: row.cost_usd,
+  max_cost_usd: row.max_cost_usd,
+  cache: row.uses_cache,
+  failure_code: row.failure_code,
+  failure_detail: row.failure_detail,
+  started_at: row.started_at,
+  finished_at: row.finished_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});
+
+export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
+  score_id: row.score_id,
+  score_run_id: row.score_run_id,
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  ...present({
+    trace_id: row.trace_id,
+    session_id: row.session_id,
+    score: row.score,
+    choice: row.choice,
+    confidence: row.confidence,
+    probabilities: row.probabilities,
+    answers: row.answers,
+    reasoning: row.reasoning,
+    backend: row.backend,
+    model: row.model,
+    error: row.error,
+    cost_usd: row.cost_usd,
+    request_sha256: row.request_sha256,
+    is_cached: row.is_cached,
+    samples: row.samples as SampleSpreadDto | null,
+  }),
+  elapsed_ms: row.elapsed_ms,
+  created_at: row.created_at,
+});

@@ -1,5 +1,5 @@
 import type { RawJson } from '#platform/json';
-import type { Grain } from '../scorers/scorer.entity';
+import type { Grain } from '../scorers';
 
 export const SCORE_MODES = ['score', 'preview', 'test'] as const;
 export type ScoreMode = (typeof SCORE_MODES)[number];
@@ -17,14 +17,14 @@ export type FailureCode =
   | 'worker_lost'
   | 'internal_error';
 
-/** One run of a scorer over targets that were frozen as it was accepted. */
+/** A run of one version of a scorer over targets that were selected when it was accepted. */
 export interface ScoreRunRow {
   score_run_id: string;
   workspace_id: string;
   scorer_id: string;
   scorer_version: number;
   experiment_id: string | null;
-  /** The rule that ordered it. */
+  /** The rule that started it. */
   rule_id: string | null;
   grain: Grain;
   run_status: RunStatus;
@@ -44,17 +44,17 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** What is to be scored once: a trace, with its session where it has one, or a session. */
+/** A trace to score, with its session where it has one, or a session. */
 export interface ScoringTarget {
   ordinal: number;
   trace_id: string | null;
   session_id: string | null;
-  /** The result that names it, and its experiment. */
+  /** The experiment's result that names it. */
   result_experiment_id: string | null;
   result_id: string | null;
 }
 
-/** What came of one target of a run. */
+/** The result of one target of a run. */
 export interface ScoreResultRow {
   score_run_id: string;
   ordinal: number;

@@ -1,79 +1,96 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
+import { linkedSignal, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
-import { JobHandedBack, JobPoisoned, WorkerShutdown } from '#platform/jobs';
+import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import { ScorerRepository } from '../scorers/scorer.repository';
-import { Budget, BUDGET_SPENT } from './budget';
-import { landingOf } from './landing';
-import { linkedSignal } from './linked-signal';
+import { Problem, problemOfDatabaseError } from '#platform/problem';
+import { cut } from '../experiments';
+import { Budget, BUDGET_SPENT } from '../judges';
+import { ScorerRepository } from '../scorers';
+import type { ScoredItem } from '../scores';
+import {
+  type ClaimedRun,
+  type ResultCounts,
+  RunExecutionRepository,
+  type RunOutcome,
+  type WriteBack,
+} from './run-execution.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import { isDatabaseAway, type Patience, patientUntil } from './patience';
-import { type ClaimedRun, RunWorkRepository } from './run-work.repository';
-import type { ScoredItem } from './scored-item';
+import type { ScoringTarget } from './score-run.entity';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
-import { ScoringMetrics } from './scoring.metrics';
+import { SCORE_RUN } from './score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
-import { runnable } from './target-scorer';
+import { ScoringMetrics } from './scoring.metrics';
+import { type RunnableScorer, runnable } from './target-scorer';
 
-/** A run that this many workers were lost with is given up by the next, before it scores anything. */
+/** Lost workers after which a run is ended before it scores anything else. */
 const WORKERS_LOST_MAX = 5;
-/** A run that workers could not go on with this often is given up by the last of them. */
+/** Breakdowns after which a run is ended. */
 const BREAKDOWNS_MAX = 5;
+const DATABASE_RETRY_MS = 1_000;
 
-/** Does the work of a scoring run, in the worker that got its job. */
-@Injectable()
-export class ScoreRunExecutor {
+/** Executes scoring runs: handles their jobs. */
+@Handles(SCORE_RUN)
+export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
+  readonly concurrency: number;
+
   constructor(
     private readonly environment: Environment,
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
     private readonly runs: ScoreRunRepository,
-    private readonly work: RunWorkRepository,
+    private readonly executions: RunExecutionRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
     private readonly metrics: ScoringMetrics,
-  ) {}
+  ) {
+    super();
+    this.concurrency = environment.WORKER_RUNS;
+  }
+
+  protected handle({ score_run_id }: { score_run_id: string }): Promise<void> {
+    return this.execute(score_run_id);
+  }
 
   /**
-   * Scores what is left of a run, if it is there to be taken. Throws `JobHandedBack` when this process stops first,
-   * and what made scoring impossible; the run is then any worker's again. Where that happens again and again the run is
-   * ended, and `JobPoisoned` thrown, so that the job is kept for somebody to look at.
+   * Claims a run and scores the targets that are left. Does nothing when another worker holds it or it has ended. On an
+   * error the run is given back to any worker. Throws `JobHandedBack` when this process stops first, and `JobPoisoned`
+   * when the run has broken down too often: it is then ended, and its job kept for inspection.
    */
   async execute(runId: string): Promise<void> {
     const token = randomUUID();
-    const run = await this.work.claim(runId, token, LEASE_MS, this.environment.SCORE_RUN_SECONDS);
+    const run = await this.executions.claim(runId, token, LEASE_MS, this.environment.SCORE_RUN_SECONDS);
     if (!run) return;
-    const lease = new RunLease(this.work, run, token);
+    const lease = new RunLease(this.executions, run, token);
     try {
       await this.hold(run, lease);
     } catch (error) {
-      throw await this.letGo(run, token, error);
+      throw await this.giveBack(run, token, error);
     } finally {
       lease.end();
     }
   }
 
-  /** Gives a run back because of an error. @returns what is to become of its job. */
-  private async letGo(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
+  /** Gives a run back after an error. Returns the error for the job queue. */
+  private async giveBack(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
     try {
       if (error instanceof JobHandedBack || isDatabaseAway(error)) {
-        await this.work.release(run, token);
+        await this.executions.release(run, token);
         return error;
       }
-      const breakdowns = await this.work.breakDown(run, token);
+      const breakdowns = await this.executions.breakDown(run, token);
       if (breakdowns < BREAKDOWNS_MAX) return error;
       await this.endEarly(run, {
         code: 'internal_error',
-        detail: `Workers could not go on with this run, ${breakdowns} times.`,
-        error: 'The run was ended before this was scored, because workers could not go on with it.',
+        detail: `Workers failed ${breakdowns} times to execute this run.`,
+        error: 'The run ended before it scored this target, because workers failed to execute it.',
       });
       return new JobPoisoned(error);
     } catch {
-      return error; // nothing could be written down; the lease ends by itself
+      return error; // the database is away; the lease expires by itself
     }
   }
 
@@ -82,7 +99,7 @@ export class ScoreRunExecutor {
       return this.endEarly(run, {
         code: 'worker_lost',
         detail: `${run.takeovers} workers were lost while they held this run.`,
-        error: 'The worker that was to score this was lost.',
+        error: 'The worker that scored this target was lost.',
       });
     }
     const deadline = new AbortController();
@@ -97,20 +114,19 @@ export class ScoreRunExecutor {
     if (deadline.signal.aborted) {
       return this.endEarly(run, {
         code: 'deadline_exceeded',
-        detail: `The run was not done within ${this.environment.SCORE_RUN_SECONDS} s of its start.`,
-        error: 'The time of the run was over before this was scored.',
+        detail: `The run did not finish within ${this.environment.SCORE_RUN_SECONDS} s of its start.`,
+        error: 'The run reached its deadline before it scored this target.',
       });
     }
     if (budget.isFelt) {
       return this.endEarly(run, {
         code: 'budget_exceeded',
-        detail: `The run has cost the ${run.max_cost_usd} US dollars that it may cost (max_cost_usd), or more.`,
+        detail: `The run reached its cost limit of ${run.max_cost_usd} US dollars (max_cost_usd).`,
         error: BUDGET_SPENT,
       });
     }
-    const status = await patientUntil(lease.lost)(() => this.work.finish(run, lease.token));
-    if (status) return log(run, status);
-    if (this.shutdown.stopping.aborted) throw new JobHandedBack();
+    const isFinished = await retry(() => this.finish(run, lease), whileDatabaseAway(lease.lost));
+    if (!isFinished && this.shutdown.stopping.aborted) throw new JobHandedBack();
   }
 
   private async scoreTargets(
@@ -121,45 +137,46 @@ export class ScoreRunExecutor {
   ): Promise<void> {
     const scope = scopeOf(run);
     const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
-    if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} is gone.`);
+    if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} does not exist.`);
     const scorer = runnable(version);
-    const targets = await this.work.targetsLeft(run);
     const giveUp = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
-    const patience = patientUntil(giveUp.signal);
     const job: ScoringJob = {
       scorer,
-      targets,
+      targets: await this.executions.targetsLeft(run),
       concurrency: run.concurrency,
       cache: run.uses_cache ? 'read' : 'write',
       budget,
       runId: run.score_run_id,
-      patience,
+      retry: whileDatabaseAway(giveUp.signal),
       stopping: this.shutdown.stopping,
       signal: giveUp.signal,
     };
     try {
       await this.runner.run(scope, job, async (target, item) => {
-        const landing = landingOf(run, scorer, target, item);
+        const writeBack = writeBackOf(run, scorer, target, item);
         const scoreId = newId('score');
-        const isKept = await patience(() => this.work.store(run, target, scoreId, item, landing));
-        if (isKept) this.metrics.scored(scorer.scorer_kind, item);
-        // somebody else scored it, or the run has ended: the next heartbeat would tell, later
-        else await this.keepCost(run, item, patience, lease);
+        const store = () => this.executions.store(run, target, scoreId, item, writeBack);
+        if (await retry(store, job.retry)) {
+          this.metrics.scored(scorer.scorer_kind, item);
+          return;
+        }
+        // The target has a result already, or the run has ended. Its cost counts all the same.
+        if (item.cost_usd) await this.executions.addLateCost(run, item.cost_usd);
+        await retry(() => lease.verify(), job.retry);
       });
     } finally {
       giveUp.unlink();
     }
   }
 
-  /** Of what came too late to be kept: what it cost is the run's all the same. */
-  private async keepCost(
-    run: ClaimedRun,
-    item: ScoredItem,
-    patience: Patience,
-    lease: RunLease,
-  ): Promise<void> {
-    if (item.cost_usd) await this.work.addLateCost(run, item.cost_usd);
-    await patience(() => lease.verify());
+  /** Ends a run whose targets all have results. Returns false when some have none, or this worker holds it no longer. */
+  private async finish(run: ClaimedRun, lease: RunLease): Promise<boolean> {
+    const counts = await this.executions.countResults(run);
+    if (counts.completed + counts.failed < run.total) return false;
+    const outcome = outcomeOf(counts);
+    if (!(await this.executions.finish(run, lease.token, counts, outcome))) return false;
+    log(run, outcome.run_status, outcome.failure_code);
+    return true;
   }
 
   private async endEarly(run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
@@ -171,10 +188,65 @@ export class ScoreRunExecutor {
   }
 }
 
+/** A run succeeds when at least one target has a score. */
+function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome {
+  if (scored > 0) return { run_status: 'succeeded', failure_code: null, failure_detail: null };
+  return completed === 0
+    ? {
+        run_status: 'failed',
+        failure_code: 'all_targets_failed',
+        failure_detail: `Every target failed. The first error: ${first_error}`,
+      }
+    : {
+        run_status: 'failed',
+        failure_code: 'no_scores',
+        failure_detail: 'The scorer abstained from every target that did not fail.',
+      };
+}
+
+/** The score to write back; null for a failure, and for a target without a result in the run's experiment. */
+function writeBackOf(
+  run: ClaimedRun,
+  scorer: RunnableScorer,
+  target: ScoringTarget,
+  item: ScoredItem,
+): WriteBack | null {
+  const { experiment_id, score_run_id } = run;
+  if (experiment_id === null || target.result_id === null || item.error !== undefined) return null;
+  if (target.result_experiment_id !== experiment_id) return null;
+  return {
+    experimentId: experiment_id,
+    resultId: target.result_id,
+    name: scorer.name,
+    score: item.score ?? null,
+    detail: {
+      metadata: { score_run_id, ...(item.answers && { answers: item.answers }) },
+      ...(item.reasoning !== undefined && { comment: cut(item.reasoning) }),
+      ...(item.choice !== undefined && { label: item.choice }),
+      scorer_id: scorer.scorer_id,
+      scorer_version: scorer.scorer_version,
+    },
+  };
+}
+
+/** Retries for as long as the database is away, so that a score that was paid for survives an outage. */
+export const whileDatabaseAway = (signal: AbortSignal): RetryPolicy => ({
+  isRetryable: isDatabaseAway,
+  firstDelayMs: DATABASE_RETRY_MS,
+  maxDelayMs: DATABASE_RETRY_MS,
+  signal,
+});
+
+/** Tells whether an error says that the database cannot be reached or accepts no connections at the moment. */
+export function isDatabaseAway(error: unknown): boolean {
+  const found = error instanceof Problem ? error : problemOfDatabaseError(error);
+  return found?.code === 'service_unavailable';
+}
+
 const scopeOf = (run: ClaimedRun): Scope =>
   workspaceScope(run.org_id, run.workspace_id, run.created_by, expandRoles(['evaluator']));
 
-function log(run: ClaimedRun, status: string, failureCode?: string): void {
+function log(run: ClaimedRun, status: string, failureCode: string | null): void {
   rootLogger.info(
     {
       score_run_id: run.score_run_id,

@@ -1,78 +1,86 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { arrayParameter, Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import type { Grain, PinnedScorer } from '../scorers';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
 
-/** Counts of a run that goes on are those of its results so far. */
+/** A figure of a run; while the run goes on, that of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
   `CASE WHEN r.run_status = 'running'
         THEN (SELECT ${aggregate} FROM score_results s
               WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
         ELSE r.${column} END AS ${column}`;
 
-const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id, r.grain, r.run_status,
-  r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
-  ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache, r.failure_code,
-  r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
+const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id, r.grain,
+  r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
+  ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
+  r.failure_code, r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
 
 const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, score, choice,
-  confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples,
-  created_at`;
+  confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached,
+  samples, created_at`;
 
-/** Runs of hosted scoring as requests see them. What a worker does to them is in `RunWorkRepository`. */
+/** Open runs that are counted at most. */
+const COUNTED_MAX = 100_000;
+
+/** Numbers of open runs, for metrics. */
+export interface OpenRuns {
+  queued: number;
+  running: number;
+  /** Age of the oldest queued run; 0 without any. */
+  oldestQueuedSeconds: number;
+}
+
+/** How a run ends before all of its targets are scored. */
+export interface RunEnd {
+  code: FailureCode;
+  detail: string;
+  /** Error of the targets that were not scored. */
+  error: string;
+  /** An id for each target of the run, for the result that it may still need. */
+  scoreIds: string[];
+}
+
+/** Reads and writes runs for requests. `RunExecutionRepository` does so for workers. */
 @Injectable()
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
 
-  /** Writes a queued run and its targets. */
+  /** Inserts a queued run and its targets. */
   async insert(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
-    await tx.query(
-      `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)`,
-      [
-        run.score_run_id,
-        scope.orgId,
-        scope.workspaceId,
-        run.scorer_id,
-        run.scorer_version,
-        run.experiment_id,
-        run.grain,
-        run.concurrency,
-        run.total,
-        run.max_cost_usd,
-        run.uses_cache,
-        run.created_at,
-        scope.principalId,
-        run.rule_id,
-      ],
-    );
-    await tx.query(
-      `INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id)
-       SELECT $1, ordinal, trace_id, session_id, result_experiment_id, result_id
-       FROM json_to_recordset($2::json) AS t(ordinal integer, trace_id text, session_id text,
-         result_experiment_id text, result_id text)`,
-      [run.score_run_id, toJsonText(targets)],
-    );
+    await tx.query(sql`
+      INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+                              concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id)
+      VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
+              ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
+              ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id})`);
+    await tx.query(sql`
+      INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id)
+      SELECT ${run.score_run_id}, ordinal, trace_id, session_id, result_experiment_id, result_id
+      FROM json_to_recordset(${toJsonText(targets)}::json) AS t(ordinal integer, trace_id text, session_id text,
+        result_experiment_id text, result_id text)`);
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRunRow | null> {
     const [row] = await on.query<ScoreRunRow>(
-      `SELECT ${COLUMNS} FROM score_runs r WHERE r.score_run_id = $1 AND r.workspace_id = $2`,
-      [id, scope.workspaceId],
+      prepared(
+        'score-run.find',
+        sql`SELECT ${raw(COLUMNS)} FROM score_runs r
+          WHERE r.score_run_id = ${id} AND r.workspace_id = ${scope.workspaceId}`,
+      ),
     );
     return row ?? null;
   }
 
   list(scope: Scope, query: ScoreRunListQueryDto): Promise<RowPage<ScoreRunRow>> {
     const where = new Where(scope.key, 'r')
-      .addIf(query.scorer_id, 'r.scorer_id = ?')
-      .addIf(query.run_status, 'r.run_status = ?')
-      .addIf(query.experiment_id, 'r.experiment_id = ?')
-      .addIf(query.rule_id, 'r.rule_id = ?');
+      .addIf(query.scorer_id, (id) => sql`r.scorer_id = ${id}`)
+      .addIf(query.run_status, (status) => sql`r.run_status = ${status}`)
+      .addIf(query.experiment_id, (id) => sql`r.experiment_id = ${id}`)
+      .addIf(query.rule_id, (id) => sql`r.rule_id = ${id}`);
     return listPage<ScoreRunRow>(
       this.database,
       { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },
@@ -81,7 +89,7 @@ export class ScoreRunRepository {
   }
 
   listResults(scope: Scope, runId: string, query: ListQueryDto): Promise<RowPage<ScoreResultRow>> {
-    const where = new Where(scope.key).add('score_run_id = ?', runId);
+    const where = new Where(scope.key).add(sql`score_run_id = ${runId}`);
     return listPage<ScoreResultRow>(
       this.database,
       { columns: RESULT_COLUMNS, from: 'score_results', where, id: 'score_id' },
@@ -89,44 +97,97 @@ export class ScoreRunRepository {
     );
   }
 
-  /** Ends a run that has not ended. @returns whether it did; each target without a result then has one: the error. */
+  /** Ends a run that has not ended, with an error for each target without a result. Returns false for an ended run. */
   async end(tx: Tx, scope: Scope, id: string, end: RunEnd): Promise<boolean> {
-    const moved = await tx.query(
-      `UPDATE score_runs SET run_status = 'failed', failure_code = $3, failure_detail = $4, finished_at = now(),
-              updated_at = now(), lease_token = NULL, lease_expires_at = NULL
-       WHERE score_run_id = $1 AND workspace_id = $2 AND run_status IN ('queued', 'running') RETURNING 1`,
-      [id, scope.workspaceId, end.code, end.detail],
-    );
+    const { workspaceId } = scope;
+    const moved = await tx.query(sql`
+      UPDATE score_runs
+      SET run_status = 'failed', failure_code = ${end.code}, failure_detail = ${end.detail}, finished_at = now(),
+          updated_at = now(), lease_token = NULL, lease_expires_at = NULL
+      WHERE score_run_id = ${id} AND workspace_id = ${workspaceId} AND run_status IN ('queued', 'running')
+      RETURNING 1`);
     if (moved.length === 0) return false;
-    await tx.query(
-      `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                  trace_id, session_id, error, elapsed_ms)
-       SELECT r.score_run_id, t.ordinal, given.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
-              t.trace_id, t.session_id, $3, 0
-       FROM score_runs r JOIN score_targets t USING (score_run_id)
-       JOIN unnest($2::text[]) WITH ORDINALITY AS given(score_id, position) ON given.position = t.ordinal + 1
-       WHERE r.score_run_id = $1 AND r.workspace_id = $4
-       ON CONFLICT (score_run_id, ordinal) DO NOTHING`,
-      [id, end.scoreIds, end.error, scope.workspaceId],
-    );
-    await tx.query(
-      `UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed, cost_usd = c.cost
-       FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
-                    sum(cost_usd) AS cost
-             FROM score_results WHERE score_run_id = $1 AND workspace_id = $2) c
-       WHERE r.score_run_id = $1 AND r.workspace_id = $2`,
-      [id, scope.workspaceId],
-    );
+    await tx.query(sql`
+      INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                 trace_id, session_id, error, elapsed_ms)
+      SELECT r.score_run_id, t.ordinal, given.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
+             t.trace_id, t.session_id, ${end.error}, 0
+      FROM score_runs r JOIN score_targets t USING (score_run_id)
+      JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS given(score_id, position)
+        ON given.position = t.ordinal + 1
+      WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}
+      ON CONFLICT (score_run_id, ordinal) DO NOTHING`);
+    await tx.query(sql`
+      UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed, cost_usd = c.cost
+      FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, sum(cost_usd) AS cost
+            FROM score_results WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}) c
+      WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}`);
     return true;
   }
-}
 
-/** How a run ends before all of its targets are scored. */
-export interface RunEnd {
-  code: FailureCode;
-  detail: string;
-  /** What is kept of the targets that were not scored. */
-  error: string;
-  /** An id for each target of the run, for the result it may still need. */
-  scoreIds: string[];
+  /**
+   * Finds those of these targets that a scorer version has met: true for those scored or part of an open run, false for
+   * those that only failed.
+   *
+   * Each target is looked up by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use
+   * averages: without statistics on a workspace and scorer it would expect no rows, and might read all scores.
+   */
+  async findEarlier(
+    scope: Scope,
+    { scorer_id, scorer_version }: PinnedScorer,
+    grain: Grain,
+    targetIds: readonly string[],
+    on: SqlExecutor = this.database,
+  ): Promise<ReadonlyMap<string, boolean>> {
+    const { workspaceId } = scope;
+    const ids = arrayParameter('text', targetIds);
+    const rows = await on.query<{ target_id: string; is_taken: boolean }>(
+      prepared(
+        'score-run.find-earlier',
+        sql`SELECT target_id, bool_or(is_taken) AS is_taken FROM (
+            SELECT s.target_id, s.error IS NULL AS is_taken
+            FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
+              SELECT target_id, error FROM score_results
+              WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
+                AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = given.id OFFSET 0
+            ) s
+            UNION ALL
+            SELECT t.target_id, true FROM score_runs r JOIN score_targets t USING (score_run_id)
+            WHERE r.workspace_id = ${workspaceId} AND r.scorer_id = ${scorer_id}
+              AND r.scorer_version = ${scorer_version} AND r.grain = ${grain}
+              AND r.run_status IN ('queued', 'running') AND t.target_id = ANY(${ids}::text[])
+              AND NOT EXISTS (
+                SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
+          ) known GROUP BY target_id`,
+      ),
+    );
+    return new Map(rows.map(({ target_id, is_taken }) => [target_id, is_taken]));
+  }
+
+  /** Makes the runs that this scorer version starts on unscored targets wait for each other until the transaction ends. */
+  async lockUnscored(
+    tx: Tx,
+    scope: Scope,
+    { scorer_id, scorer_version }: PinnedScorer,
+    grain: Grain,
+  ): Promise<void> {
+    const key = JSON.stringify(['unscored', scope.workspaceId, scorer_id, scorer_version, grain]);
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+  }
+
+  /** Counts the open runs of all tenants, along the index of open runs. Only for metrics. */
+  async countOpen(): Promise<OpenRuns> {
+    const [row] = await this.database.query<{ queued: number; running: number; age: number }>(
+      prepared(
+        'score-run.open',
+        sql`SELECT count(*) FILTER (WHERE run_status = 'queued') AS queued,
+            count(*) FILTER (WHERE run_status = 'running') AS running,
+            coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE run_status = 'queued')), 0)::float8 AS age
+          FROM (SELECT run_status, created_at FROM score_runs WHERE run_status IN ('queued', 'running')
+                LIMIT ${raw(String(COUNTED_MAX))}) open`,
+      ),
+    );
+    const { queued, running, age } = row!;
+    return { queued, running, oldestQueuedSeconds: Math.max(0, age) };
+  }
 }

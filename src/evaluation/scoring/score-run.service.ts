@@ -1,21 +1,80 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
+import { defineJob, JobQueue } from '#platform/jobs';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { ScoreResultDto, ScoreRunDto, ScoreRunListQueryDto } from './score-run.dto';
-import type { ScoreRunRow } from './score-run.entity';
+import type { Grain, PinnedScorer } from '../scorers';
+import {
+  type ScoreResultDto,
+  type ScoreRunDto,
+  type ScoreRunListQueryDto,
+  toScoreResultDto,
+  toScoreRunDto,
+} from './score-run.dto';
+import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
 import { ScoreRunRepository } from './score-run.repository';
-import { toScoreResultDto, toScoreRunDto } from './scoring.mapper';
+import { targetIdOf } from './candidates';
 
-/** Reads runs, and cancels them. */
+/** Scores the targets of a run. */
+export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
+
+/** The settings of a new run. */
+export type RunSettings = Pick<ScoreRunRow, 'grain' | 'concurrency'> &
+  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id' | 'max_cost_usd' | 'uses_cache'>>;
+
+/** Starts, reads and cancels runs. */
 @Injectable()
 export class ScoreRunService {
   constructor(
     private readonly database: Database,
     private readonly runs: ScoreRunRepository,
+    private readonly jobs: JobQueue,
   ) {}
+
+  /**
+   * Starts a run over these targets. Returns null when `unscoredOnly` and another run has taken one of the targets since
+   * they were selected.
+   */
+  start(
+    scope: Scope,
+    scorer: PinnedScorer,
+    targets: readonly ScoringTarget[],
+    { unscoredOnly, ...settings }: RunSettings & { unscoredOnly: boolean },
+  ): Promise<ScoreRunRow | null> {
+    return this.database.transaction(async (tx) => {
+      if (unscoredOnly) {
+        const taken = await this.takenAmong(tx, scope, scorer, settings.grain, targets);
+        if (taken.size > 0) return null;
+      }
+      const run = newRun(scope, scorer, targets.length, settings);
+      await this.place(tx, scope, run, targets);
+      return run;
+    });
+  }
+
+  /** Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. */
+  async place(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
+    await this.runs.insert(tx, scope, run, targets);
+    await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
+  }
+
+  /**
+   * Returns the ids of the targets that this scorer version has scored or that are part of an open run. Other callers
+   * for the same scorer version wait until the transaction ends, so that they see the targets it takes.
+   */
+  async takenAmong(
+    tx: Tx,
+    scope: Scope,
+    scorer: PinnedScorer,
+    grain: Grain,
+    targets: readonly ScoringTarget[],
+  ): Promise<ReadonlySet<string>> {
+    await this.runs.lockUnscored(tx, scope, scorer, grain);
+    const earlier = await this.runs.findEarlier(scope, scorer, grain, targets.map(targetIdOf), tx);
+    return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
+  }
 
   async list(scope: Scope, query: ScoreRunListQueryDto): Promise<Page<ScoreRunDto>> {
     const { rows, page } = await this.runs.list(scope, query);
@@ -33,8 +92,8 @@ export class ScoreRunService {
   }
 
   /**
-   * Cancels a run that is queued or running: what is scored stays, the other targets end with an error. Repeated, it
-   * answers the same; a run that ended otherwise is 409.
+   * Cancels an open run. Stored scores stay; the other targets end with an error. A repeat returns the same. Errors: 404,
+   * 409 for a run that ended otherwise.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
     const { total } = await this.find(scope, id);
@@ -42,12 +101,12 @@ export class ScoreRunService {
       await this.runs.end(tx, scope, id, {
         code: 'cancelled',
         detail: 'The run was cancelled.',
-        error: 'The run was cancelled before this was scored.',
+        error: 'The run was cancelled before it scored this target.',
         scoreIds: Array.from({ length: total }, () => newId('score')),
       });
       const run = (await this.runs.find(scope, id, tx))!;
       if (run.failure_code === 'cancelled') return toScoreRunDto(run);
-      throw problem.conflict(`The run has ${run.run_status} and cannot be cancelled any more.`);
+      throw problem.conflict(`The run has ${run.run_status}. Only queued and running runs can be cancelled.`);
     });
   }
 
@@ -56,4 +115,37 @@ export class ScoreRunService {
     if (!row) throw problem.notFound('scoring run', id);
     return row;
   }
+}
+
+/** Returns a queued run. */
+export function newRun(
+  scope: Scope,
+  { scorer_id, scorer_version }: PinnedScorer,
+  total: number,
+  settings: RunSettings,
+): ScoreRunRow {
+  const now = new Date();
+  return {
+    score_run_id: newId('run'),
+    workspace_id: scope.workspaceId,
+    scorer_id,
+    scorer_version,
+    experiment_id: null,
+    rule_id: null,
+    max_cost_usd: null,
+    uses_cache: true,
+    ...settings,
+    run_status: 'queued',
+    total,
+    completed_count: 0,
+    failed_count: 0,
+    cost_usd: null,
+    failure_code: null,
+    failure_detail: null,
+    started_at: null,
+    finished_at: null,
+    created_at: now,
+    updated_at: now,
+    created_by: scope.principalId,
+  };
 }

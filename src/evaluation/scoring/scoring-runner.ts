@@ -1,64 +1,121 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { linkedSignal } from './linked-signal';
+import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from '../judges';
+import type { ScoredItem } from '../scores';
 import type { ScoringTarget } from './score-run.entity';
-import type { Budget } from './budget';
-import type { Patience } from './patience';
-import type { ScoredItem } from './scored-item';
-import { failing, type Scoring, type ScoringTerms } from './scoring-terms';
-import { SubjectBuilder } from './subject-builder';
+import { type ScoringResultDto, toScoringResultDto } from './scoring.dto';
+import { type PreparedTarget, SubjectBuilder } from './subject-builder';
+import type { ScoringOptions } from './selection';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
-import { Slot, WorkerSlots } from './worker-slots';
 
-/** Targets whose input and output are read together; more would only hold more memory. */
+/** Targets whose input and output are read together. A larger chunk would only take more memory. */
 const CHUNK = 8;
+/** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
+const TEST_TIME_SHARE = 0.95;
+const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
+/** A waiting client is told at once that the database is away. */
+const ONCE: RetryPolicy = { attempts: 1 };
 
 export interface ScoringJob {
   scorer: RunnableScorer;
   targets: readonly ScoringTarget[];
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
-  /** Whether a judge's earlier answers are taken, and new ones kept. */
+  /** Whether earlier answers of a judge are read, and new ones kept. */
   cache: ScoringTerms['cache'];
-  /** Once it is spent, no further target is begun, and no judge asked any more. */
+  /** When it is spent, no further target is started and no judge is asked. */
   budget: Budget;
-  /** The run that it is for, where there is one. */
+  /** The run, where there is one. */
   runId?: string;
-  /** How long the database is waited for. */
-  patience: Patience;
-  /** Aborted when no further target is to be begun; those under way are finished. */
+  /** How reads of the database are retried. */
+  retry: RetryPolicy;
+  /** Aborted to start no further target; targets in progress are finished. */
   stopping: AbortSignal;
-  /** Aborted when what is under way is to be given up, too. */
+  /** Aborted to give up the targets in progress, too. */
   signal: AbortSignal;
 }
 
-/** Takes the targets of a run one after another, at most `concurrency` of them at a time. */
+type Keep = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
+
+/**
+ * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` in this process. Judges and
+ * code have limits of their own, so that a judge that hangs delays no code.
+ */
 @Injectable()
 export class ScoringRunner {
+  private readonly code: FairLimiter;
+  private readonly judges: FairLimiter;
+
   constructor(
     private readonly subjects: SubjectBuilder,
     private readonly scorer: TargetScorer,
-    private readonly slots: WorkerSlots,
-  ) {}
+    private readonly environment: Environment,
+  ) {
+    const concurrency = environment.WORKER_CONCURRENCY;
+    this.code = new FairLimiter({ concurrency });
+    this.judges = new FairLimiter({ concurrency });
+  }
+
+  /** Returns what would be run on each target, without running it. */
+  async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
+    const results: ScoringResultDto[] = [];
+    for await (const { target, show } of this.subjects.prepare(scope, targets, targets.length, ONCE)) {
+      const shown = await show();
+      const result = 'error' in shown ? shown : await this.scorer.preview(scorer, shown.subject);
+      results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
+    }
+    return results;
+  }
 
   /**
-   * Scores targets and hands on what came of each as it comes; those that the signals cut off are not handed on.
-   * Throws what `keep` throws, or what makes scoring impossible; nothing is under way any more then.
+   * Scores each target and returns the results in their order, without storing them. Does not use the judge cache. Targets
+   * that are not finished when the request's time is nearly over get an error. Throws when none is finished by then.
    */
-  async run(
+  async test(
     scope: Scope,
-    job: ScoringJob,
-    keep: (target: ScoringTarget, item: ScoredItem) => Promise<void>,
-  ): Promise<void> {
+    scorer: RunnableScorer,
+    targets: ScoringTarget[],
+    { concurrency, max_cost_usd }: ScoringOptions,
+  ): Promise<ScoringResultDto[]> {
+    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS * TEST_TIME_SHARE);
+    const results = new Map<number, ScoringResultDto>();
+    const job: ScoringJob = {
+      scorer,
+      targets,
+      concurrency,
+      cache: 'none',
+      budget: new Budget(max_cost_usd),
+      retry: ONCE,
+      stopping: signal,
+      signal,
+    };
+    await this.run(scope, job, (target, item) => {
+      results.set(target.ordinal, toScoringResultDto(target, item));
+      return Promise.resolve();
+    });
+    if (results.size === 0) signal.throwIfAborted();
+    const error = signal.aborted ? OUT_OF_TIME : BUDGET_SPENT;
+    return targets.map(
+      (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),
+    );
+  }
+
+  /**
+   * Scores targets and passes each result to `keep` as soon as it is there. Targets that the signals cut off are not passed
+   * on. Throws the error of `keep`, or the one that made scoring impossible, once no target is in progress.
+   */
+  async run(scope: Scope, job: ScoringJob, keep: Keep): Promise<void> {
     const chunk = Math.min(CHUNK, job.concurrency);
-    const queue = this.subjects.prepare(scope, job.targets, chunk, job.patience);
+    const queue = this.subjects.prepare(scope, job.targets, chunk, job.retry);
     const broken = new AbortController();
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const giveUp = linkedSignal(job.signal, broken.signal);
-    const ownJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
+    const linkedJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
     const lane = async (): Promise<void> => {
       try {
-        while (await this.next(scope, queue, ownJob, keep));
+        while (await this.next(scope, queue, linkedJob, keep));
       } catch (error) {
         broken.abort(error);
         throw error;
@@ -72,46 +129,56 @@ export class ScoringRunner {
     if (failed) throw failed.reason;
   }
 
-  /** Scores the next target. @returns whether there may be another. */
+  /** Scores the next target. Returns whether there may be another. */
   private async next(
-    { orgId, workspaceId }: Scope,
-    queue: ReturnType<SubjectBuilder['prepare']>,
+    scope: Scope,
+    queue: AsyncGenerator<PreparedTarget, undefined>,
     job: ScoringJob,
-    keep: (target: ScoringTarget, item: ScoredItem) => Promise<void>,
+    keep: Keep,
   ): Promise<boolean> {
-    const slots = this.slots.of(job.scorer.scorer_kind);
-    const slot = new Slot(slots, job.stopping, [orgId, workspaceId]);
+    const limiter = job.scorer.scorer_kind === 'llm_judge' ? this.judges : this.code;
     try {
-      await slot.take();
-      const prepared = await this.prepareNext(queue, job);
-      if (!prepared || job.signal.aborted) return false;
-      const idle: ScoringTerms['idle'] = (until, work) => slot.lend(until, work);
-      const { signal, cache, budget, runId } = job;
-      const askedFor = runId && `${runId}:${prepared.target.ordinal}`;
-      const item = await prepared.scoring({ signal, cache, budget, askedFor, idle });
-      await keep(prepared.target, item);
-      return true;
+      return await limiter.run(scope, job.stopping, async (permit) => {
+        const prepared = await this.prepareNext(queue, job);
+        if (!prepared || job.signal.aborted) return false;
+        const { signal, cache, budget, runId } = job;
+        const askedFor = runId && `${runId}:${prepared.target.ordinal}`;
+        const idle = idling(permit, job.stopping);
+        const item = await prepared.scoring({ owner: scope, signal, cache, budget, askedFor, idle });
+        await keep(prepared.target, item);
+        return true;
+      });
     } catch (error) {
-      // what only waited is left to others as soon as nothing more is begun; what is under way is finished
+      // A job that is stopping leaves the targets that only waited to other workers.
       if (job.stopping.aborted) return false;
       throw error;
-    } finally {
-      slot.giveBack();
     }
   }
 
-  /** In a function of its own, so that nothing of the subject outlives it that the scoring does not need. */
+  /** A function of its own, so that the subject can be freed as soon as the scoring is prepared. */
   private async prepareNext(
-    queue: ReturnType<SubjectBuilder['prepare']>,
-    { scorer, patience, budget }: ScoringJob,
+    queue: AsyncGenerator<PreparedTarget, undefined>,
+    { scorer, retry: policy, budget }: ScoringJob,
   ): Promise<{ target: ScoringTarget; scoring: Scoring } | undefined> {
     const { done, value } = await queue.next();
     if (done || !budget.mayGoOn()) return undefined;
-    const shown = await patience(value.show);
+    const shown = await retry(value.show, policy);
     const scoring =
       'error' in shown
         ? failing(shown.error)
-        : await patience(() => this.scorer.prepare(scorer, shown.subject));
+        : await retry(() => this.scorer.prepare(scorer, shown.subject), policy);
     return { target: value.target, scoring };
   }
 }
+
+/** Lends a target's permit while its scoring only waits, until the job stops or the wait is aborted. */
+const idling =
+  (permit: Permit, stopping: AbortSignal): ScoringTerms['idle'] =>
+  async (until, waiting) => {
+    const either = linkedSignal(until, stopping);
+    try {
+      return await permit.lend(either.signal, () => waiting(either.signal));
+    } finally {
+      either.unlink();
+    }
+  };

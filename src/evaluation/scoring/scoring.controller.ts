@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { LongRunning, Reply, RequestBody } from '#platform/http';
+import { LongRunning, Reply, RequestBody, RequestSignal } from '#platform/http';
 import { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
 import { ScoringService } from './scoring.service';
 
@@ -12,9 +12,9 @@ export class ScoringController {
   constructor(private readonly scoring: ScoringService) {}
 
   /**
-   * Score traces or sessions, or preview or test that
+   * Score traces or sessions, or preview or test a scorer
    *
-   * @remarks A scorer of the kind `llm_judge` needs a judge backend in every mode: 503 without one, before anything is stored.
+   * @remarks A scorer of kind `llm_judge` needs a judge backend in every mode. Without one, the response is 503 and nothing is stored.
    */
   @Post()
   @HttpCode(202)
@@ -28,14 +28,15 @@ export class ScoringController {
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })
-  @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: a run is queued.' })
-  @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`.' })
+  @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: the queued run.' })
+  @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`: the results.' })
   async score(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,
     @Body() dto: ScoreDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const answer = await this.scoring.score(scope, scorerId, dto);
+    const answer = await this.scoring.score(scope, scorerId, dto, signal);
     if ('scores' in answer) return new Reply(200, answer.scores);
     const { queued } = answer;
     return new Reply(202, queued, { Location: `/eval/v1/score-runs/${queued.score_run_id}` });

@@ -11,51 +11,58 @@ import {
   Matches,
   Min,
 } from 'class-validator';
-import { AnyJson, AnyJsonObject, ClosedBody, IsOneOf, ValuesCheckedLater, IsTime } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf, ValuesCheckedLater, IsTime } from '#platform/http';
 import { TRACE_ID } from '../../telemetry';
-import { type Grain, GRAINS } from '../scorers/scorer.entity';
-import { RUN_STATUSES, type RunStatus, SCORE_MODES, type ScoreMode } from './score-run.entity';
+import { type Grain, GRAINS } from '../scorers';
+import type { ScoredItem } from '../scores';
+import {
+  RUN_STATUSES,
+  type RunStatus,
+  SCORE_MODES,
+  type ScoreMode,
+  type ScoreRunRow,
+  type ScoringTarget,
+} from './score-run.entity';
 
-/** Ids that one request may name. */
+/** Ids in one member of a request, at most. */
 const IDS_MAX = 10_000;
 
-/** What is to be scored, and how. Selectors narrow each other; at least one is needed. */
-@ClosedBody()
+/** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
 export class ScoreDto {
   /**
-   * `score` queues a run. `test` scores up to 5 targets at once and answers what came of them, `preview` only what
-   * would be run; neither keeps anything.
+   * `score` queues a run. `test` scores up to 5 targets and returns their scores. `preview` returns what would be run on up
+   * to 5 targets. `test` and `preview` store nothing.
    */
   @IsOptional()
   @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
   mode?: ScoreMode | null;
 
-  /** What one score is about. Without it, what the ids are; without ids, the scorer's. */
+  /** What each score is about. Defaults to the grain of the ids, and without ids to that of the scorer. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false })
   grain?: Grain | null;
 
-  /** The sessions of these agents. */
+  /** Selects the sessions of these agents. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(IDS_MAX)
   @IsString({ each: true })
   agent_ids?: string[] | null;
 
-  /** Targets scored at a time: at most 32, and 4 where it is 0 or absent. A worker may allow fewer. */
+  /** Targets scored at a time: at most 32. 0 means the default of 4. A worker may allow fewer. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
   @IsInt()
   @Min(0)
   concurrency?: number | null;
 
-  /** The traces or sessions of this experiment's results. While it runs, scores also land in them. */
+  /** Selects the traces or sessions of this experiment's results. While it runs, scores are written back to them. */
   @IsOptional()
   @IsString()
   experiment_id?: string | null;
 
-  /** Take the newest, up to this many: at most 100, in `preview` and `test` 5. Without it, more than that is 422. */
+  /** Scores only the newest targets: at most 100, in `preview` and `test` 5. Without it, a selection of more is 422. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
   @IsInt()
@@ -82,20 +89,20 @@ export class ScoreDto {
   @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_ids?: string[] | null;
 
-  /** Those that started at this time or later (RFC 3339). */
+  /** Selects targets that started at this time or later (RFC 3339). */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   since?: string | null;
 
-  /** Those that started before this time (RFC 3339). */
+  /** Selects targets that started before this time (RFC 3339). */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
   /**
-   * Stops the run once its judge has cost so much, in US dollars: `failure_code` is `budget_exceeded` then, and what was
-   * not scored ends with an error. Requests that are under way at that moment are finished, so that it may cost as much more
-   * as `concurrency` of them do.
+   * Stops the run when its judge has cost this much, in US dollars. Its `failure_code` is then `budget_exceeded`, and
+   * targets that were not scored end with an error. Requests in progress are finished, so that up to `concurrency`
+   * requests may exceed the limit.
    */
   @ApiProperty({
     type: 'number',
@@ -109,46 +116,46 @@ export class ScoreDto {
   @IsPositive()
   max_cost_usd?: number | null;
 
-  /** Whether a judge that was asked the very same by this version of the scorer is not asked again. */
+  /** Whether earlier answers to the same request by this version of the scorer are reused. */
   @ApiProperty({ type: 'boolean', required: false, nullable: true, default: true })
   @IsOptional()
   @IsBoolean()
   cache?: boolean | null;
 
-  /** Leaves out what this version of the scorer has scored or is about to score. */
+  /** Leaves out targets that this version of the scorer has scored or is about to score. */
   @IsOptional()
   @IsBoolean()
   unscored_only?: boolean | null;
 }
 
-/** How far the samples of one target were apart. */
+/** The spread of the samples of one target. */
 export class SampleSpreadDto {
-  /** How often the judge was asked. */
+  /** Samples requested from the judge. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   count!: number;
-  /** How often in vain. */
+  /** Samples that failed. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
-  /** The score of each sample that was answered, in order. */
+  /** The score of each successful sample, in order. */
   scores!: number[];
-  /** The standard deviation of these (n − 1); null of fewer than two. */
+  /** Standard deviation of the scores (n − 1); null with fewer than two. */
   spread!: number | null;
 }
 
-/** What came of one target. A member that has nothing to say is left out. */
+/** The result of one target. Members without a value are absent. */
 export class ScoringResultDto {
   trace_id?: string;
   session_id?: string;
-  @ApiProperty({ description: 'Absent where the scorer abstained or failed.' })
+  @ApiProperty({ description: 'Absent when the scorer abstained or failed.' })
   score?: number;
-  /** The label that the scorer gave, or the choice that a judge made. */
+  /** The label of the scorer, or the choice of a judge. */
   choice?: string;
-  /** How sure the judge is, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
+  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
   confidence?: number;
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'number' },
-    description: 'Of each choice, or of `true` and `false`, where the judge tells them.',
+    description: 'Probability of each choice, or of `true` and `false`, when the judge returns it.',
   })
   probabilities?: object;
   @AnyJsonObject({ required: false })
@@ -156,26 +163,25 @@ export class ScoringResultDto {
   reasoning?: string;
   backend?: string;
   model?: string;
-  /** Why there is no score. */
+  /** Why the target has no score. */
   error?: string;
   @ApiProperty({ type: 'integer', minimum: 0 })
   elapsed_ms!: number;
-  /** What asking the judge cost, in US dollars, where that is known. */
+  /** Cost of the judge, in US dollars, when known. */
   cost_usd?: number;
-  /** SHA-256 of the request to the judge, in hexadecimal digits. */
+  /** SHA-256 of the request to the judge, in hexadecimal. */
   request_sha256?: string;
-  /** The judge had answered all of this before, and was not asked again. */
+  /** Whether the result comes from earlier answers of the judge. */
   is_cached?: boolean;
   samples?: SampleSpreadDto;
   @AnyJson({
     required: false,
-    description:
-      'In `preview`: exactly what would be run, or the body of the request that a judge would be sent.',
+    description: 'In `preview`: exactly what would be run, or the body of the request to the judge.',
   })
   preview_request?: unknown;
 }
 
-/** The answer to `preview` and `test`. */
+/** The response to `preview` and `test`. */
 export class SynchronousScoresDto {
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
@@ -187,7 +193,7 @@ export class SynchronousScoresDto {
   scorer_version!: number;
 }
 
-/** The answer to `score`: a run that a worker will take. */
+/** The response to `score`: a queued run. */
 export class QueuedRunDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   concurrency!: number;
@@ -199,7 +205,29 @@ export class QueuedRunDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
-  /** Targets of the run. */
+  /** Number of targets. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   total!: number;
 }
+
+export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
+  concurrency: run.concurrency,
+  grain: run.grain,
+  run_status: run.run_status,
+  score_run_id: run.score_run_id,
+  scorer_id: run.scorer_id,
+  scorer_version: run.scorer_version,
+  total: run.total,
+});
+
+/** Returns the view of a result that is not stored. */
+export const toScoringResultDto = (
+  { trace_id, session_id }: ScoringTarget,
+  item: ScoredItem,
+): ScoringResultDto => ({ ...present({ trace_id, session_id }), ...item });
+
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
+
+/** Leaves out the members that are null. */
+export const present = <Members extends object>(members: Members): Present<Members> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Present<Members>;

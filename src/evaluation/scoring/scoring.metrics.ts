@@ -1,12 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
-import type { ScorerKind } from '../scorers/scorer.entity';
-import { OpenRunsRepository } from './open-runs.repository';
-import type { ScoredItem } from './scored-item';
+import type { ScorerKind } from '../scorers';
+import type { ScoredItem } from '../scores';
+import { ScoreRunRepository } from './score-run.repository';
 
 const BUCKETS = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Scoring as metrics: the runs that are open, in every process, and what is scored, in the workers. */
+/** Metrics of scoring: open runs, in every process, and scored targets, in the workers. */
 @Injectable()
 export class ScoringMetrics implements OnModuleInit {
   private readonly targets: Counter<'scorer_kind' | 'outcome'>;
@@ -14,32 +14,32 @@ export class ScoringMetrics implements OnModuleInit {
 
   constructor(
     private readonly metrics: Metrics,
-    private readonly openRuns: OpenRunsRepository,
+    private readonly runs: ScoreRunRepository,
   ) {
     this.targets = metrics.counter(
       'scored_targets_total',
-      'Targets of scoring runs that this process stored a result of, by outcome.',
+      'Targets of scoring runs whose result this process stored, by outcome.',
       ['scorer_kind', 'outcome'],
     );
     this.duration = metrics.histogram(
       'scoring_duration_seconds',
-      'Time that the scorer took for one target.',
+      'Time the scorer took for one target.',
       BUCKETS,
       ['scorer_kind'],
     );
   }
 
   onModuleInit(): void {
-    const runs = this.metrics.gauge('score_runs', 'Scoring runs that are open, by status.', ['status']);
+    const runs = this.metrics.gauge('score_runs', 'Open scoring runs, by status.', ['status']);
     const age = this.metrics.gauge(
       'score_runs_oldest_queued_age_seconds',
-      'Since the oldest scoring run that is queued was made; 0 where none is.',
+      'Age of the oldest queued scoring run; 0 without any.',
     );
     this.metrics.from({
       name: 'score_runs',
       gauges: [runs, age],
       read: async () => {
-        const open = await this.openRuns.count();
+        const open = await this.runs.countOpen();
         return () => {
           runs.set({ status: 'queued' }, open.queued);
           runs.set({ status: 'running' }, open.running);
@@ -49,7 +49,7 @@ export class ScoringMetrics implements OnModuleInit {
     });
   }
 
-  /** Says that the result of a target was stored. */
+  /** Counts the stored result of a target. */
   scored(scorer_kind: ScorerKind, { error, score, elapsed_ms }: ScoredItem): void {
     const outcome = error !== undefined ? 'failed' : score === undefined ? 'abstained' : 'scored';
     this.targets.inc({ scorer_kind, outcome });

@@ -1,100 +1,80 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database } from '#platform/db';
 import { checkValues } from '#platform/http';
-import { ScorerService } from '../scorers/scorer.service';
-import { targetIdOf } from './candidates';
-import { EarlierScoresRepository } from './earlier-scores.repository';
-import { newRun, RunOrders } from './run-orders';
-import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
-import type { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
-import { toQueuedRunDto } from './scoring.mapper';
-import { ScoringWork } from './scoring-work';
-import { checkSelectors, type RequestedTerms, type Selection, selectionOf, termsOf } from './selection';
-import { checkRunnable, type RunnableScorer, runnable } from './target-scorer';
+import { problem } from '#platform/problem';
+import { ScorerService } from '../scorers';
+import { ScoreRunService } from './score-run.service';
+import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
+import { ScoringRunner } from './scoring-runner';
+import { checkSelectors, optionsOf, type ScoringOptions, type Selection, selectionOf } from './selection';
 import { TargetSelector } from './target-selector';
+import { checkRunnable, type RunnableScorer, runnable, TargetScorer } from './target-scorer';
 
-/** A request to score: a run that was queued, or what came of it at once. */
+/** Times that targets are selected for one run, at most. */
+const SELECTIONS_MAX = 10;
+
+/** The answer to a request to score: a queued run, or the scores themselves. */
 export type ScoringAnswer = { queued: QueuedRunDto } | { scores: SynchronousScoresDto };
 
-/** Takes requests to score. */
+/** Handles requests to score. */
 @Injectable()
 export class ScoringService {
   constructor(
-    private readonly database: Database,
     private readonly scorers: ScorerService,
+    private readonly scorer: TargetScorer,
     private readonly selector: TargetSelector,
-    private readonly earlier: EarlierScoresRepository,
-    private readonly orders: RunOrders,
-    private readonly work: ScoringWork,
+    private readonly runs: ScoreRunService,
+    private readonly runner: ScoringRunner,
   ) {}
 
   /**
-   * Scores what a request selects with the present version of a scorer. Errors: 400 for a selection that says nothing
-   * or contradicts itself, and for a scorer of people; 404 for an unknown scorer and naming unknown ids; 409 for an
-   * archived scorer; 422 over a cap; 503 where no judge backend is configured. Nothing is stored until all that holds.
+   * Scores the selected targets with the current version of a scorer. Stores nothing until all checks have passed. Errors:
+   * 400 for an empty or contradictory selection and for a human scorer; 404 for an unknown scorer or unknown ids; 409 for
+   * an archived scorer, and when other requests keep taking the targets; 422 for more targets than the cap, or a cost limit on a judge without prices; 503 without a judge
+   * backend.
    */
-  async score(scope: Scope, scorerId: string, dto: ScoreDto): Promise<ScoringAnswer> {
+  async score(scope: Scope, scorerId: string, dto: ScoreDto, signal: AbortSignal): Promise<ScoringAnswer> {
     checkSelectors(dto);
     const row = await this.scorers.find(scope, scorerId);
     checkRunnable(row);
     await this.selector.checkIds(scope, dto);
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
+    const options = optionsOf(dto);
     const scorer = runnable(row);
-    const terms = termsOf(dto);
-    this.work.check(scorer, terms.maxCostUsd);
+    this.scorer.checkBackend(scorer);
+    if (options.max_cost_usd !== null) this.scorer.checkPrice(scorer);
     const mode = dto.mode ?? 'score';
-    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, terms) };
-    const targets = await this.selector.select(scope, scorer, selection);
+    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
+    const targets = await this.selector.select(scope, scorer, selection, signal);
     const results =
       mode === 'preview'
-        ? await this.work.preview(scope, scorer, targets)
-        : await this.work.test(scope, scorer, targets, terms);
+        ? await this.runner.preview(scope, scorer, targets)
+        : await this.runner.test(scope, scorer, targets, options);
     const { scorer_id, scorer_version } = scorer;
     return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
   }
 
   /**
-   * Of requests that want only unscored targets no two take the same: those that another took since they were selected
-   * are selected anew. They are not selected under the lock, because whoever holds it while it waits for
-   * another connection could wait for one that waits for the lock. Each round that is lost is a run that was accepted,
-   * and targets fewer, so it ends.
+   * Selects the targets and starts a run over them. When another request for unscored targets takes some of them first,
+   * selects anew. Does not select under the lock, because the holder of the lock would wait for a second connection.
+   * Errors: 409 when other requests take the targets every time.
    */
   private async enqueue(
     scope: Scope,
     scorer: RunnableScorer,
     selection: Selection,
-    { concurrency, maxCostUsd, usesCache }: RequestedTerms,
+    options: ScoringOptions,
+    signal: AbortSignal,
   ): Promise<QueuedRunDto> {
-    for (;;) {
-      const targets = await this.selector.select(scope, scorer, selection);
-      const { grain, experimentId: experiment_id } = selection;
-      const run = newRun(scope, scorer, {
-        grain,
-        experiment_id,
-        total: targets.length,
-        concurrency,
-        max_cost_usd: maxCostUsd,
-        uses_cache: usesCache,
-      });
-      if (await this.accept(scope, selection, run, targets)) return toQueuedRunDto(run);
+    const { grain, unscoredOnly, experimentId: experiment_id = null } = selection;
+    for (let attempt = 0; attempt < SELECTIONS_MAX; attempt++) {
+      signal.throwIfAborted();
+      const targets = await this.selector.select(scope, scorer, selection, signal);
+      const settings = { ...options, grain, experiment_id, unscoredOnly };
+      const run = await this.runs.start(scope, scorer, targets, settings);
+      if (run) return toQueuedRunDto(run);
     }
-  }
-
-  /** @returns false where the targets were to be unscored, and some are so no more. */
-  private accept(
-    scope: Scope,
-    { grain, unscoredOnly }: Selection,
-    run: ScoreRunRow,
-    targets: ScoringTarget[],
-  ): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      if (unscoredOnly && !(await this.earlier.claim(tx, scope, run, grain, targets.map(targetIdOf)))) {
-        return false;
-      }
-      await this.orders.place(tx, scope, run, targets);
-      return true;
-    });
+    throw problem.conflict('Other requests keep taking these targets. Try again.');
   }
 }

@@ -1,29 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { retry, type RetryPolicy } from '#platform/concurrency';
 import { RawJson, toJsonText } from '#platform/json';
-import { SessionDirectory, type ToldMessage } from '../../agents';
+import { type ScoredMessage, SessionDirectory } from '../../agents';
 import { type TraceRow, TraceStore } from '../../telemetry';
-import { MAX_SUBJECT_LENGTH } from '../scorers/engine/limits';
-import type { ScoringSubject } from '../scorers/engine/score-outcome';
-import { impatient, type Patience } from './patience';
+import { firstUserContent, lastAssistantContent, messagesOfTraces, type SessionMessage } from '../judges';
+import { MAX_SUBJECT_LENGTH, type ScoringSubject } from '../scorers';
 import type { ScoringTarget } from './score-run.entity';
-import type { SessionMessage } from './session-message';
-import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
-import { jsonSize, Room, SUBJECT_MAX } from './subject-room';
-import { isUnread, type ShownSpans, spanViews, totalsOf, traceView } from './subject-views';
-import { type NamingResultContent, SubjectRepository } from './subject.repository';
+import {
+  isUnread,
+  jsonSize,
+  type ShownSpans,
+  spanViews,
+  SUBJECT_MAX,
+  SubjectBudget,
+  totalsOf,
+  traceView,
+} from './subject-views';
+import { type ResultContent, SubjectRepository } from './subject.repository';
 
-/** Traces of a session that a scorer sees, and messages of one, at most. */
-export const SESSION_TRACES_MAX = 100;
-export const MESSAGES_MAX = 1_000;
+/** Traces and messages of a session that a scorer sees, at most. */
+const SESSION_TRACES_MAX = 100;
+const MESSAGES_MAX = 1_000;
 
-/** In place of what there is no room to read. */
+/** Stands for content that does not fit into the budget. */
 const UNREAD = Symbol('unread');
 
-/** What a scorer sees of a target, or why it cannot be shown. */
+/** The subject that a scorer sees, or why the target cannot be shown. */
 export type Shown = { subject: ScoringSubject } | { error: string };
 
-/** A target of which what its neighbours share is read; `show` reads the rest. */
+/** A target whose trace and result are read; `show` reads the rest. */
 export interface PreparedTarget {
   target: ScoringTarget;
   show: () => Promise<Shown>;
@@ -31,30 +37,29 @@ export interface PreparedTarget {
 
 interface Shared {
   traces: Map<string, TraceRow>;
-  results: Map<string, NamingResultContent>;
+  results: Map<string, ResultContent>;
 }
 
-/** What is known of a session, before any of it is shown. */
+/** A session as it was read. */
 interface Session {
   sessionId: string;
   messages: SessionMessage[];
-  /** They are kept with an agent's session; else they are what its traces tell. */
-  isKept: boolean;
+  /** Whether the messages are those of an agent's session; otherwise they are taken from its traces. */
+  isOfAgent: boolean;
   traces: TraceRow[];
   traceCount: number;
-  /** How many of its first traces were read for messages. */
-  toldCount: number;
-  /** There are messages beyond these: more, or larger ones, than are shown, or in traces that were not read. */
-  goesOn: boolean;
+  /** Traces whose messages were read; they are the first ones. */
+  readCount: number;
+  /** Whether there are more messages, because they are too many or too large, or in traces that were not read. */
+  hasMore: boolean;
 }
 
 /**
- * Shows a target to a scorer: input, output, expected and metadata of the result that names it, else what the root
- * span was given and answered; the trace with its spans; the session with its messages and traces.
+ * Builds the subject that a scorer sees of a target: input, output, expected and metadata of the result that names it, or
+ * input and output of the root span; the trace with its spans; the session with its messages and traces.
  *
- * Nothing is read that there is no room for. What has to be shown takes its room first; then what more there is to know
- * (spans, messages), and last a trace's copies of what the subject has already. What finds none is left out, and the
- * object that lacks it says `is_truncated`.
+ * Reads nothing beyond the budget. Required members take their share first, then spans and messages, then the trace's
+ * copies of input and output. Objects that lack content because it does not fit are marked `is_truncated`.
  */
 @Injectable()
 export class SubjectBuilder {
@@ -64,16 +69,16 @@ export class SubjectBuilder {
     private readonly results: SubjectRepository,
   ) {}
 
-  /** Prepares targets, a chunk at a time: rows of several targets are read by one statement. */
+  /** Prepares targets in chunks, because the traces and results of a chunk are read together. */
   async *prepare(
     scope: Scope,
     targets: readonly ScoringTarget[],
     chunkSize: number,
-    patience: Patience = impatient,
+    policy: RetryPolicy,
   ): AsyncGenerator<PreparedTarget, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const shared = await patience(() => this.readShared(scope, chunk));
+      const shared = await retry(() => this.readShared(scope, chunk), policy);
       for (const target of chunk) yield { target, show: () => this.build(scope, target, shared) };
     }
   }
@@ -97,7 +102,7 @@ export class SubjectBuilder {
 
   private async build(scope: Scope, target: ScoringTarget, { traces, results }: Shared): Promise<Shown> {
     const result = target.result_id === null ? undefined : results.get(target.result_id);
-    if (result && result.size > SUBJECT_MAX) return tooLarge('The result that names it');
+    if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
     return target.trace_id === null
       ? this.ofSession(scope, target, result)
       : this.ofTrace(scope, target, traces.get(target.trace_id), result);
@@ -107,17 +112,17 @@ export class SubjectBuilder {
     scope: Scope,
     target: ScoringTarget,
     trace: TraceRow | undefined,
-    result: NamingResultContent | undefined,
+    result: ResultContent | undefined,
   ): Promise<Shown> {
-    const room = new Room();
+    const budget = new SubjectBudget();
     const content = result?.size ?? trace?.content_size ?? 0;
-    if (!room.take(content + (trace ? jsonSize(totalsOf(trace)) : 0))) {
-      return tooLarge(result ? 'The result that names it' : 'Its root span');
+    if (!budget.take(content + (trace ? jsonSize(totalsOf(trace)) : 0))) {
+      return tooLarge(result ? 'The result of the target' : 'The root span of the trace');
     }
-    const spans = trace && (await this.readSpans(scope, trace, room));
+    const spans = trace && (await this.readSpans(scope, trace, budget));
     const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
-    const session = sessionId === null ? null : await this.readSession(scope, sessionId, room);
-    const sessionView = session && (await this.showSession(scope, session, room, { withSpans: false }));
+    const session = sessionId === null ? null : await this.readSession(scope, sessionId, budget);
+    const sessionView = session && (await this.showSession(scope, session, budget, { withSpans: false }));
     const seen = result ?? trace;
     return {
       subject: {
@@ -125,7 +130,7 @@ export class SubjectBuilder {
         output: seen?.output ?? null,
         expected: result?.expected ?? null,
         metadata: result?.metadata ?? null,
-        trace: trace ? traceView(trace, spans, room) : null,
+        trace: trace ? traceView(trace, spans, budget) : null,
         session: sessionView,
       },
     };
@@ -134,24 +139,24 @@ export class SubjectBuilder {
   private async ofSession(
     scope: Scope,
     target: ScoringTarget,
-    result: NamingResultContent | undefined,
+    result: ResultContent | undefined,
   ): Promise<Shown> {
-    const room = new Room();
+    const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
     const metadata = result?.metadata ?? null;
-    room.take(jsonSize(expected) + jsonSize(metadata));
-    const session = await this.readSession(scope, target.session_id!, room);
+    budget.take(jsonSize(expected) + jsonSize(metadata));
+    const session = await this.readSession(scope, target.session_id!, budget);
     const { messages } = session;
-    const isBeginningUnread = messages.length === 0 && (session.isKept || session.traces.some(isUnread));
-    if (isBeginningUnread && !result) return tooLarge('What was said first in it');
+    const isBeginningUnread = messages.length === 0 && (session.isOfAgent || session.traces.some(isUnread));
+    if (isBeginningUnread && !result) return tooLarge('The first message of the session');
     const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
-    const last = session.goesOn
-      ? await this.lastAnswer(scope, session, room)
+    const last = session.hasMore
+      ? await this.lastAnswer(scope, session, budget)
       : lastAssistantContent(messages);
-    if (last === UNREAD) return tooLarge('What was said last in it');
+    if (last === UNREAD) return tooLarge('The last message of the session');
     const output = messages.length > 0 ? last : result?.output;
-    if (!room.take(jsonSize(input ?? null) + jsonSize(output ?? null))) {
-      return tooLarge('What was said first and last in it');
+    if (!budget.take(jsonSize(input ?? null) + jsonSize(output ?? null))) {
+      return tooLarge('The first and last message of the session together');
     }
     return {
       subject: {
@@ -159,101 +164,102 @@ export class SubjectBuilder {
         output: output ?? null,
         expected,
         metadata,
-        session: await this.showSession(scope, session, room, { withSpans: true }),
+        session: await this.showSession(scope, session, budget, { withSpans: true }),
       },
     };
   }
 
-  /** A session as its agent keeps it, else as its first traces tell it, up to one that there is no room to read. */
-  private async readSession(scope: Scope, sessionId: string, room: Room): Promise<Session> {
-    const [found, kept] = await Promise.all([
-      this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, room.bytes),
-      this.sessions.beginning(scope, sessionId, MESSAGES_MAX, room.bytes),
+  /** Reads an agent's session, or takes messages from the first traces, up to one that does not fit into the budget. */
+  private async readSession(scope: Scope, sessionId: string, budget: SubjectBudget): Promise<Session> {
+    const [found, ofAgent] = await Promise.all([
+      this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
+      this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes),
     ]);
     const traces = found.slice(0, SESSION_TRACES_MAX);
-    const hasMore = traces.length < found.length;
     const unread = traces.findIndex(isUnread);
-    const told = unread < 0 ? traces : traces.slice(0, unread);
-    const messages = kept ? kept.messages.map(asTold) : messagesOfTraces(told);
+    const read = unread < 0 ? traces : traces.slice(0, unread);
+    const messages = ofAgent ? ofAgent.messages.map(withoutNulls) : messagesOfTraces(read);
     return {
       sessionId,
-      messages: messages.map(asWritten),
-      isKept: kept !== null,
+      messages: messages.map(asText),
+      isOfAgent: ofAgent !== null,
       traces,
-      traceCount: hasMore
-        ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
-        : traces.length,
-      toldCount: told.length,
-      goesOn: kept ? !kept.isWhole : told.length < found.length,
+      traceCount:
+        traces.length < found.length
+          ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
+          : traces.length,
+      readCount: read.length,
+      hasMore: ofAgent ? !ofAgent.isWhole : read.length < found.length,
     };
   }
 
-  /** What was answered last in a session that goes on beyond what was read of it: its last traces may have no answer. */
-  private async lastAnswer(scope: Scope, session: Session, room: Room): Promise<unknown> {
-    if (session.isKept) {
-      const answer = await this.sessions.lastAnswer(scope, session.sessionId, room.bytes);
+  /** Reads the last answer of a session with more messages than were read. Its last traces may have no answer. */
+  private async lastAnswer(scope: Scope, session: Session, budget: SubjectBudget): Promise<unknown> {
+    if (session.isOfAgent) {
+      const answer = await this.sessions.lastAnswer(scope, session.sessionId, budget.bytes);
       return answer?.content === null ? UNREAD : answer?.content;
     }
     const selection = { session_ids: [session.sessionId] };
     const refs = await this.traces.traceRefs(scope, selection, SESSION_TRACES_MAX);
     for (const { trace_id } of refs) {
-      const [trace] = await this.traces.findTraces(scope, [trace_id], room.bytes);
+      const [trace] = await this.traces.findTraces(scope, [trace_id], budget.bytes);
       if (!trace) continue;
       if (isUnread(trace)) return UNREAD;
       const answer = lastAssistantContent(messagesOfTraces([trace]));
       if (answer !== undefined) return answer;
     }
-    const isAllRead = session.toldCount + refs.length >= session.traceCount;
+    const isAllRead = session.readCount + refs.length >= session.traceCount;
     return isAllRead ? lastAssistantContent(session.messages) : UNREAD;
   }
 
   private async showSession(
     scope: Scope,
     session: Session,
-    room: Room,
+    budget: SubjectBudget,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
-    const messages = room.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
-    const traces = room.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
+    const messages = budget.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
+    const traces = budget.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
     const spans: (ShownSpans | undefined)[] = [];
-    for (const trace of traces) spans.push(withSpans ? await this.readSpans(scope, trace, room) : undefined);
-    const isCut = session.goesOn || messages.length < session.messages.length;
+    for (const trace of traces)
+      spans.push(withSpans ? await this.readSpans(scope, trace, budget) : undefined);
+    const isCut = session.hasMore || messages.length < session.messages.length;
     return {
       session_id: session.sessionId,
       messages,
       trace_count: session.traceCount,
-      traces: traces.map((trace, index) => traceView(trace, spans[index], room)),
+      traces: traces.map((trace, index) => traceView(trace, spans[index], budget)),
       is_truncated: isCut || traces.length < session.traceCount,
     };
   }
 
-  private async readSpans(scope: Scope, trace: TraceRow, room: Room): Promise<ShownSpans> {
+  private async readSpans(scope: Scope, trace: TraceRow, budget: SubjectBudget): Promise<ShownSpans> {
     const found =
-      room.spans > 0 && room.bytes > 0
-        ? await this.traces.readSpans(scope, trace.trace_id, room.spans + 1, room.bytes)
+      budget.spans > 0 && budget.bytes > 0
+        ? await this.traces.readSpans(scope, trace.trace_id, budget.spans + 1, budget.bytes)
         : [];
-    const views = spanViews(found.slice(0, room.spans), room);
-    room.spans -= views.length;
+    const views = spanViews(found.slice(0, budget.spans), budget);
+    budget.spans -= views.length;
     const isCut = views.length < Math.max(found.length, trace.span_count);
     return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
   }
 }
 
-/** What an agent's session has of a message; what it has not is left out. */
-const asTold = ({ tool_calls, tool_call_id, name, ...message }: ToldMessage): SessionMessage => ({
+/** Leaves out the members of an agent's message that are null. */
+const withoutNulls = ({ tool_calls, tool_call_id, name, ...message }: ScoredMessage): SessionMessage => ({
   ...message,
   ...(tool_calls !== null && { tool_calls }),
   ...(tool_call_id !== null && { tool_call_id }),
   ...(name !== null && { name }),
 });
 
-/** What is kept of a message is its text, which takes less memory than its value, and is what goes out. */
-const asWritten = (message: SessionMessage): SessionMessage => ({
+/** Keeps the content of a message as JSON text, which takes less memory than the value and is what the scorer gets. */
+const asText = (message: SessionMessage): SessionMessage => ({
   ...message,
   content: new RawJson(toJsonText(message.content ?? null)),
   ...(message.tool_calls !== undefined && { tool_calls: new RawJson(toJsonText(message.tool_calls)) }),
 });
 
 const tooLarge = (what: string): { error: string } => ({
-  error: `${what} makes more than ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, which is more than a scorer is shown.`,
+  error: `${what} exceeds ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, the maximum input of a scorer.`,
 });

@@ -1,7 +1,43 @@
+import { ByteBudget } from '#platform/concurrency';
+import { toJsonText } from '#platform/json';
 import type { TraceRow, TraceSpan } from '../../telemetry';
-import { jsonSize, type Room } from './subject-room';
+import { MAX_SUBJECT_LENGTH } from '../scorers';
 
-/** What a scorer always sees of a trace. */
+/** Spans of one target that a scorer sees, at most. */
+const SPANS_MAX = 1_000;
+/**
+ * Size of a subject in bytes of JSON, at most; the rest of the engine's limit is for member names. A text has no more
+ * UTF-16 code units than bytes, so a subject within this limit is also within that of the engine.
+ */
+export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024;
+
+/** Returns the size of a value in bytes of JSON, including the separator. */
+export const jsonSize = (value: unknown): number => Buffer.byteLength(toJsonText(value)) + 1;
+
+/** Limits what a scorer sees of one target, in spans and in bytes. */
+export class SubjectBudget {
+  spans = SPANS_MAX;
+  private readonly budget = new ByteBudget({ total: SUBJECT_MAX });
+  private readonly lease = this.budget.acquire('');
+
+  /** Bytes left. */
+  get bytes(): number {
+    return SUBJECT_MAX - this.budget.used;
+  }
+
+  /** Takes bytes and returns true, or takes none and returns false when they do not fit. */
+  take(bytes: number): boolean {
+    return this.lease.tryGrow(bytes);
+  }
+
+  /** Takes items up to the first one that does not fit, and returns them. */
+  first<Item>(items: readonly Item[], sizeOf: (item: Item) => number): Item[] {
+    const end = items.findIndex((item) => !this.take(sizeOf(item)));
+    return end < 0 ? [...items] : items.slice(0, end);
+  }
+}
+
+/** The members of a trace that a scorer always sees. */
 export const totalsOf = (trace: TraceRow) => ({
   trace_id: trace.trace_id,
   root_name: trace.root_name,
@@ -18,11 +54,11 @@ export const totalsOf = (trace: TraceRow) => ({
   service_name: trace.service_name,
 });
 
-/** A trace's content has not been read, because it was known to be too large. */
+/** Whether the trace's input and output were too large to be read. */
 export const isUnread = ({ input, output, content_size }: TraceRow): boolean =>
   content_size > 0 && input === null && output === null;
 
-/** A span without what clients wrote into it. */
+/** A span without attributes, events and links. */
 const bareSpan = (span: TraceSpan) => ({
   span_id: span.span_id,
   parent_span_id: span.parent_span_id,
@@ -38,30 +74,27 @@ const bareSpan = (span: TraceSpan) => ({
   is_truncated: true,
 });
 
-/**
- * Spans as a scorer sees them: as many as there is room for, and as many of those as there is room for with their
- * content. The others say of themselves that they are cut, and stand in their places.
- */
-export function spanViews(spans: readonly TraceSpan[], room: Room): SpanView[] {
-  const shown = room.first(spans.map(bareSpan), jsonSize);
-  return shown.map((view, index) => {
-    const { attributes, events, links, content_size } = spans[index]!;
-    const isShown = attributes !== null && room.take(content_size);
-    return isShown ? { ...view, attributes, events, links, is_truncated: false } : view;
-  });
-}
-
 type SpanView = ReturnType<typeof bareSpan>;
 
 export interface ShownSpans {
   views: SpanView[];
-  /** Some are left out, or without their content. */
+  /** Whether spans, or the content of spans, are left out. */
   isCut: boolean;
 }
 
-/** A trace as a scorer sees it: its totals, its spans where they are shown, and its content where there is room. */
-export function traceView(trace: TraceRow, spans: ShownSpans | undefined, room: Room): object {
-  const isShown = !isUnread(trace) && room.take(trace.content_size);
+/** Returns as many spans as fit into the budget, and as many of them as fit with their content. */
+export function spanViews(spans: readonly TraceSpan[], budget: SubjectBudget): SpanView[] {
+  const shown = budget.first(spans.map(bareSpan), jsonSize);
+  return shown.map((view, index) => {
+    const { attributes, events, links, content_size } = spans[index]!;
+    const isShown = attributes !== null && budget.take(content_size);
+    return isShown ? { ...view, attributes, events, links, is_truncated: false } : view;
+  });
+}
+
+/** Returns a trace with its totals, its spans where given, and its content where it fits into the budget. */
+export function traceView(trace: TraceRow, spans: ShownSpans | undefined, budget: SubjectBudget): object {
+  const isShown = !isUnread(trace) && budget.take(trace.content_size);
   return {
     ...totalsOf(trace),
     input: isShown ? trace.input : null,

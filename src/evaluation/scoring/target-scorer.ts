@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
-import { JudgeBackends } from '../judges/judge-backends';
-import { CannotJudge } from '../judges/judge-failure';
-import { Judging } from '../judges/judging';
-import { CodeEngine } from '../scorers/code-engine';
-import { judgeBackendOf, type JudgeDefinition } from '../scorers/definitions/judge.definition';
-import type { ScoringSubject } from '../scorers/engine/score-outcome';
-import type { ScorerKind } from '../scorers/scorer.entity';
-import { MAX_ERROR_LENGTH } from '../scorers/engine/limits';
-import { itemOf, storable } from './scored-item';
-import type { Scoring } from './scoring-terms';
+import { CannotJudge, JudgeBackends, Judging, type Scoring } from '../judges';
+import {
+  CodeEngine,
+  judgeBackendOf,
+  type JudgeDefinition,
+  type ScoringSubject,
+  type ScorerKind,
+  MAX_ERROR_LENGTH,
+} from '../scorers';
+import { itemOf, storable } from '../scores';
 
-/** A version of a scorer, ready to be run: its definition is parsed once for all targets. */
+/** A version of a scorer with its definition parsed, once for all targets. */
 export interface RunnableScorer {
   scorer_id: string;
   scorer_version: number;
@@ -33,15 +33,17 @@ export const runnable = (
   definition: row.definition.parse() as Record<string, unknown>,
 });
 
-/** 400 for a scorer of people, 409 for an archived one. */
+/** Errors: 400 for a human scorer, 409 for an archived one. */
 export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
   if (row.scorer_kind === 'human') {
-    throw problem.invalidRequest('A scorer of the kind human is people, who cannot be run here.');
+    throw problem.invalidRequest(
+      'Scorers of kind `human` cannot be run. Record scores with `POST /eval/v1/scores`.',
+    );
   }
-  if (row.archived_at) throw problem.conflict('The scorer is archived and scores nothing any more.');
+  if (row.archived_at) throw problem.conflict('The scorer is archived. Restore it before you run it.');
 }
 
-/** Scores one target, whatever the scorer's kind. */
+/** Scores one target with a scorer of any kind but human. */
 @Injectable()
 export class TargetScorer {
   constructor(
@@ -50,21 +52,22 @@ export class TargetScorer {
     private readonly judging: Judging,
   ) {}
 
-  /** Throws 503 where the scorer needs a judge and none is configured. */
+  /** Errors: 503 for a judge whose backend is not configured. */
   checkBackend(scorer: RunnableScorer): void {
     if (scorer.scorer_kind === 'llm_judge') this.backends.require(judgeBackendOf(judgeOf(scorer)));
   }
 
-  /** Throws 422 where nobody knows what the scorer costs, so that no bound on it could be held. */
+  /** Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price. */
   checkPrice(scorer: RunnableScorer): void {
     if (scorer.scorer_kind !== 'llm_judge') return;
     const definition = judgeOf(scorer);
     if (this.backends.require(judgeBackendOf(definition)).isPriced(definition)) return;
-    const detail = 'cannot be held: the price of the judge’s model is not known (MODEL_PRICES)';
+    const detail =
+      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES or leave this member out.';
     throw problem.validationFailed([{ pointer: '/max_cost_usd', detail }]);
   }
 
-  /** Exactly what would be run, or sent; or why nothing would. */
+  /** Returns exactly what would be run or sent, or why nothing would. */
   async preview(scorer: RunnableScorer, subject: ScoringSubject): Promise<Preview> {
     if (scorer.scorer_kind !== 'llm_judge') {
       return {
@@ -80,7 +83,7 @@ export class TargetScorer {
     }
   }
 
-  /** Prepares the scoring of a target. */
+  /** Prepares the scoring of one target. */
   prepare(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     return scorer.scorer_kind === 'llm_judge'
       ? this.judging.prepare({ ...scorer, definition: judgeOf(scorer) }, subject)
@@ -88,15 +91,15 @@ export class TargetScorer {
   }
 
   private byCode(scorer: RunnableScorer, subject: ScoringSubject): Scoring {
-    return async ({ signal }) => {
+    return async ({ owner, signal }) => {
       const begun = performance.now();
-      const outcome = await this.engine.run(scorer.definition, subject, signal, scorer.workspace_id);
+      const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
       return itemOf(outcome, performance.now() - begun);
     };
   }
 }
 
-/** What `preview` tells of one target. */
+/** The preview of one target. */
 export type Preview = { preview_request: unknown; request_sha256?: string } | { error: string };
 
 const judgeOf = ({ definition }: RunnableScorer): JudgeDefinition => definition as unknown as JudgeDefinition;

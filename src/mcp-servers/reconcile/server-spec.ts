@@ -1,32 +1,50 @@
-import { validateBody } from '#platform/http';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { IsOneOf, Nested, validateBody } from '#platform/http';
 import { isJsonObject, type RawJson, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
-import type { Declared } from '../../registry';
-import type { ServerEntity } from '../servers/server.entity';
-import { authFaults, urlFault } from '../servers/server-form';
-import type { GivenToolDto } from '../tools/given-tool.dto';
-import { toolFaults } from '../tools/tool-form';
-import { ServerSpecDto } from './server-spec.dto';
+import type { Declared } from '../../resources';
+import { AUTH_HEADER_MAX, ServerFieldsDto } from '../servers/server.dto';
+import { AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
+import { authFaults, urlFault } from '../servers/server-auth';
+import { toolFaults } from '../servers/tool-faults';
+import type { GivenToolDto } from '../servers/tool.dto';
 
-/** What a declaration makes of a server. */
+/** The members of a server that its declaration decides. */
 export type DeclaredContent = Pick<
   ServerEntity,
   'name' | 'description' | 'url' | 'transport' | 'auth_type' | 'auth_header'
 > & { metadata: RawJson };
 
-/** A declared server. */
 export interface DeclaredServer {
   pointer: string;
   content: DeclaredContent;
-  /** Null where the declaration leaves them as they are. */
+  /** Null leaves the tools as they are. */
   tools: readonly GivenToolDto[] | null;
 }
 
+/** `auth` without the secret, because everyone who can read the app reads its declarations. */
+class ServerSpecAuthDto {
+  @IsOneOf(AUTH_TYPES)
+  type!: AuthType;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, AUTH_HEADER_MAX)
+  header?: string | null;
+}
+
+/** The spec of a declared server: the members of `CreateServerDto` that an app decides. */
+class ServerSpecDto extends ServerFieldsDto {
+  @IsOptional()
+  @Nested(() => ServerSpecAuthDto)
+  auth?: ServerSpecAuthDto | null;
+}
+
 const SECRET =
-  'is not for declarations, which whoever reads the app can read: set it once with PATCH /mcp/v1/servers/{server_id}';
+  'is not allowed, because everyone who can read the app reads it. Send it with PATCH /mcp/v1/servers/{server_id}.';
 
 /**
- * What of a spec is not of the right form.
+ * Returns the form errors of a spec.
  *
  * @param pointer of the spec
  */
@@ -48,7 +66,7 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   }
 }
 
-/** A declaration without a fault, as the server that it makes. */
+/** Reads a declaration without form errors. */
 export function readDeclared({ name, spec, pointer }: Declared): DeclaredServer {
   const { description, url, transport, auth, metadata, tools } = spec as unknown as ServerSpecDto;
   return {
@@ -66,16 +84,16 @@ export function readDeclared({ name, spec, pointer }: Declared): DeclaredServer 
   };
 }
 
-/** Tools of all servers of one app: what is held in memory and written by one sweep. */
+/** The most tools of all servers of an app, because a reconcile holds them in memory and writes them at once. */
 const TOOLS_MAX = 10_000;
 
-/** What is wrong with the servers that an app declares, each of the right form, taken together. */
+/** Returns the errors of well-formed declarations taken together. */
 export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {
     count += (spec as unknown as ServerSpecDto).tools?.length ?? 0;
     if (count <= TOOLS_MAX) continue;
-    const detail = `has, with those of the servers before it, more than ${TOOLS_MAX} tools, which is as many as an app may declare`;
+    const detail = `exceeds the limit of ${TOOLS_MAX} tools for all servers of an app`;
     return [{ pointer: `${pointer}/spec/tools`, detail }];
   }
   return [];

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 
-/** Seals what a server is to be shown, each for that server alone. */
+/** Seals the secrets of servers. Each can only be opened for its own server. */
 @Injectable()
 export class ServerSecrets {
   constructor(private readonly box: SecretBox) {}
@@ -10,12 +10,12 @@ export class ServerSecrets {
     return this.box.seal(value, useOf(serverId));
   }
 
-  /** @throws SealedSecretError where it was sealed under another `SECRETS_KEY`, or for another server. */
+  /** @throws SealedSecretError for a secret that was sealed under another `SECRETS_KEY` or for another server */
   open(serverId: string, sealed: string): string {
     return this.box.open(sealed, useOf(serverId));
   }
 
-  /** Whether a sealed secret is this one; one that cannot be opened is another. */
+  /** Returns whether a sealed secret is this one. A secret that cannot be opened counts as another. */
   isSame(serverId: string, sealed: string | null, value: string): boolean {
     if (sealed === null) return false;
     try {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, pathNumber, type Reply, versioned } from '#platform/http';
+import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import {
   CreateServerDto,
@@ -24,13 +24,13 @@ export class ServerController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateServerDto): Promise<Reply> {
-    const { view, version } = await this.servers.create(scope, dto);
-    return created(`/mcp/v1/servers/${view.server_id}`, view, version);
+    const made = await this.servers.create(scope, dto);
+    return created(`/mcp/v1/servers/${made.view.server_id}`, made);
   }
 
-  /** List MCP servers; a system server named `registry` is not among them */
+  /** List MCP servers, without the system server named `registry` */
   @Get()
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerPageDto })
   list(@CurrentScope() scope: OrgScope, @Query() query: ServerListQueryDto): Promise<Page<ServerDto>> {
     return this.servers.list(scope, query);
@@ -38,44 +38,54 @@ export class ServerController {
 
   /** Get an MCP server */
   @Get(':server_id')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('server_id') id: string): Promise<Reply> {
-    const { view, version } = await this.servers.get(scope, id);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('server_id') id: string): Promise<Versioned<ServerDto>> {
+    return this.servers.get(scope, id);
   }
 
-  /** Change an MCP server; what an app declares is `drifted` then, until its next sweep */
+  /** Change an MCP server. One that an app declares is then `drifted` until the app is reconciled */
   @Patch(':server_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: ServerDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
     @Body() dto: PatchServerDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.servers.patch(scope, id, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<ServerDto>> {
+    return this.servers.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive an MCP server and its tools; its secret is deleted */
+  /** Archive an MCP server with its tools, and delete its secret */
   @Post(':server_id/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ServerDto })
-  async archive(
+  archive(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.servers.archive(scope, id, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<ServerDto>> {
+    return this.servers.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived MCP server with its tools. Its secret stays deleted */
+  @Post(':server_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ServerDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('server_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ServerDto>> {
+    return this.servers.restore(scope, id, ifMatch);
   }
 
   /** List the versions of an MCP server */
   @Get(':server_id/versions')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerVersionPageDto })
   listVersions(
     @CurrentScope() scope: OrgScope,
@@ -87,14 +97,13 @@ export class ServerController {
 
   /** Get one version of an MCP server */
   @Get(':server_id/versions/:version_ordinal')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerVersionDto })
-  async getVersion(
+  getVersion(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
     @Param('version_ordinal') ordinal: string,
-  ): Promise<Reply> {
-    const found = await this.servers.getVersion(scope, id, pathNumber(ordinal, 'server version'));
-    return versioned(found.view, found.version);
+  ): Promise<Versioned<ServerVersionDto>> {
+    return this.servers.getVersion(scope, id, pathNumber(ordinal, 'server version'));
   }
 }

@@ -8,12 +8,23 @@ import {
   Nested,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName, SYNC_STATES, type SyncState } from '../../registry';
-import { GivenToolDto, TOOLS_MAX } from '../tools/given-tool.dto';
-import { AUTH_HEADER_MAX, AUTH_VALUE_MAX, SERVER_URL_MAX } from './server-form';
-import { AUTH_TYPES, type AuthType, type Transport, TRANSPORTS } from './server.entity';
+import { PageMetaDto } from '#platform/paging';
+import { IsDescription, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import {
+  AUTH_TYPES,
+  type AuthType,
+  type ServerEntity,
+  type ServerVersionRow,
+  type Transport,
+  TRANSPORTS,
+} from './server.entity';
+import { GivenToolDto, TOOLS_MAX } from './tool.dto';
+
+export const SERVER_URL_MAX = 2_048;
+export const AUTH_HEADER_MAX = 255;
+const AUTH_VALUE_MAX = 8_192;
 
 const IsAuthHeader = (): PropertyDecorator => Length(1, AUTH_HEADER_MAX);
 const IsAuthValue =
@@ -26,12 +37,13 @@ const IsAuthValue =
     );
   };
 
-/** How the service shows the server who it is. */
+/** How the service authenticates to the server. */
+@ReadOnlyMembersOf(() => ServerPresentAuthDto)
 export class ServerAuthDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
 
-  /** The name of the header that carries the value: of the type `header` alone, which needs it. */
+  /** The name of the header that carries `value`. Required for the type `header`, and only allowed there. */
   @IsOptional()
   @IsString()
   @IsAuthHeader()
@@ -39,11 +51,12 @@ export class ServerAuthDto {
 
   @IsOptional()
   @IsString()
-  @IsAuthValue('The secret, which all types but `none` need. Kept encrypted, and never answered.')
+  @IsAuthValue('The secret. Required for all types but `none`. Stored encrypted, and never returned.')
   value?: string | null;
 }
 
-/** Members that are absent stay as they are. */
+/** Absent members stay as they are. */
+@ReadOnlyMembersOf(() => ServerPresentAuthDto)
 export class PatchServerAuthDto {
   @NotNull()
   @IsOneOf(AUTH_TYPES, { required: false })
@@ -57,25 +70,19 @@ export class PatchServerAuthDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'Another secret. It stays where it is absent, unless the type, the header, or the origin of the address is to be ' +
-      'another: then it has to be given again (400), so that it goes to nobody whom it was not meant for.',
+    'A new secret. Absent, the present one stays. Required (400) when the type, the header or the origin of the URL ' +
+      'changes, because secrets are never sent to a target that they were not given for.',
   )
   value?: string | null;
 }
 
-export class CreateServerDto {
-  @IsString()
-  workspace_id!: string;
-
-  /** Unique among the workspace's servers that are not archived (409). */
-  @IsName()
-  name!: string;
-
+/** The members of a new server that an app can declare too. */
+export class ServerFieldsDto {
   @IsOptional()
   @IsDescription()
   description?: string | null;
 
-  /** Of `http` or `https`, without a user, a password or a fragment. */
+  /** An `http` or `https` URL without user, password and fragment. */
   @IsString()
   @Length(1, SERVER_URL_MAX)
   url!: string;
@@ -85,19 +92,10 @@ export class CreateServerDto {
   transport?: Transport | null;
 
   @IsOptional()
-  @Nested(() => ServerAuthDto)
-  auth?: ServerAuthDto | null;
-
-  /** That it belongs to the platform rather than to a team: true needs the role admin, also to change it. Can never change. */
-  @IsOptional()
-  @IsBoolean()
-  is_system?: boolean | null;
-
-  @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
   metadata?: object | null;
 
-  /** What the server is known to offer, until it is asked the first time. */
+  /** The known tools of the server, until the server lists its tools itself. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
@@ -105,15 +103,35 @@ export class CreateServerDto {
   tools?: unknown[] | null;
 }
 
+@ReadOnlyMembersOf(() => ServerDto)
+export class CreateServerDto extends ServerFieldsDto {
+  @IsString()
+  workspace_id!: string;
+
+  /** Unique among the live servers of the workspace (409). */
+  @IsName()
+  name!: string;
+
+  @IsOptional()
+  @Nested(() => ServerAuthDto)
+  auth?: ServerAuthDto | null;
+
+  /** Whether the server belongs to the platform rather than to a team. Immutable. Only admins create and change such servers. */
+  @IsOptional()
+  @IsBoolean()
+  is_system?: boolean | null;
+}
+
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ServerDto)
 export class PatchServerDto {
-  /** Only the present one: a server cannot be moved (422). */
+  /** Must be the present one, because a server cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   server_id?: string;
@@ -135,21 +153,21 @@ export class PatchServerDto {
   @IsOneOf(TRANSPORTS, { required: false })
   transport?: Transport;
 
-  /** Null for the type `none`. */
+  /** Null means the type `none`. */
   @IsOptional()
   @Nested(() => PatchServerAuthDto)
   auth?: PatchServerAuthDto | null;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsBoolean()
   is_system?: boolean;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
   metadata?: object | null;
 
-  /** All that the server is known to offer; 409 once it was asked itself. Null for nothing. */
+  /** Replaces the known tools. Null removes them. 409 once the server has listed its tools itself. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
@@ -157,41 +175,19 @@ export class PatchServerDto {
   tools?: unknown[] | null;
 }
 
-export class ServerListQueryDto extends NamedListQueryDto {
-  /** Those of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  workspace_id?: string;
-
-  /** Words of the name, the address without its query, or the description; the last letters of each may be missing. */
+export class ServerListQueryDto extends OwnedListQueryDto {
+  /** Words, or beginnings of words, in the name, the URL without its query, or the description. */
   @NotNull()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** Those of this name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  name?: string;
-
   @NotNull()
   @IsOneOf(TRANSPORTS, { required: false })
   transport?: Transport;
-
-  @NotNull()
-  @IsOneOf(SYNC_STATES, { required: false })
-  sync_state?: SyncState;
-
-  /** Those that this app declares, by its slug or its id. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  app?: string;
 }
 
-/** How the service shows the server who it is, as far as it is told. */
+/** How the service authenticates to the server, without the secret. */
 export class ServerAuthViewDto {
   @ApiProperty({ enum: AUTH_TYPES })
   type!: AuthType;
@@ -199,13 +195,13 @@ export class ServerAuthViewDto {
   header!: string | null;
 }
 
-/** The same, with whether there is a secret. */
+/** How the service authenticates to the server, and whether it has a secret. */
 export class ServerPresentAuthDto extends ServerAuthViewDto {
-  /** Whether there is a secret. One that an app declares has none until it is given by a PATCH. */
+  /** Whether there is a secret. A server that an app declares has none until you send it with PATCH. */
   has_value!: boolean;
 }
 
-/** One version of an MCP server, as it stays. */
+/** A version of an MCP server. Versions never change. */
 export class ServerVersionDto {
   server_id!: string;
   org_id!: string;
@@ -223,12 +219,12 @@ export class ServerVersionDto {
   created_by!: string;
 }
 
-/** An MCP server that is registered in a workspace. */
-export class ServerDto {
+/**
+ * An MCP server registered in a workspace. Its versions cover name, description, URL, transport, and type and header of
+ * `auth`.
+ */
+export class ServerDto extends OwnedDto {
   server_id!: string;
-  org_id!: string;
-  workspace_id!: string;
-  name!: string;
   description!: string | null;
   url!: string;
   @ApiProperty({ enum: TRANSPORTS })
@@ -237,25 +233,10 @@ export class ServerDto {
   is_system!: boolean;
   @AnyJsonObject()
   metadata!: object;
-  /** The app that declares it; null where none does. */
+  /** The app that declares the server, or null. */
   app_id!: string | null;
-  /** The slug of that app. */
-  app!: string | null;
-  @ApiProperty({ enum: SYNC_STATES })
-  sync_state!: SyncState;
-  /** When the server was asked for its tools last; null until then. */
+  /** When the server last listed its tools, or null. */
   tools_listed_at!: Date | null;
-  /** The number of the present version: of name, description, address, transport, and type and header of `auth`. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  /** Raised by every change; the ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class ServerPageDto {
@@ -267,3 +248,39 @@ export class ServerVersionPageDto {
   items!: ServerVersionDto[];
   page!: PageMetaDto;
 }
+
+const SERVER_FIELDS = [
+  'server_id',
+  'description',
+  'url',
+  'transport',
+  'is_system',
+  'metadata',
+  'app_id',
+  'tools_listed_at',
+  ...OWNED_FIELDS,
+] as const;
+
+export const toServerDto = (row: ServerEntity): ServerDto => ({
+  ...pick(row, SERVER_FIELDS),
+  auth: { type: row.auth_type, header: row.auth_header, has_value: row.auth_secret !== null },
+});
+
+const VERSION_FIELDS = [
+  'server_id',
+  'org_id',
+  'workspace_id',
+  'version_ordinal',
+  'version_id',
+  'name',
+  'description',
+  'url',
+  'transport',
+  'created_at',
+  'created_by',
+] as const;
+
+export const toServerVersionDto = (row: ServerVersionRow): ServerVersionDto => ({
+  ...pick(row, VERSION_FIELDS),
+  auth: { type: row.auth_type, header: row.auth_header },
+});

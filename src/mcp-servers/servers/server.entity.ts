@@ -1,31 +1,21 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ArchivableEntity, JsonColumn } from '#platform/db';
+import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type { SyncState } from '../../registry';
+import { OwnedEntity, type SearchDocument } from '../../resources';
 
-/** How a server is spoken to. */
+/** The MCP transport of a server. */
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** How the service shows who it is: not at all, by `Authorization: Bearer`, or by a header of another name. */
+/** How the service authenticates: not at all, with `Authorization: Bearer`, or with another header. */
 export const AUTH_TYPES = ['none', 'bearer', 'header'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
-/** An MCP server that is registered in a workspace; each version of it is kept. */
+/** An MCP server registered in a workspace. Its versions are kept. */
 @Entity('mcp_servers')
-export class ServerEntity extends ArchivableEntity {
+export class ServerEntity extends OwnedEntity {
   @PrimaryColumn('text')
   server_id!: string;
-
-  @Column('text')
-  org_id!: string;
-
-  @Column('text')
-  workspace_id!: string;
-
-  /** Unique among the workspace's servers that are not archived. */
-  @Column('text')
-  name!: string;
 
   @Column('text', { nullable: true })
   description!: string | null;
@@ -43,7 +33,7 @@ export class ServerEntity extends ArchivableEntity {
   @Column('text', { nullable: true })
   auth_header!: string | null;
 
-  /** Sealed by `ServerSecrets`. Null where there is none: it was never given, or the server is archived. */
+  /** Sealed by `ServerSecrets`. Null where no secret was given, and for an archived server. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 
@@ -53,43 +43,32 @@ export class ServerEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
-  /** The app that declares it; null where none does. */
-  @Column('text', { nullable: true })
-  app_id!: string | null;
-
-  /** The slug of that app. */
-  @Column('text', { nullable: true })
-  app!: string | null;
-
-  /** The name by which the app declares it, whatever it was renamed to since. */
+  /** The name in the app's declaration, which stays when the server is renamed. */
   @Column('text', { nullable: true })
   declared_name!: string | null;
 
-  @Column('text')
-  sync_state!: SyncState;
-
-  /** When the server was asked for its tools last; null until then. */
+  /** When the server last listed its tools, or null. */
   @Column('timestamptz', { nullable: true })
   tools_listed_at!: Date | null;
-
-  @Column('integer')
-  version_ordinal!: number;
-
-  @Column('text')
-  version_id!: string;
-
-  /** Raised by every change; the ETag. */
-  @Column('integer')
-  generation!: number;
 }
 
 /** The members that make a version. A secret is never among them. */
-export const VERSIONED = ['name', 'description', 'url', 'transport', 'auth_type', 'auth_header'] as const;
+export const VERSIONED_FIELDS = [
+  'name',
+  'description',
+  'url',
+  'transport',
+  'auth_type',
+  'auth_header',
+] as const;
 
-/** One version of a server, as it stays. */
+/** The members whose values the audit log shows. */
+export const AUDITED_FIELDS = ['name', 'url', 'transport'] as const;
+
+/** A stored version of a server. */
 export type ServerVersionRow = Pick<
   ServerEntity,
-  | (typeof VERSIONED)[number]
+  | (typeof VERSIONED_FIELDS)[number]
   | 'server_id'
   | 'org_id'
   | 'workspace_id'
@@ -99,8 +78,29 @@ export type ServerVersionRow = Pick<
   | 'created_by'
 >;
 
-/** The system server that earlier installations kept for the service itself. It is never listed or found, and swept away. */
+/**
+ * The system server that earlier installations kept for the service itself. It is hidden from lists and search, and the next
+ * reconcile of any app archives it.
+ */
 export const REGISTRY_NAME = 'registry';
 
 export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' | 'name'>): boolean =>
   is_system && name === REGISTRY_NAME;
+
+/** Returns a URL without its query, which may carry a key: for the audit log and the search index. */
+export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');
+
+/** Returns the search document of a server. */
+export const toServerDocument = (
+  row: Pick<ServerEntity, 'server_id' | 'workspace_id' | 'name' | 'description' | 'url'> & {
+    updated_at?: Date;
+  },
+): SearchDocument => ({
+  type: 'mcp_server',
+  id: row.server_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: row.description,
+  body: withoutQuery(row.url),
+  updatedAt: row.updated_at,
+});

@@ -1,191 +1,188 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkImmutable, checkValues, type Versioned } from '#platform/http';
+import type { Tx } from '#platform/db';
+import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import {
-  AuditLog,
-  given,
-  changesOf,
-  checkLive,
-  checkNotMoved,
-  readable,
-  SearchIndex,
+  type AnyOf,
+  markDrifted,
+  OrgResourceService,
+  OWNED_READERS,
+  type ResourceAction,
+  type ResourceKind,
+  ResourceKit,
+  stamps,
   within,
-  WorkspaceAccess,
-} from '../../registry';
-import { toolFaults } from '../tools/tool-form';
-import { hasChanges, ToolStore } from '../tools/tool-store';
-import { changesOfServer, checkUrl, isVersioned, told, touched } from './server-change';
-import type {
-  CreateServerDto,
-  PatchServerDto,
-  ServerDto,
-  ServerListQueryDto,
-  ServerVersionDto,
-} from './server.dto';
-import { isRegistry, type ServerEntity } from './server.entity';
-import { authFaults, urlFault } from './server-form';
-import { toDocument, toServerDto, toServerVersionDto, versionedView } from './server.mapper';
-import { ServerRepository } from './server.repository';
+} from '../../resources';
+import { authFaults, patchedAuth, urlFault, withoutSecrets } from './server-auth';
 import { ServerSecrets } from './server-secrets';
+import {
+  type CreateServerDto,
+  type PatchServerDto,
+  type ServerDto,
+  type ServerListQueryDto,
+  type ServerVersionDto,
+  toServerDto,
+  toServerVersionDto,
+} from './server.dto';
+import {
+  AUDITED_FIELDS,
+  isRegistry,
+  type ServerEntity,
+  toServerDocument,
+  VERSIONED_FIELDS,
+} from './server.entity';
+import { ServerRepository } from './server.repository';
+import { toolFaults } from './tool-faults';
+import { hasChanges, ToolStore } from './tool-store';
+import { type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 
-export const KIND = 'server';
+const SERVER: ResourceKind<ServerEntity, ServerDto> = {
+  noun: 'server',
+  type: 'mcp_server',
+  readers: OWNED_READERS,
+  id: 'server_id',
+  generation: 'generation',
+  immutable: ['server_id', 'is_system'],
+  auditedFields: AUDITED_FIELDS,
+  createdFields: ['name'],
+  versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
+  unique: { constraint: 'mcp_servers_name', field: 'name' },
+  // A declaration holds no secret, so a new secret does not differ from it.
+  derived: (row, changed) =>
+    Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
+  search: {
+    type: 'mcp_server',
+    document: (row) => (isRegistry(row) ? null : toServerDocument(row)),
+  },
+  toView: toServerDto,
+};
 
-/** MCP servers, as they are registered. Nothing here speaks to them. */
+/** Registered MCP servers and their tools. Nothing here connects to a server. */
 @Injectable()
-export class ServerService {
+export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   constructor(
-    private readonly database: Database,
-    private readonly access: WorkspaceAccess,
+    kit: ResourceKit,
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
     private readonly secrets: ServerSecrets,
-    private readonly audit: AuditLog,
-    private readonly index: SearchIndex,
-  ) {}
+  ) {
+    super(kit, servers, SERVER);
+  }
 
-  /**
-   * Registers a server. Errors: 400 for an address, a header or tools that are none, and an unknown workspace; 403; 409
-   * when the name is taken or the workspace archived.
-   */
+  /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
   create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
-    const faults = faultsIn(dto);
-    if (faults.length > 0) throw problem.invalidFields(faults);
-    return this.database.transaction(async (tx) => {
-      const role = dto.is_system === true ? 'admin' : 'editor';
-      const workspace = await this.access.enter(tx, scope, dto.workspace_id, [role]);
-      const row = this.newRow(scope, dto);
-      await this.servers.insert(row, tx);
-      await this.servers.keepVersions(tx, scope, [row.server_id]);
-      await this.audit.record(tx, scope, {
-        ...audited(row),
-        action: 'create',
-        changes: given({ name: row.name }),
-      });
-      await this.keepFound(tx, scope, row);
+    checkFaults(faultsIn(dto));
+    const roles: AnyOf = dto.is_system === true ? ['admin'] : ['editor'];
+    return this.transaction(scope, async (tx) => {
+      const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, roles);
+      const row = await this.insert(tx, scope, this.newRow(scope, dto));
       if (dto.tools) await this.tools.replace(tx, workspace, row, dto.tools);
-      return versionedView(row);
+      return this.versioned(row);
     });
   }
 
   async list(scope: OrgScope, query: ServerListQueryDto): Promise<Page<ServerDto>> {
-    const { rows, page } = await this.servers.list(scope, query);
-    return { items: rows.map(toServerDto), page };
+    return this.page(await this.servers.list(scope, query));
   }
 
-  async get(scope: OrgScope, id: string): Promise<Versioned<ServerDto>> {
-    return versionedView(await this.read(scope, id));
-  }
-
-  /** A server that the caller may read; 404 otherwise. */
-  async read(scope: OrgScope, id: string): Promise<ServerEntity> {
-    return readable(scope, await this.servers.find(scope, id), KIND, id);
-  }
-
-  /**
-   * A patch of what is versioned makes a version. Errors: 400, 404, 403, 412 for a stale `If-Match`, 409 when it or its
-   * workspace is archived, or the name is taken.
-   */
+  /** Errors: 400 for invalid values and a secret that is missing, 409 for tools that the server lists itself; those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchServerDto, ifMatch?: string): Promise<Versioned<ServerDto>> {
-    if (dto.url !== undefined) checkUrl(dto.url);
-    checkTools(dto.tools ?? []);
-    return this.database.transaction(async (tx) => {
-      const row = await this.lock(tx, scope, id, 'editor');
-      checkIfMatch(ifMatch, row.generation);
-      checkLive(row, KIND);
-      checkNotMoved(row, dto.workspace_id);
-      checkImmutable(row, dto, ['server_id', 'is_system']);
-      checkValues(dto);
-      const hasOtherTools = await this.replaceTools(tx, scope, row, dto);
-      const own = changesOfServer(row, dto, this.secrets);
-      const changes = hasOtherTools ? touched(row, own) : own;
-      if (!changes) return versionedView(row);
-      const makesVersion = isVersioned(changes);
-      const written = makesVersion
-        ? { ...changes, version_ordinal: row.version_ordinal + 1, version_id: newId('ver') }
-        : changes;
-      await this.servers.update(tx, scope, id, written);
-      if (makesVersion) await this.servers.keepVersions(tx, scope, [id]);
-      await this.audit.record(tx, scope, {
-        ...audited(row),
-        action: 'update',
-        changes: [...told(row, changes), ...(hasOtherTools ? [{ member: 'tools' }] : [])],
-      });
-      const wasRegistry = isRegistry(row);
-      const changed = Object.assign(row, written);
-      await this.keepFound(tx, scope, changed);
-      if (isRegistry(changed) !== wasRegistry) {
-        await this.tools.keepFound(tx, within(scope, row.workspace_id), changed);
+    const { tools } = dto;
+    checkFaults([...urlFaults(dto.url), ...toolFaults(tools ?? [], '/tools')]);
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      const columns = {
+        name: dto.name,
+        description: dto.description,
+        url: dto.url,
+        transport: dto.transport,
+        ...patchedAuth(row, dto, this.secrets),
+        metadata: patchMetadata(row.metadata, dto.metadata),
+      };
+      await this.checkChange(tx, scope, row, dto, ifMatch);
+      const hasNewTools = tools !== undefined && (await this.replaceTools(tx, scope, row, tools ?? []));
+      // A change of the tools alone is a change of the server: only its time and its generation differ.
+      const patch = hasNewTools ? { ...columns, updated_at: new Date() } : columns;
+      const changed = await this.write(tx, scope, row, patch, 'update');
+      if (isRegistry(changed) !== isRegistry(row)) {
+        await this.tools.reindex(tx, within(scope, row.workspace_id), changed);
       }
-      return versionedView(changed);
-    });
-  }
-
-  /** Whether a patch changes what the server is known to offer. 409 where the server was asked itself. */
-  private async replaceTools(
-    tx: Tx,
-    scope: OrgScope,
-    row: ServerEntity,
-    { tools }: PatchServerDto,
-  ): Promise<boolean> {
-    if (tools === undefined) return false;
-    if (row.tools_listed_at)
-      throw problem.conflict('The server was asked for its tools, and tells them itself.');
-    const changes = await this.tools.replace(tx, within(scope, row.workspace_id), row, tools ?? []);
-    return hasChanges(changes);
-  }
-
-  /** Archives a server with its tools, and deletes its secret; repeated, it answers the same. Its name is free again. */
-  archive(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<ServerDto>> {
-    return this.database.transaction(async (tx) => {
-      const row = await this.lock(tx, scope, id, 'admin');
-      if (!row.archived_at) checkIfMatch(ifMatch, row.generation);
-      const archived = { archived_at: new Date(), auth_secret: null };
-      const changes = row.archived_at ? null : changesOf(row, archived);
-      if (!changes) return versionedView(row);
-      await this.servers.update(tx, scope, id, changes);
-      await this.tools.archiveOf(tx, scope, [id]);
-      await this.audit.record(tx, scope, { ...audited(row), action: 'archive' });
-      await this.index.remove(tx, scope, 'mcp_server', id);
-      return versionedView(Object.assign(row, changes));
+      return this.versioned(changed);
     });
   }
 
   async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ServerVersionDto>> {
-    await this.read(scope, id);
-    const { rows, page } = await this.servers.listVersions(scope, id, query);
+    await this.find(scope, id);
+    const { rows, page } = await this.servers.versions.list(scope.orgKey, id, query);
     return { items: rows.map(toServerVersionDto), page };
   }
 
   async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ServerVersionDto>> {
-    await this.read(scope, id);
-    const row = await this.servers.findVersion(scope, id, ordinal);
+    await this.find(scope, id);
+    const row = await this.servers.versions.find(scope.orgKey, id, ordinal);
     if (!row) throw problem.notFound('server version', String(ordinal));
-    return { view: toServerVersionDto(row), version: row.version_ordinal };
+    return new Versioned(toServerVersionDto(row), ordinal);
   }
 
-  /** What only an admin may make, only an admin may change. */
-  private async lock(tx: Tx, scope: OrgScope, id: string, role: 'editor' | 'admin'): Promise<ServerEntity> {
-    const row = await this.servers.lock(tx, scope, id, 'update');
-    return this.access.admit(tx, scope, row, KIND, id, [row?.is_system ? 'admin' : role]);
+  async listTools(scope: OrgScope, id: string, query: ToolListQueryDto): Promise<Page<ToolDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.tools.list(scope, id, query);
+    return { items: rows.map(toToolDto), page };
   }
 
-  /** Has a live server found by searches, unless it is the one that is never seen. */
-  private keepFound(tx: Tx, scope: OrgScope, row: ServerEntity): Promise<void> {
-    return isRegistry(row)
-      ? this.index.remove(tx, scope, 'mcp_server', row.server_id)
-      : this.index.put(tx, scope, toDocument(row));
+  async getTool(scope: OrgScope, id: string, toolId: string): Promise<Versioned<ToolDto>> {
+    await this.find(scope, id);
+    const row = await this.tools.find(scope, toolId);
+    if (row?.server_id !== id) throw problem.notFound('tool', toolId);
+    return new Versioned(toToolDto(row), row.generation);
+  }
+
+  /** Archives the server's tools and deletes its secret. */
+  protected override async onArchive(tx: Tx, scope: OrgScope, row: ServerEntity, at: Date) {
+    await this.tools.archiveOf(tx, scope, [row.server_id], at);
+    return { auth_secret: null };
+  }
+
+  /** Restores the tools that were archived with the server. Its secret stays deleted. */
+  protected override async onRestore(tx: Tx, scope: OrgScope, row: ServerEntity) {
+    await this.tools.restoreOf(tx, within(scope, row.workspace_id), row);
+    return {};
+  }
+
+  /** A server that only an admin may create is changed by admins only. */
+  protected override rolesFor(action: ResourceAction, row: ServerEntity | null): AnyOf {
+    return row?.is_system ? ['admin'] : super.rolesFor(action, row);
+  }
+
+  /** The audit log shows no secrets, and of new tools only that there are some. */
+  protected override auditedChanges(row: ServerEntity, changed: Partial<ServerEntity>) {
+    const { updated_at, ...columns } = changed;
+    const tools = updated_at ? [{ member: 'tools' }] : [];
+    return [...withoutSecrets(super.auditedChanges(row, columns)), ...tools];
+  }
+
+  /** Returns whether the tools differ. Errors: 409 for a server that has listed its tools itself. */
+  private async replaceTools(
+    tx: Tx,
+    scope: OrgScope,
+    row: ServerEntity,
+    tools: readonly unknown[],
+  ): Promise<boolean> {
+    if (row.tools_listed_at) {
+      throw problem.conflict('This server lists its tools itself. Remove `tools` from the body.');
+    }
+    return hasChanges(await this.tools.replace(tx, within(scope, row.workspace_id), row, tools));
   }
 
   private newRow(scope: OrgScope, dto: CreateServerDto): ServerEntity {
-    const now = new Date();
     const serverId = newId('mcps');
     const { type = 'none', header = null, value = null } = dto.auth ?? {};
     return {
+      ...stamps(scope),
       server_id: serverId,
       org_id: scope.orgId,
       workspace_id: dto.workspace_id,
@@ -206,32 +203,27 @@ export class ServerService {
       version_ordinal: 1,
       version_id: newId('ver'),
       generation: 1,
-      created_at: now,
-      updated_at: now,
-      created_by: scope.principalId,
-      archived_at: null,
     };
   }
 }
 
 function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
-  const ofUrl = urlFault(url);
   const isSecretMissing = auth && auth.type !== 'none' && auth.value == null;
   return [
-    ...(ofUrl === null ? [] : [{ pointer: '/url', detail: ofUrl }]),
+    ...urlFaults(url),
     ...(auth ? authFaults(auth, '/auth') : []),
-    ...(isSecretMissing ? [{ pointer: '/auth/value', detail: `is required of the type ${auth.type}` }] : []),
+    ...(isSecretMissing
+      ? [{ pointer: '/auth/value', detail: `is required if the type is ${auth.type}` }]
+      : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];
 }
 
-function checkTools(tools: readonly unknown[]): void {
-  const faults = toolFaults(tools, '/tools');
-  if (faults.length > 0) throw problem.invalidFields(faults);
+function urlFaults(url: string | undefined): FieldError[] {
+  const detail = url === undefined ? null : urlFault(url);
+  return detail === null ? [] : [{ pointer: '/url', detail }];
 }
 
-const audited = (row: ServerEntity) => ({
-  type: 'mcp_server' as const,
-  id: row.server_id,
-  workspaceId: row.workspace_id,
-});
+function checkFaults(faults: FieldError[]): void {
+  if (faults.length > 0) throw problem.invalidFields(faults);
+}

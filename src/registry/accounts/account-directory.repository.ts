@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
-import { Database, type PreparedStatement, type Tx } from '#platform/db';
+import { Database, prepared, type Sql, sql, type Tx } from '#platform/db';
 
 /** An account as authentication reads it: one row, whatever memberships it has. */
 export interface AccountRow {
@@ -8,7 +8,7 @@ export interface AccountRow {
   /** Null where the organization has no such account. */
   status: AccountStatus | null;
   roles: Role[] | null;
-  /** Null for users, whom nothing binds to workspaces. */
+  /** Null for users, who reach every workspace. */
   workspace_ids: string[] | null;
   memberships: [workspaceId: string, roles: Role[]][];
 }
@@ -20,101 +20,79 @@ export interface KeyHolderRow extends AccountRow {
   service_account_id: string;
 }
 
-const membershipsOf = (principalId: string): string => `
+const membershipsOf = (principalId: Sql): Sql => sql`
   COALESCE((
     SELECT jsonb_agg(jsonb_build_array(m.workspace_id, to_jsonb(m.roles)))
     FROM workspace_members m WHERE m.org_id = o.org_id AND m.principal_id = ${principalId}
   ), '[]') AS memberships`;
 
-const FIND_USER: PreparedStatement = {
-  name: 'auth-find-user',
-  text: `
-    SELECT o.status AS org_status, u.status, u.roles, NULL AS workspace_ids, ${membershipsOf('$2')}
-    FROM organizations o LEFT JOIN users u ON u.org_id = o.org_id AND u.user_id = $2
-    WHERE o.org_id = $1`,
-};
-
-const FIND_SERVICE_ACCOUNT: PreparedStatement = {
-  name: 'auth-find-service-account',
-  text: `
-    SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf('$2')}
-    FROM organizations o
-    LEFT JOIN service_accounts s
-      ON s.org_id = o.org_id AND s.service_account_id = $2 AND s.archived_at IS NULL
-    WHERE o.org_id = $1`,
-};
-
-const FIND_KEY_HOLDER: PreparedStatement = {
-  name: 'auth-find-key-holder',
-  text: `
-    SELECT k.key_id, k.expires_at, s.org_id, s.service_account_id, o.status AS org_status, s.status, s.roles,
-      s.workspace_ids, ${membershipsOf('s.service_account_id')}
-    FROM api_keys k
-    JOIN service_accounts s ON s.service_account_id = k.service_account_id AND s.archived_at IS NULL
-    JOIN organizations o ON o.org_id = s.org_id
-    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
-};
-
-const IS_REVOKED: PreparedStatement = {
-  name: 'auth-is-revoked',
-  text: `
-    SELECT EXISTS (
-      SELECT FROM revoked_tokens
-      WHERE issuer = $1 AND jti = $2 AND org_id = $3 AND (expires_at IS NULL OR expires_at > now())
-    ) OR EXISTS (
-      SELECT FROM api_keys WHERE key_id = $4 AND revoked_at IS NOT NULL
-    ) AS revoked`,
-};
-
-const FIND_WORKSPACE: PreparedStatement = {
-  name: 'auth-find-workspace',
-  text: 'SELECT archived_at IS NOT NULL AS archived FROM workspaces WHERE workspace_id = $1 AND org_id = $2',
-};
-
-/** What authentication reads, one statement for each question, planned once per connection. */
+/** What authentication reads: one prepared statement for each question. */
 @Injectable()
 export class AccountDirectoryRepository {
   constructor(private readonly database: Database) {}
 
-  /** Null where the organization is not known. */
+  /** Null for an unknown organization. */
   async findUser(orgId: string, userId: string): Promise<AccountRow | null> {
-    const [row] = await this.database.query<AccountRow>(FIND_USER, [orgId, userId]);
+    const statement = sql`
+      SELECT o.status AS org_status, u.status, u.roles, NULL AS workspace_ids, ${membershipsOf(sql`${userId}`)}
+      FROM organizations o LEFT JOIN users u ON u.org_id = o.org_id AND u.user_id = ${userId}
+      WHERE o.org_id = ${orgId}`;
+    const [row] = await this.database.query<AccountRow>(prepared('auth-find-user', statement));
     return row ?? null;
   }
 
-  /** Null where the organization is not known; an archived service account has no status. */
-  async findServiceAccount(orgId: string, serviceAccountId: string): Promise<AccountRow | null> {
-    const [row] = await this.database.query<AccountRow>(FIND_SERVICE_ACCOUNT, [orgId, serviceAccountId]);
+  /** Null for an unknown organization. An archived service account has no status. */
+  async findServiceAccount(orgId: string, id: string): Promise<AccountRow | null> {
+    const statement = sql`
+      SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf(sql`${id}`)}
+      FROM organizations o
+      LEFT JOIN service_accounts s
+        ON s.org_id = o.org_id AND s.service_account_id = ${id} AND s.archived_at IS NULL
+      WHERE o.org_id = ${orgId}`;
+    const [row] = await this.database.query<AccountRow>(prepared('auth-find-service-account', statement));
     return row ?? null;
   }
 
   async findKeyHolder(hash: Buffer): Promise<KeyHolderRow | null> {
-    const [row] = await this.database.query<KeyHolderRow>(FIND_KEY_HOLDER, [hash]);
+    const statement = sql`
+      SELECT k.key_id, k.expires_at, s.org_id, s.service_account_id, o.status AS org_status, s.status, s.roles,
+        s.workspace_ids, ${membershipsOf(sql`s.service_account_id`)}
+      FROM api_keys k
+      JOIN service_accounts s ON s.service_account_id = k.service_account_id AND s.archived_at IS NULL
+      JOIN organizations o ON o.org_id = s.org_id
+      WHERE k.hash = ${hash} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
+    const [row] = await this.database.query<KeyHolderRow>(prepared('auth-find-key-holder', statement));
     return row ?? null;
   }
 
-  /** @param keyId of the key that the token was exchanged for, null for other tokens. */
+  /** @param keyId the key that the token was exchanged for; null for other tokens */
   async isRevoked(issuer: string, jti: string, orgId: string | null, keyId: string | null): Promise<boolean> {
-    const [row] = await this.database.query<{ revoked: boolean }>(IS_REVOKED, [
-      issuer,
-      jti,
-      orgId ?? '',
-      keyId,
-    ]);
+    const statement = sql`
+      SELECT EXISTS (
+        SELECT FROM revoked_tokens
+        WHERE issuer = ${issuer} AND jti = ${jti} AND org_id = ${orgId ?? ''}
+          AND (expires_at IS NULL OR expires_at > now())
+      ) OR EXISTS (
+        SELECT FROM api_keys WHERE key_id = ${keyId} AND revoked_at IS NOT NULL
+      ) AS revoked`;
+    const [row] = await this.database.query<{ revoked: boolean }>(prepared('auth-is-revoked', statement));
     return row?.revoked === true;
   }
 
   async findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
-    const [row] = await this.database.query<WorkspaceState>(FIND_WORKSPACE, [workspaceId, orgId]);
+    const statement = sql`
+      SELECT archived_at IS NOT NULL AS archived FROM workspaces
+      WHERE workspace_id = ${workspaceId} AND org_id = ${orgId}`;
+    const [row] = await this.database.query<WorkspaceState>(prepared('auth-find-workspace', statement));
     return row ?? null;
   }
 
-  /** Makes a user at first sight; one that is there already stays as it is, and false is answered. */
+  /** Creates a user at first sight. @returns false where the user exists already */
   async provisionUser(tx: Tx, orgId: string, userId: string, userRef: string): Promise<boolean> {
     const made = await tx.query(
-      `INSERT INTO users (user_ref, org_id, user_id, created_by) VALUES ($1, $2, $3, $3)
-       ON CONFLICT (org_id, user_id) DO NOTHING RETURNING user_ref`,
-      [userRef, orgId, userId],
+      sql`INSERT INTO users (user_ref, org_id, user_id, created_by)
+        VALUES (${userRef}, ${orgId}, ${userId}, ${userId})
+        ON CONFLICT (org_id, user_id) DO NOTHING RETURNING user_ref`,
     );
     return made.length > 0;
   }

@@ -13,14 +13,14 @@ import {
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
-import { AuditLog } from '../audit/audit-log';
-import { ApiKeySecrets } from '../service-accounts/api-key-secret';
-import { SigningKeyService } from '../tokens/signing-key.service';
+import { AuditLog } from '../../resources';
 import { keyIdOf } from '../tokens/token-id';
+import { SigningKeyService } from '../tokens/signing-key.service';
 import { AccountDirectoryRepository, type AccountRow } from './account-directory.repository';
+import { ApiKeySecrets } from './api-key-secret';
 import { USER_ID } from './user.dto';
 
-/** What authentication knows of accounts: one query for each lookup. */
+/** Answers what authentication asks about accounts, with one query for each lookup. */
 @Injectable()
 export class AccountDirectoryService extends AccountDirectory {
   private readonly ownIssuer: string;
@@ -41,7 +41,7 @@ export class AccountDirectoryService extends AccountDirectory {
     if (type === 'service_account') {
       return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
     }
-    // an id that looks like a service account's would share its memberships
+    // An id of a service account's form would share that account's memberships.
     if (!USER_ID.test(accountId)) return null;
     const row = await this.accounts.findUser(orgId, accountId);
     const account = accountOf(type, accountId, orgId, row);

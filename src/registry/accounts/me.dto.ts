@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type AccountStatus, type PrincipalType, type Role, ROLES } from '#platform/auth';
-import { STATUSES } from '../shared/fields';
+import { STATUSES } from '../../resources';
 
-/** Who calls. */
+/** The principal who calls. */
 export class MePrincipalDto {
   /** `user_id`, `service_account_id`, or the subject of a platform principal. */
   principal_id!: string;
@@ -20,7 +20,7 @@ export class MeOrgDto {
   status!: AccountStatus;
 }
 
-/** A workspace the caller reaches, and what the caller holds there. */
+/** A workspace that the caller reaches, and their roles in it. */
 export class MeWorkspaceDto {
   workspace_id!: string;
   name!: string;
@@ -28,27 +28,27 @@ export class MeWorkspaceDto {
   roles!: Role[];
 }
 
-/** What the caller showed: an API key, or a token and its issuer. */
+/** The credential of the request: an API key, or a token and its issuer. */
 export class MeCredentialDto {
   @ApiProperty({ enum: ['token', 'api_key'] })
   kind!: 'token' | 'api_key';
   issuer!: string | null;
-  /** The token's id, by which it can be revoked. */
+  /** The id of the token, with which you can revoke it. */
   jti!: string | null;
   key_id!: string | null;
   expires_at!: Date | null;
 }
 
-/** The caller, as the service sees it. */
+/** The caller. */
 export class MeDto {
   principal!: MePrincipalDto;
   /** Null for platform principals. */
   @ApiProperty({ type: MeOrgDto, nullable: true })
   organization!: MeOrgDto | null;
-  /** Held in the organization; a role that another one here contains is left out. */
+  /** Roles in the organization, without those that another one implies. */
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** By name, at most 500; the others are in the list of workspaces. Archived ones are left out. */
+  /** Live workspaces by name, at most 500. `GET /registry/v1/workspaces` lists all. */
   workspaces!: MeWorkspaceDto[];
   credential!: MeCredentialDto;
 }

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, type Principal, reduceRoles, scopeOf } from '#platform/auth';
-import { ServiceAccountRepository } from '../service-accounts/service-account.repository';
-import { WorkspacesRepository } from '../workspaces/workspace.repository';
 import type { MeCredentialDto, MeDto } from './me.dto';
 import { OrganizationRepository } from './org.repository';
-import { UserRepository } from './user.repository';
+import { PrincipalRepository } from './principal.repository';
+import type { ServiceAccountEntity } from './service-account.entity';
+import type { UserEntity } from './user.entity';
+import { WorkspacesRepository } from './workspace.repository';
 
 const MAX_WORKSPACES = 500;
 
-/** Tells callers who they are here. */
+/** Describes callers to themselves. */
 @Injectable()
 export class MeService {
   constructor(
     private readonly organizations: OrganizationRepository,
-    private readonly users: UserRepository,
-    private readonly serviceAccounts: ServiceAccountRepository,
+    private readonly principals: PrincipalRepository,
     private readonly workspaces: WorkspacesRepository,
   ) {}
 
@@ -26,13 +26,13 @@ export class MeService {
       return { principal: named, organization: null, roles: [], workspaces: [], credential };
     }
     const scope = scopeOf({ ...principal, orgId });
-    const [org, name, workspaces] = await Promise.all([
-      this.organizations.find(orgId),
-      this.nameOf({ ...principal, orgId }),
+    const [org, account, workspaces] = await Promise.all([
+      this.organizations.find(scope, orgId),
+      this.principals.find(scope, id),
       this.workspaces.listReached(scope, MAX_WORKSPACES),
     ]);
     return {
-      principal: { principal_id: id, principal_type: type, name },
+      principal: { principal_id: id, principal_type: type, name: account && nameOf(account) },
       organization: org && { org_id: org.org_id, name: org.name, status: org.status },
       roles: reduceRoles(principal.roles),
       workspaces: workspaces.map(({ workspace_id, name }) => ({
@@ -43,13 +43,10 @@ export class MeService {
       credential,
     };
   }
-
-  private async nameOf(principal: Principal & { orgId: string }): Promise<string | null> {
-    const scope = scopeOf(principal);
-    if (principal.type === 'user') return (await this.users.find(scope, principal.id))?.display_name ?? null;
-    return (await this.serviceAccounts.find(scope, principal.id))?.name ?? null;
-  }
 }
+
+const nameOf = (account: UserEntity | ServiceAccountEntity): string | null =>
+  'user_id' in account ? account.display_name : account.name;
 
 const credentialOf = (credential: Credential): MeCredentialDto =>
   credential.kind === 'token'

@@ -1,8 +1,21 @@
-import { Body, Controller, Get, Patch } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, type OrgScope, RequireRoleEverywhere, RequireRoleSomewhere } from '#platform/auth';
-import { IfMatch, type Reply, versioned } from '#platform/http';
-import { OrgDto, PatchOrgDto } from './org.dto';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import {
+  CurrentPrincipal,
+  CurrentRequestId,
+  CurrentScope,
+  expandRoles,
+  type OrgScope,
+  orgScope,
+  PlatformOnly,
+  type Principal,
+  RequireRoleEverywhere,
+  RequireRoleSomewhere,
+} from '#platform/auth';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { CreateOrgDto, OrgDto, OrgListQueryDto, OrgPageDto, PatchAnyOrgDto, PatchOrgDto } from './org.dto';
 import { OrgService } from './org.service';
 
 @ApiTags('Accounts')
@@ -14,21 +27,74 @@ export class OrgController {
   @Get()
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: OrgDto })
-  async get(@CurrentScope() scope: OrgScope): Promise<Reply> {
-    const { view, version } = await this.organizations.get(scope);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope): Promise<Versioned<OrgDto>> {
+    return this.organizations.get(scope, scope.orgId);
   }
 
   /** Change the caller's organization */
   @Patch()
   @RequireRoleEverywhere('owner')
   @ApiOkResponse({ type: OrgDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Body() dto: PatchOrgDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.organizations.patch(scope, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<OrgDto>> {
+    return this.organizations.patch(scope, dto, ifMatch);
   }
 }
+
+/** All organizations, for platform principals. */
+@ApiTags('Platform')
+@Controller('registry/v1/orgs')
+@PlatformOnly()
+export class PlatformOrgController {
+  constructor(private readonly organizations: OrgService) {}
+
+  /** Create an organization */
+  @Post()
+  @ApiCreatedResponse({ type: OrgDto })
+  async create(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentRequestId() requestId: string,
+    @Body() dto: CreateOrgDto,
+  ): Promise<Reply> {
+    const made = await this.organizations.create(ownerOf(newId('org'), principal, requestId), dto);
+    return created(`/registry/v1/orgs/${made.view.org_id}`, made);
+  }
+
+  /** List organizations */
+  @Get()
+  @ApiOkResponse({ type: OrgPageDto })
+  list(@Query() query: OrgListQueryDto): Promise<Page<OrgDto>> {
+    return this.organizations.list(query);
+  }
+
+  /** Get an organization */
+  @Get(':org_id')
+  @ApiOkResponse({ type: OrgDto })
+  get(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentRequestId() requestId: string,
+    @Param('org_id') orgId: string,
+  ): Promise<Versioned<OrgDto>> {
+    return this.organizations.get(ownerOf(orgId, principal, requestId), orgId);
+  }
+
+  /** Change, suspend or reinstate an organization */
+  @Patch(':org_id')
+  @ApiOkResponse({ type: OrgDto })
+  patch(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentRequestId() requestId: string,
+    @Param('org_id') orgId: string,
+    @Body() dto: PatchAnyOrgDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<OrgDto>> {
+    return this.organizations.patch(ownerOf(orgId, principal, requestId), dto, ifMatch);
+  }
+}
+
+/** A platform principal acts in any organization as its owner would. */
+const ownerOf = (orgId: string, { id }: Principal, requestId: string): OrgScope =>
+  orgScope(orgId, id, expandRoles(['owner']), requestId);

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, Matches } from 'class-validator';
+import { IsOptional, IsString, Matches } from 'class-validator';
 import type { AccountStatus } from '#platform/auth';
 import {
   AnyJsonObject,
@@ -8,19 +8,20 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName, STATUSES } from '../shared/fields';
+import { IsName, STATUSES } from '../../resources';
 import type { OrgEntity } from './org.entity';
 import { USER_ID } from './user.dto';
 
+@ReadOnlyMembersOf(() => OrgDto)
 export class CreateOrgDto {
   @IsName()
   name!: string;
 
   /**
-   * A person, as their issuer names them, who becomes the first owner. Without one, the organization is open only to
-   * issuers whose tokens may carry roles.
+   * The `user_id` of the first owner, as their issuer names them. Without one, only tokens that carry roles give access.
    */
   @NotNull()
   @Matches(USER_ID, {
@@ -35,7 +36,13 @@ export class CreateOrgDto {
 }
 
 /** A merge patch (RFC 7396). */
+@ReadOnlyMembersOf(() => OrgDto)
 export class PatchOrgDto {
+  /** Only the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  org_id?: string;
+
   @NotNull()
   @IsName()
   name?: string;
@@ -47,8 +54,9 @@ export class PatchOrgDto {
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => OrgDto)
 export class PatchAnyOrgDto extends PatchOrgDto {
-  /** A suspended organization's members, keys and tokens are refused. */
+  /** While it is `suspended`, members, keys and tokens are refused. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
@@ -68,7 +76,7 @@ export class OrgDto {
   status!: AccountStatus;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change; the ETag. */
+  /** Raised by every change. The ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   generation!: number;
   created_at!: Date;

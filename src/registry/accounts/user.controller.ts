@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from '#platform/auth';
-import { created, IfMatch, type Reply, versioned } from '#platform/http';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateUserDto, PatchUserDto, UserDto, UserListQueryDto, UserPageDto } from './user.dto';
 import { UserService } from './user.service';
@@ -32,22 +32,20 @@ export class UserController {
   @Get(':user_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: UserDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('user_id') userId: string): Promise<Reply> {
-    const { view, version } = await this.users.get(scope, userId);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('user_id') userId: string): Promise<Versioned<UserDto>> {
+    return this.users.get(scope, userId);
   }
 
   /** Change, suspend or reinstate a person */
   @Patch(':user_id')
   @RequireRoleEverywhere('admin')
   @ApiOkResponse({ type: UserDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('user_id') userId: string,
     @Body() dto: PatchUserDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.users.patch(scope, userId, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<UserDto>> {
+    return this.users.patch(scope, userId, dto, ifMatch);
   }
 }

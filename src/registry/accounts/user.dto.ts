@@ -8,16 +8,18 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName, IsRoles, STATUSES } from '../shared/fields';
+import { IsName, IsRoles, STATUSES } from '../../resources';
 import type { UserEntity } from './user.entity';
 
 /** Visible ASCII, as every id in a path; not what looks like a service account or an app, nor a step in a path. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
+@ReadOnlyMembersOf(() => UserDto)
 export class CreateUserDto {
-  /** As the issuer of the person's tokens names them; unique in the organization. */
+  /** The id that the issuer of the person's tokens uses. Unique in the organization. */
   @IsString()
   @Matches(USER_ID, {
     message:
@@ -37,7 +39,7 @@ export class CreateUserDto {
   @IsOneOf(STATUSES, { default: 'active' })
   status?: AccountStatus;
 
-  /** Held in the organization, besides those that tokens carry. Only roles that the caller holds. */
+  /** Roles in the organization, in addition to those that tokens carry. You can only give roles that you hold. */
   @NotNull()
   @IsRoles()
   roles?: Role[];
@@ -49,6 +51,7 @@ export class CreateUserDto {
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => UserDto)
 export class PatchUserDto {
   @IsOptional()
   @IsName()
@@ -58,12 +61,12 @@ export class PatchUserDto {
   @IsEmail()
   email?: string | null;
 
-  /** A suspended person is refused. */
+  /** While it is `suspended`, the person is refused. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Replaced whole. Only roles that the caller holds can be given or taken. */
+  /** Replaced as a whole. You can only give or take roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
@@ -72,14 +75,14 @@ export class PatchUserDto {
   @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
   metadata?: object | null;
 
-  /** Only the present one: it can never change (422 `immutable_field`). */
+  /** Only the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   user_id?: string;
 }
 
 export class UserListQueryDto extends ChangingListQueryDto {
-  /** Words of the id, name or email; the last letters of each may be missing. */
+  /** Words of the id, name or email. Each matches by its beginning. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)
@@ -102,7 +105,7 @@ export class UserDto {
   roles!: Role[];
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change; the ETag. */
+  /** Raised by every change. The ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   generation!: number;
   created_at!: Date;

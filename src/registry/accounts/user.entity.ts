@@ -6,14 +6,14 @@ import type { RawJson } from '#platform/json';
 /** A person of an organization. */
 @Entity('users')
 export class UserEntity extends ArchivableEntity {
-  /** Sorts users by creation; they go by `user_id`. */
+  /** Sorts users by creation. Clients see `user_id`. */
   @PrimaryColumn('text')
   user_ref!: string;
 
   @Column('text')
   org_id!: string;
 
-  /** As the issuer of the person's tokens names them; unique in the organization. */
+  /** The id that the issuer of the person's tokens uses. Unique in the organization. */
   @Column('text')
   user_id!: string;
 
@@ -26,7 +26,7 @@ export class UserEntity extends ArchivableEntity {
   @Column('text')
   status!: AccountStatus;
 
-  /** Held in the organization besides those that tokens carry. */
+  /** Roles in the organization, in addition to those that tokens carry. */
   @Column('text', { array: true })
   roles!: Role[];
 

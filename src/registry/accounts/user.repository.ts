@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, Where } from '#platform/db';
+import { Database, OrgRepository, sql, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
 import type { UserListQueryDto } from './user.dto';
 import { UserEntity } from './user.entity';
-
-explainConstraint('users_user_id', 'conflict', 'The organization has a user of this id already.');
 
 @Injectable()
 export class UserRepository extends OrgRepository<UserEntity> {
@@ -15,8 +12,9 @@ export class UserRepository extends OrgRepository<UserEntity> {
   }
 
   list(scope: OrgScope, query: UserListQueryDto): Promise<RowPage<UserEntity>> {
-    const where = new Where(scope.orgKey).addIf(query.status, 'status = ?');
-    where.addSearch(query.q);
+    const where = new Where(scope.orgKey)
+      .addIf(query.status, (status) => sql`status = ${status}`)
+      .addSearch(query.q);
     return listPage<UserEntity>(
       this.database,
       { columns: '*', from: 'users', where, id: 'user_ref', sorts: BY_CHANGE, archivedAt: 'archived_at' },

@@ -1,41 +1,40 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { yieldToEventLoop } from '#platform/concurrency';
 import { pointerToken } from '#platform/http';
 import { isJsonObject, type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
-import { type Declared, DECLARED_KINDS, type DeclaredKind } from './reconcile-step';
-import { ReconcileSteps } from './reconcile-steps';
+import { type Declared, DECLARED_KINDS, type DeclaredKind, ReconcileSteps } from '../../resources';
 
 export const RESOURCES_MAX = 10_000;
 
-/** More faults than anybody mends at once. */
+/** More faults than anybody fixes at once. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
-/** Declarations that are checked before others get their turn: each of them may take some milliseconds. */
+/** Declarations that are validated before other requests get their turn. Each may take some milliseconds. */
 const TURN = 20;
 
-/** A resource that an app declares, of the right form. */
+/** A declaration of valid form. */
 interface Declaration {
   kind: DeclaredKind;
   name: string;
   spec: Record<string, unknown>;
 }
 
-/** What is wrong with declarations: pointers into the app. */
+/** The faults of declarations, with pointers into the app. */
 export type Faults = (FieldError & { pointer: string })[];
 
-/** What an app declares: its form, as each kind has it. */
+/** Validates, stores and reads the declarations of apps. */
 @Injectable()
 export class AppDeclarations {
   constructor(private readonly steps: ReconcileSteps) {}
 
-  /** 400 for declarations that are not of the right form. Those of an unknown kind are left to `checkKinds`. */
+  /** Throws 400 for malformed declarations. Unknown kinds are left to `checkKinds`. */
   async check(resources: readonly unknown[]): Promise<void> {
     const faults = await this.faultsIn(resources);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
-  /** 422 for kinds that there are not. */
+  /** Throws 422 for unknown kinds. */
   checkKinds(resources: readonly unknown[]): void {
     const unknown = (resources as readonly Declaration[]).flatMap(({ kind }, index) =>
       isKind(kind) ? [] : [{ pointer: `/resources/${index}/kind`, detail: `must be one of ${KINDS}` }],
@@ -43,20 +42,20 @@ export class AppDeclarations {
     if (unknown.length > 0) throw problem.validationFailed(unknown);
   }
 
-  /** As they are stored: specs as they were sent, and nothing that a declaration does not have. */
+  /** Returns declarations as they are stored: specs as they were sent. */
   stored(resources: readonly unknown[]): RawJson {
     return toRawJson(
       (resources as readonly Declaration[]).map(({ kind, name, spec }) => ({ kind, name, spec })),
     );
   }
 
-  /** Stored ones, by kind. Of a kind that there is no more, there are none. */
+  /** Reads stored declarations by kind. Kinds that no longer exist are left out. */
   async read(stored: RawJson): Promise<{ declared: Map<DeclaredKind, Declared[]>; faults: Faults }> {
     const resources = stored.parse() as Declaration[];
     return { declared: byKind(resources), faults: await this.faultsIn(resources) };
   }
 
-  /** The names of what is declared otherwise than before, or no more, by kind. */
+  /** Returns the names that are declared differently than before, or no longer, by kind. */
   changed(before: RawJson, after: readonly unknown[]): Map<DeclaredKind, string[]> {
     const present = new Map((after as Declaration[]).map((one) => [keyOf(one), toJsonText(one.spec)]));
     const changed = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
@@ -66,7 +65,7 @@ export class AppDeclarations {
     return changed;
   }
 
-  /** The names of the declarations that faults point at, by kind. */
+  /** Returns the names of the declarations at fault, by kind. */
   faulty(stored: RawJson, faults: readonly { pointer: string }[]): Map<DeclaredKind, string[]> {
     const resources = stored.parse() as Declaration[];
     const faulty = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
@@ -82,7 +81,7 @@ export class AppDeclarations {
     const keys = new Set<string>();
     for (const [index, one] of resources.entries()) {
       if (faults.length >= FAULTS_MAX) break;
-      if (index % TURN === TURN - 1) await turn();
+      if (index % TURN === TURN - 1) await yieldToEventLoop();
       const pointer = `/resources/${index}`;
       const ofForm = formFaults(one, pointer);
       faults.push(...ofForm);
@@ -90,7 +89,7 @@ export class AppDeclarations {
       const declaration = one as Declaration;
       const key = keyOf(declaration);
       if (keys.has(key)) {
-        faults.push({ pointer: `${pointer}/name`, detail: 'is declared before, with the same kind' });
+        faults.push({ pointer: `${pointer}/name`, detail: 'is already declared with this kind' });
       }
       keys.add(key);
       if (isKind(declaration.kind)) faults.push(...this.specFaults(declaration, `${pointer}/spec`));
@@ -135,11 +134,14 @@ function formFaults(declaration: unknown, pointer: string): Faults {
   }
   if (!isJsonObject(spec)) faults.push({ pointer: `${pointer}/spec`, detail: 'must be an object' });
   for (const member of Object.keys(others).slice(0, 1)) {
-    faults.push({ pointer: `${pointer}/${pointerToken(member)}`, detail: 'is no member of a declaration' });
+    faults.push({
+      pointer: `${pointer}/${pointerToken(member)}`,
+      detail: 'is not a member of a declaration. Use kind, name and spec',
+    });
   }
   return faults;
 }
 
-/** In characters, as those of what is made of it. */
+/** Counts characters, as the names of resources do. */
 const isName = (name: string): boolean =>
   name !== '' && name.length <= 2 * NAME_MAX && [...name].length <= NAME_MAX && !/\p{Cc}/u.test(name);

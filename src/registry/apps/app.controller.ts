@@ -1,27 +1,27 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, type Reply, versioned } from '#platform/http';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { AppDto, AppListQueryDto, AppPageDto, CreateAppDto, PatchAppDto, ReconciledDto } from './app.dto';
 import { AppService } from './app.service';
-import { AppSweep } from './app-sweep';
+import { AppReconcileService } from './app-reconcile.service';
 
 @ApiTags('Apps')
 @Controller('registry/v1/apps')
 export class AppController {
   constructor(
     private readonly apps: AppService,
-    private readonly sweeps: AppSweep,
+    private readonly reconciles: AppReconcileService,
   ) {}
 
-  /** Declare an app; nothing is made of it before it is swept */
+  /** Declare an app, which the next reconcile applies */
   @Post()
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: AppDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAppDto): Promise<Reply> {
-    const { view, version } = await this.apps.create(scope, dto);
-    return created(`/registry/v1/apps/${view.app}`, view, version);
+    const made = await this.apps.create(scope, dto);
+    return created(`/registry/v1/apps/${made.view.app}`, made);
   }
 
   /** List apps */
@@ -32,49 +32,59 @@ export class AppController {
     return this.apps.list(scope, query);
   }
 
-  /** Get an app by its slug or, also an archived one, by its id */
+  /** Get an app by its slug or its id */
   @Get(':app')
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: AppDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Reply> {
-    const { view, version } = await this.apps.get(scope, app);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Versioned<AppDto>> {
+    return this.apps.get(scope, app);
   }
 
-  /** Change an app; what it declares otherwise then is `pending` until it is swept */
+  /** Change an app: resources declared differently are `pending` until the next reconcile */
   @Patch(':app')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: AppDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('app') app: string,
     @Body() dto: PatchAppDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.apps.patch(scope, app, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AppDto>> {
+    return this.apps.patch(scope, app, dto, ifMatch);
   }
 
-  /** Archive an app; its resources stay, and are `unmanaged` */
+  /** Archive an app: its resources stay, `unmanaged` */
   @Post(':app/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AppDto })
-  async archive(
+  archive(
     @CurrentScope() scope: OrgScope,
     @Param('app') app: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.apps.archive(scope, app, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<AppDto>> {
+    return this.apps.archive(scope, app, ifMatch);
   }
 
-  /** Make the registry what an app declares: all of it, or nothing */
+  /** Restore an archived app: its resources stay, `unmanaged` */
+  @Post(':app/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AppDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('app') app: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AppDto>> {
+    return this.apps.restore(scope, app, ifMatch);
+  }
+
+  /** Reconcile an app: create, update and archive its resources as declared, all or nothing */
   @Post(':app/reconcile')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ReconciledDto })
   reconcile(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<ReconciledDto> {
-    return this.sweeps.sweep(scope, app);
+    return this.reconciles.reconcile(scope, app);
   }
 }

@@ -7,27 +7,31 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
-import { IsDescription, IsName } from '../shared/fields';
+import { DECLARED_KINDS, type DeclaredKind, IsDescription, IsName } from '../../resources';
 import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
-import { APP_SORTS } from './app-sorts';
-import { DECLARED_KINDS, type DeclaredKind } from './reconcile-step';
+/** Sorts of the list of apps, which have a slug in place of a name. */
+export const APP_SORTS = {
+  ...BY_CHANGE,
+  app: { expression: 'app', type: 'text' },
+} as const;
 
 const SLUG = '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$';
 
-/** A resource that an app declares. Its form is checked by `AppDeclarations`. */
+/** A resource that an app declares. `AppDeclarations` validates it. */
 export class DeclarationDto {
   @ApiProperty({ enum: DECLARED_KINDS })
   kind!: DeclaredKind;
 
-  /** Once among the app's resources of the kind. */
+  /** Unique among the app's resources of the kind. */
   @ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' })
   name!: string;
 
-  /** The members with which a resource of the kind is created, without `workspace_id` and `name`, and without secrets. */
+  /** The members that create a resource of the kind, without `workspace_id`, `name` and secrets. */
   @AnyJsonObject()
   spec!: object;
 }
@@ -41,11 +45,12 @@ const IsResources = (required: boolean): PropertyDecorator => {
   return (target, property) => decorators.forEach((decorate) => decorate(target, property));
 };
 
+@ReadOnlyMembersOf(() => AppDto)
 export class CreateAppDto {
   @IsString()
   workspace_id!: string;
 
-  /** What it is reached by. Unique among the organization's apps that are not archived (409). Can never change. */
+  /** The slug that addresses it. Unique among the live apps of the organization (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
     message: '$property must be 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
@@ -69,8 +74,9 @@ export class CreateAppDto {
   resources!: unknown[];
 }
 
-/** A merge patch (RFC 7396); the resources are replaced whole. */
+/** A merge patch (RFC 7396). `resources` is replaced as a whole. */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto {
   /** Only the present one: an app cannot be moved (422). */
   @NotNull()
@@ -106,19 +112,19 @@ export class PatchAppDto {
 
 @SortedBy(...Object.keys(APP_SORTS))
 export class AppListQueryDto extends ListQueryDto {
-  /** Those of this workspace. */
+  /** Apps of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Words of the slug, the display name or the description; the last letters of each may be missing. */
+  /** Words of the slug, display name or description. Each matches by its beginning. */
   @NotNull()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** Those of this slug. */
+  /** Apps with this slug. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -129,19 +135,19 @@ export class AppListQueryDto extends ListQueryDto {
   sync_state?: AppSyncState;
 }
 
-/** Why sweeps of an app fail. */
+/** Why reconciles of an app fail. */
 export class AppSyncErrorDto {
   code!: string;
   detail!: string;
   /** Pointers into the app, such as `/resources/3/name`. */
   @ApiProperty({ type: () => [FieldErrorDto] })
   errors!: SyncError['errors'];
-  /** When a sweep failed of this for the first time. */
+  /** When a reconcile first failed for this reason. */
   @ApiProperty({ type: String, format: 'date-time' })
   at!: string;
 }
 
-/** An app: the agents, skills and MCP servers that belong together, as they are declared. */
+/** An app: agents, skills and MCP servers that belong together, as declared. */
 export class AppDto {
   app_id!: string;
   org_id!: string;
@@ -149,22 +155,22 @@ export class AppDto {
   app!: string;
   display_name!: string | null;
   description!: string | null;
-  /** Their specs as they were sent. */
+  /** The declarations, with specs as they were sent. */
   @ApiProperty({ type: () => [DeclarationDto] })
   resources!: object;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   resource_count!: number;
   @AnyJsonObject()
   metadata!: object;
-  /** How its last sweep ended; `pending` where there was none since its resources were changed. */
+  /** Outcome of its last reconcile. `pending` if there was none since its resources changed. */
   @ApiProperty({ enum: APP_SYNC_STATES })
   sync_state!: AppSyncState;
-  /** Null unless the last sweep failed. */
+  /** Null unless the last reconcile failed. */
   @ApiProperty({ type: () => AppSyncErrorDto, nullable: true })
   sync_error!: AppSyncErrorDto | null;
-  /** When a sweep of it ended last, well or not. This alone changes without another ETag. */
+  /** When its last reconcile ended, successful or not. This member alone changes without a new ETag. */
   last_swept_at!: Date | null;
-  /** Raised by every change, and by each sweep that ends otherwise than the one before it; the ETag. */
+  /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   generation!: number;
   created_at!: Date;
@@ -178,11 +184,11 @@ export class AppPageDto {
   page!: PageMetaDto;
 }
 
-/** What came of a sweep. */
+/** The result of a reconcile. */
 export class ReconciledDto {
   /** The slug. */
   app!: string;
-  /** The app's resources that are not archived. */
+  /** Number of the app's live resources. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   live_count!: number;
 }

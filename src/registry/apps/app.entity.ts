@@ -2,21 +2,30 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { FieldError, ProblemCode } from '#platform/problem';
+import type { DeclaredKind } from '../../resources';
 
-/** How the last sweep of an app ended; `pending` where there was none since its declarations were changed. */
+/** Outcome of the last reconcile of an app; `pending` if there was none since its declarations changed. */
 export const APP_SYNC_STATES = ['pending', 'synced', 'failed'] as const;
 export type AppSyncState = (typeof APP_SYNC_STATES)[number];
 
-/** Why sweeps of an app fail. */
+/** Why reconciles of an app fail. */
 export interface SyncError {
   code: ProblemCode;
   detail: string;
   errors: readonly FieldError[];
-  /** When a sweep failed of this for the first time; RFC 3339. */
+  /** When a reconcile first failed for this reason; RFC 3339. */
   at: string;
 }
 
-/** An app: what it declares, and how that was swept. */
+/** A resource that an app owned when it was archived. */
+export interface ReleasedResource {
+  kind: DeclaredKind;
+  id: string;
+  /** The name by which the app declared it. */
+  name: string;
+}
+
+/** An app: what it declares, and how its last reconcile ended. */
 @Entity('apps')
 export class AppEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -28,7 +37,7 @@ export class AppEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** Its slug: unique among the organization's apps that are not archived. */
+  /** Its slug, unique among the live apps of the organization. */
   @Column('text')
   app!: string;
 
@@ -57,11 +66,15 @@ export class AppEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   last_swept_at!: Date | null;
 
-  /** When a worker is to sweep it next. */
+  /** When a worker is to reconcile it next. */
   @Column('timestamptz')
   next_sweep_at!: Date;
 
-  /** Raised by every change, and by each sweep that ends otherwise than the one before it; the ETag. */
+  /** The resources that archiving released and restoring takes back; null while the app is live. */
+  @Column('jsonb', { nullable: true })
+  released!: ReleasedResource[] | null;
+
+  /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
   @Column('integer')
   generation!: number;
 }

@@ -1,49 +1,47 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, OrgRepository, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
-import { whereReadable } from '../access/workspace-access';
-import type { AppListQueryDto } from './app.dto';
+import { whereReadable } from '../../resources';
+import { APP_SORTS, type AppListQueryDto } from './app.dto';
 import { AppEntity } from './app.entity';
-import { APP_SORTS } from './app-sorts';
 
-explainConstraint('apps_app', 'conflict', 'The organization has an app of this slug already.');
-
+/** All that a view shows, and `search` does not. */
 const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, metadata, resources, resource_count,
   sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
 
-const CLAIM_DUE = {
-  name: 'app.claim-due',
-  // of each organization the app that waits longest, then the next of each: a backlog of one holds up no other
-  text: `WITH due AS MATERIALIZED (
-      SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
-      FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
-    ), taken AS MATERIALIZED (
-      SELECT app.app_id FROM due JOIN apps app ON app.app_id = due.app_id
-      WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
-      ORDER BY due.place, due.next_sweep_at LIMIT $1 FOR UPDATE OF app SKIP LOCKED
-    )
-    UPDATE apps SET next_sweep_at = now() + $2 * interval '1 second' FROM taken
-    WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`,
-};
-
-/** An app that a worker is to sweep. */
+/** An app that a worker is to reconcile. */
 export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id' | 'app'>;
 
 export type AppPlace = Pick<AppEntity, 'app_id' | 'workspace_id'>;
 
+/** Apps, by id or by slug: an id begins with `app_`, and no slug holds an underscore. */
 @Injectable()
 export class AppRepository extends OrgRepository<AppEntity> {
   constructor(database: Database) {
     super(database, AppEntity, 'app_id');
   }
 
+  override async find(scope: OrgScope, named: string, on?: SqlExecutor): Promise<AppEntity | null> {
+    const place = await this.placeOf(scope, named, on);
+    return place && super.find(scope, place.app_id, on);
+  }
+
+  override async lock(
+    tx: Tx,
+    scope: OrgScope,
+    named: string,
+    mode: 'share' | 'update',
+  ): Promise<AppEntity | null> {
+    const place = await this.placeOf(scope, named, tx);
+    return place && super.lock(tx, scope, place.app_id, mode);
+  }
+
   list(scope: OrgScope, query: AppListQueryDto): Promise<RowPage<AppEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
-      .addIf(query.app, 'app = ?')
-      .addIf(query.sync_state, 'sync_state = ?');
+      .addIf(query.app, (app) => sql`app = ${app}`)
+      .addIf(query.sync_state, (state) => sql`sync_state = ${state}`);
     return listPage<AppEntity>(
       this.database,
       {
@@ -60,44 +58,52 @@ export class AppRepository extends OrgRepository<AppEntity> {
   }
 
   /**
-   * The app that a path names, and where it lies: by its slug, which is the live one's, or by its id, which no slug looks
-   * like. What it declares may be large, and is not read.
+   * Finds the app that a path names, without its declarations, which may be large. A slug names the live app, or else
+   * the one that was archived last.
    */
   async placeOf(scope: OrgScope, named: string, on: SqlExecutor = this.database): Promise<AppPlace | null> {
-    const where = new Where(scope.orgKey);
-    if (named.startsWith('app_')) where.add('app_id = ?', named);
-    else where.add('app = ?', named).add('archived_at IS NULL');
+    const column = named.startsWith('app_') ? 'app_id' : 'app';
+    const where = new Where(scope.orgKey).add(sql`${raw(column)} = ${named}`);
     const [row] = await on.query<AppPlace>(
-      `SELECT app_id, workspace_id FROM apps WHERE ${where.toString()}`,
-      where.values,
+      sql`SELECT app_id, workspace_id FROM apps WHERE ${where.sql}
+        ORDER BY archived_at DESC NULLS FIRST, app_id DESC LIMIT 1`,
     );
     return row ?? null;
   }
 
-  /** The highest generation that archived apps of this slug came to; 0 without one. */
+  /** Returns the highest generation that an app of this slug has reached; 0 without one. */
   async lastGeneration(tx: Tx, scope: OrgScope, slug: string): Promise<number> {
-    const where = new Where(scope.orgKey).add('app = ?', slug);
+    const where = new Where(scope.orgKey).add(sql`app = ${slug}`);
     const [row] = await tx.query<{ last: number | null }>(
-      `SELECT max(generation) AS last FROM apps WHERE ${where.toString()}`,
-      where.values,
+      sql`SELECT max(generation) AS last FROM apps WHERE ${where.sql}`,
     );
     return row?.last ?? 0;
   }
 
-  /** Has this transaction sweep an app, and no other until it ends. @returns false where another one does. */
-  async takeSweep(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
+  /** Keeps other transactions from reconciling the app until this one ends. @returns false where one does so already */
+  async takeReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
+    const key = `app reconcile ${scope.orgId} ${appId}`;
     const [row] = await tx.query<{ taken: boolean }>(
-      'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken',
-      [`app sweep ${scope.orgId} ${appId}`],
+      sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken`,
     );
     return row?.taken === true;
   }
 
   /**
-   * Takes apps whose time has come, until the next time: of each organization the one that waits longest, first of those
-   * that had none taken for longest. Two workers never take the same.
+   * Claims apps that are due, and sets when they are due again. Takes the one of each organization that waits longest,
+   * then the next of each, so that a backlog of one organization delays no other. Workers never claim the same app.
    */
   claimDue(limit: number, intervalSeconds: number): Promise<DueApp[]> {
-    return this.database.query<DueApp>(CLAIM_DUE, [limit, intervalSeconds]);
+    const statement = sql`WITH due AS MATERIALIZED (
+        SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
+        FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
+      ), taken AS MATERIALIZED (
+        SELECT app.app_id FROM due JOIN apps app ON app.app_id = due.app_id
+        WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
+        ORDER BY due.place, due.next_sweep_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
+      )
+      UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
+      WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`;
+    return this.database.query<DueApp>(prepared('app.claim-due', statement));
   }
 }

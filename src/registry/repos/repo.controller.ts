@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, type Reply, versioned } from '#platform/http';
+import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateRepoDto, PatchRepoDto, RepoDto, RepoListQueryDto, RepoPageDto } from './repo.dto';
 import { RepoService } from './repo.service';
@@ -17,8 +17,10 @@ export class RepoController {
   @ApiCreatedResponse({ type: RepoDto })
   @ApiOkResponse({ type: RepoDto, description: 'The workspace has this repository already.' })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateRepoDto): Promise<Reply> {
-    const { view, version, isNew } = await this.repos.create(scope, dto);
-    return isNew ? created(`/registry/v1/repos/${view.repo_id}`, view, version) : versioned(view, version);
+    const { repo, isNew } = await this.repos.create(scope, dto);
+    return isNew
+      ? created(`/registry/v1/repos/${repo.view.repo_id}`, repo)
+      : versioned(repo.view, repo.version);
   }
 
   /** List repositories */
@@ -33,23 +35,21 @@ export class RepoController {
   @Get(':repo_id')
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: RepoDto })
-  async get(@CurrentScope() scope: OrgScope, @Param('repo_id') id: string): Promise<Reply> {
-    const { view, version } = await this.repos.get(scope, id);
-    return versioned(view, version);
+  get(@CurrentScope() scope: OrgScope, @Param('repo_id') id: string): Promise<Versioned<RepoDto>> {
+    return this.repos.get(scope, id);
   }
 
   /** Change a repository */
   @Patch(':repo_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: RepoDto })
-  async patch(
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('repo_id') id: string,
     @Body() dto: PatchRepoDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.repos.patch(scope, id, dto, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<RepoDto>> {
+    return this.repos.patch(scope, id, dto, ifMatch);
   }
 
   /** Archive a repository */
@@ -57,12 +57,24 @@ export class RepoController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: RepoDto })
-  async archive(
+  archive(
     @CurrentScope() scope: OrgScope,
     @Param('repo_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    const { view, version } = await this.repos.archive(scope, id, ifMatch);
-    return versioned(view, version);
+  ): Promise<Versioned<RepoDto>> {
+    return this.repos.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived repository */
+  @Post(':repo_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: RepoDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('repo_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<RepoDto>> {
+    return this.repos.restore(scope, id, ifMatch);
   }
 }

@@ -7,12 +7,14 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
+  ReadOnlyMembersOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName } from '../shared/fields';
+import { IsDescription, IsName } from '../../resources';
 import { REPO_VISIBILITIES, type RepoEntity, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
 
+@ReadOnlyMembersOf(() => RepoDto)
 export class CreateRepoDto {
   @IsString()
   workspace_id!: string;
@@ -50,6 +52,7 @@ export class CreateRepoDto {
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
+@ReadOnlyMembersOf(() => RepoDto)
 export class PatchRepoDto {
   /** Only the present one: a repository cannot be moved (422). */
   @NotNull()
@@ -100,6 +103,12 @@ export class RepoListQueryDto extends NamedListQueryDto {
   @IsString()
   @MaxLength(1000)
   q?: string;
+
+  /** The name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
 
   /** The repository of this address, in any form. */
   @NotNull()

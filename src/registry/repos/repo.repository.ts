@@ -1,21 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
-import { Database, OrgRepository, type Tx, Where } from '#platform/db';
+import { Database, OrgRepository, sql, type Tx, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
-import { explainConstraint, problem } from '#platform/problem';
-import { whereReadable } from '../access/workspace-access';
+import { problem } from '#platform/problem';
+import { whereReadable } from '../../resources';
 import type { RepoListQueryDto } from './repo.dto';
 import { RepoEntity } from './repo.entity';
 import { normalizeRepoUrl } from './repo-url';
-
-explainConstraint('repos_url', 'conflict', 'The workspace has this repository already.');
-
-/** 400 for what is no address: there is none of it, and nobody should look for why. */
-function urlSought(text: string): string {
-  const url = normalizeRepoUrl(text);
-  if (url === null) throw problem.invalidQuery('url', 'is not the address of a repository');
-  return url;
-}
 
 @Injectable()
 export class RepoRepository extends OrgRepository<RepoEntity> {
@@ -23,9 +14,12 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
     super(database, RepoEntity, 'repo_id');
   }
 
+  /** Errors: 400 for an invalid `url` filter. */
   list(scope: OrgScope, query: RepoListQueryDto): Promise<RowPage<RepoEntity>> {
-    const where = whereReadable(scope, query.workspace_id).addSearch(query.q);
-    if (query.url !== undefined) where.add('url = ?', urlSought(query.url));
+    const where = whereReadable(scope, query.workspace_id)
+      .addSearch(query.q)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.url, (url) => sql`url = ${filterUrl(url)}`);
     return listPage<RepoEntity>(
       this.database,
       { columns: '*', from: 'repos', where, id: 'repo_id', sorts: BY_NAME, archivedAt: 'archived_at' },
@@ -33,23 +27,22 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
     );
   }
 
-  /** Writes a row, unless the workspace has its repository; then nothing, and the row is awaited that is being written. */
-  async insertNew(tx: Tx, row: RepoEntity): Promise<boolean> {
-    const result = await tx.manager
-      .createQueryBuilder()
-      .insert()
-      .into(RepoEntity)
-      .values(row)
-      .orIgnore()
-      .returning('repo_id')
-      .updateEntity(false)
-      .execute();
-    return (result.raw as unknown[]).length > 0;
+  /** Keeps others from registering this URL in the workspace until the transaction ends. */
+  async lockUrl(tx: Tx, scope: Scope, url: string): Promise<void> {
+    await tx.query(
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`repo ${scope.workspaceId} ${url}`}, 0))`,
+    );
   }
 
   async findByUrl(tx: Tx, scope: Scope, url: string): Promise<RepoEntity | null> {
-    const where = new Where(scope.key).add('url = ?', url).add('archived_at IS NULL');
-    const [row] = await tx.query<RepoEntity>(`SELECT * FROM repos WHERE ${where.toString()}`, where.values);
+    const where = new Where(scope.key).add(sql`url = ${url} AND archived_at IS NULL`);
+    const [row] = await tx.query<RepoEntity>(sql`SELECT * FROM repos WHERE ${where.sql}`);
     return row ?? null;
   }
+}
+
+function filterUrl(text: string): string {
+  const url = normalizeRepoUrl(text);
+  if (url === null) throw problem.invalidQuery('url', 'must be the URL of a repository');
+  return url;
 }

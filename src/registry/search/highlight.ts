@@ -1,23 +1,23 @@
-import { cutText } from './search-words';
+import { cutText } from '../../resources';
 
-/** What PostgreSQL's parser keeps words together by, as in paths, addresses and names of code, and what markup is made of. */
+/** Punctuation by which PostgreSQL's parser joins words, as in paths, addresses and code, or recognizes markup. */
 const PUNCTUATION = '#%&+-./:;<=>?@_~';
 
-/** As many control characters, in their order: the parser takes them for blanks. Those of lines are not among them. */
+/** A control character for each, which the parser takes for a blank. Line breaks are not among them. */
 const STAND_INS = Array.from(PUNCTUATION, (_, index) =>
   String.fromCharCode(index < 8 ? index + 1 : index + 6),
 ).join('');
 
 /**
- * What is replaced in a text before PostgreSQL looks for words in it, and by what. Then it finds the words of paths,
- * addresses and names of code, as `search_document_words` does, and no markup; and `<` and `>` are its marks alone.
+ * The characters to replace in a text before `ts_headline` reads it, and their stand-ins. It then finds the words of
+ * paths, addresses and code as `search_document_words` does, and only its own marks are `<` and `>`.
  */
 export const HIGHLIGHT_PUNCTUATION: readonly [string, string] = [PUNCTUATION, STAND_INS];
 
-/** Of `ts_headline`: where words begin and end, and one passage of at most 35 words. */
+/** Options of `ts_headline`: the marks around words, and one passage of at most 35 words. */
 export const HIGHLIGHT_OPTIONS = 'StartSel=<, StopSel=>, MaxWords=35, MinWords=12, MaxFragments=1';
 
-/** UTF-16 units of a passage that are told; words may be long. */
+/** Most UTF-16 units of a passage, because words may be long. */
 const PASSAGE_MAX = 1_000;
 
 const ESCAPED: Record<string, string> = {
@@ -29,9 +29,9 @@ const ESCAPED: Record<string, string> = {
 };
 
 /**
- * The passage as HTML: the words that were found in `<mark>`, all else escaped. Null for one in which none was found.
+ * Returns a passage as HTML with matching words in `<mark>` and all else escaped; null for one without matches.
  *
- * @param headline as `ts_headline` wrote it of a text with stand-ins for its punctuation
+ * @param headline the output of `ts_headline` for a text with stand-ins
  */
 export function highlightOf(headline: string | null): string | null {
   if (headline === null || !headline.includes('<')) return null;

@@ -1,224 +1,222 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import type { SqlExecutor, Where } from '#platform/db';
+import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
+import { markOf } from '../../resources';
+import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
-import { documentsWithin, type SearchReach } from './search-reach';
-import { markOf, type Sought, type SoughtWord, swapped, termOf } from './search-words';
+import { type SearchReach, whereDocuments } from './search-reach';
 
-/** Documents that match and are ranked: first those whose names have all words, then others, in no order. */
+/** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
 export const RANKED_MAX = 5_000;
 
-/** Where fewer match, names are looked at that are written alike, and then documents that have some of the words. */
+/** Where fewer match, names of similar spelling are added, and then documents with some of the words. */
 const FEW = 10;
 
-/** Names written alike that are ranked, the most alike first. */
-const ALIKE_MAX = 500;
+/** Names of similar spelling that are ranked, the most similar first. */
+const SIMILAR_MAX = 500;
 
-/** Words of fewer letters are too like many others, and more words are hardly ever all misspelt. */
-const ALIKE_LETTERS_MIN = 4;
-const ALIKE_WORDS_MAX = 8;
+/** Shorter words resemble too many others, and more words are hardly ever all misspelt. */
+const SIMILAR_LETTERS_MIN = 4;
+const SIMILAR_WORDS_MAX = 8;
 
-/** How alike they have to be: the share of a word's trigrams, see `word_similarity` of pg_trgm. */
-const ALIKE_MIN = 0.4;
+/** The share of a word's trigrams that a similar name has: `word_similarity` of pg_trgm. */
+const SIMILARITY_MIN = 0.4;
 
-/** What a word with two neighbouring letters in each other's place counts for: by its trigrams alone it is hardly alike. */
-const SWAPPED_SCORE = 0.6;
+/** The similarity of a word with two neighbouring letters swapped, whose trigrams alone hardly match. */
+const SWAPPED_SIMILARITY = 0.6;
 
-/** Documents with some of the words that are told; as many again of each kind, see `partly`, are looked at. */
+/** Documents with some of the words that are ranked. As many are read of each kind of `partly`. */
 export const SOME_MAX = 200;
 
-/** Of so many words, documents that lack a single one are looked for before others: each is a condition of its own. */
+/** With so many words, documents that lack a single one come first. Each is a condition of its own. */
 const NEARLY_WORDS = { min: 3, max: 8 };
 
-/** Of a name that is the query but for punctuation: below one that is the query as it was typed, above all others. */
-const SPELT_SCORE = 0.99;
+/** The score of a name that equals the query except for punctuation. */
+const SPELLING_SCORE = 0.99;
 
-/** Where scores begin, and how far they go: by where all words are. */
+/** Where scores start, and how far they reach, by where all words are. */
 const IN_NAME = { from: 0.8, begins: 0.1, share: 0.06, rank: 0.02 };
 const IN_DESCRIPTION = { from: 0.65, rank: 0.14 };
 const IN_TEXT = { from: 0.5, rank: 0.14 };
-const WRITTEN_ALIKE = { from: 0.25, similarity: 0.25 };
+const SIMILAR = { from: 0.25, similarity: 0.25 };
 const SOME_WORDS = 0.25;
 
-const NOTHING =
-  'SELECT NULL::bigint AS document_id, NULL::text AS resource_id, NULL::float8 AS score WHERE false';
+const NOTHING = sql`SELECT NULL::bigint AS document_id, NULL::text AS resource_id, NULL::float8 AS score WHERE false`;
 
 interface Row extends RankedDocument {
-  found: number;
-  alike: number;
+  matching: number;
+  similar: number;
   partly: number;
+}
+
+/** What all parts of one search's statement use. */
+interface Search {
+  /** The condition on `search_documents`. */
+  within: Sql;
+  /** The organization's mark, which precedes its words. Words of names have an exclamation mark before it. */
+  mark: string;
+  /** Matches documents with all words. */
+  all: Sql;
+  /** The words without stop words. */
+  words: readonly QueryWord[];
 }
 
 /** Finds documents by their words. */
 @Injectable()
 export class KeywordSearchRepository {
   /**
-   * The best of what matches, in order: by its score, of which that of documents with all words is at least 0.5, that of
-   * names written alike above 0.25, and that of documents with some of the words below; then by id.
+   * Returns the best hits in order of score, then id. Documents with all words score at least 0.5, names of similar
+   * spelling more than 0.25, and documents with some of the words less.
    *
-   * @param on a transaction, in which settings may be made
+   * @param on a transaction, because settings are made
    */
   async rank(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    sought: Sought,
+    query: NormalizedQuery,
     { limit, offset }: { limit: number; offset: number },
   ): Promise<Ranking> {
-    if (sought.words.length === 0) return { documents: [], total: 0 };
-    const meant = await this.meant(on, sought.words);
-    const where = documentsWithin(scope, reach);
-    const statement = ranked(where, scope, sought, meant);
+    if (query.words.length === 0) return { documents: [], total: 0 };
+    const mark = markOf(scope.orgId);
+    const search: Search = {
+      within: whereDocuments(scope, reach).sql,
+      mark,
+      all: queryOf(mark, query.words.map(termOf), '&'),
+      words: await this.withoutStopWords(on, query.words),
+    };
     const rows = await on.query<Row>(
-      `${statement} SELECT counted.*, document_id, resource_id, score
-       FROM (SELECT (SELECT count(*) FROM scored) AS found, (SELECT count(*) FROM alike) AS alike,
-         (SELECT count(*) FROM partly) AS partly) counted
-       LEFT JOIN LATERAL (
-         SELECT document_id, resource_id, score FROM scored ORDER BY score DESC, resource_id
-         LIMIT ${where.parameter(limit)} OFFSET ${where.parameter(offset)}
-       ) page ON true ORDER BY score DESC, resource_id`,
-      where.values,
+      sql`${scored(search, query)} SELECT counted.*, document_id, resource_id, score
+        FROM (SELECT (SELECT count(*) FROM scored) AS matching, (SELECT count(*) FROM similar_names) AS similar,
+          (SELECT count(*) FROM partly) AS partly) counted
+        LEFT JOIN LATERAL (
+          SELECT document_id, resource_id, score FROM scored ORDER BY score DESC, resource_id
+          LIMIT ${limit} OFFSET ${offset}
+        ) page ON true ORDER BY score DESC, resource_id`,
     );
-    const { found, alike, partly } = rows[0] ?? { found: 0, alike: 0, partly: 0 };
+    const { matching, similar, partly } = rows[0] ?? { matching: 0, similar: 0, partly: 0 };
     return {
       documents: rows
         .filter((row) => row.document_id !== null)
         .map(({ document_id, resource_id, score }) => ({ document_id, resource_id, score })),
-      total: found > RANKED_MAX || alike > ALIKE_MAX || partly > SOME_MAX ? null : found,
+      total: matching > RANKED_MAX || similar > SIMILAR_MAX || partly > SOME_MAX ? null : matching,
     };
   }
 
-  /** The words that have a meaning, as `search_query` sees it; all where none has. Sets how alike names have to be, too. */
-  private async meant(on: SqlExecutor, words: readonly SoughtWord[]): Promise<readonly SoughtWord[]> {
-    const [row] = await on.query<{ meant: boolean[] }>(
-      `SELECT set_config('pg_trgm.word_similarity_threshold', '${ALIKE_MIN}', true),
-         ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
-           FROM unnest($1::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS meant`,
-      [words.map(termOf)],
+  /** Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too. */
+  private async withoutStopWords(
+    on: SqlExecutor,
+    words: readonly QueryWord[],
+  ): Promise<readonly QueryWord[]> {
+    const [row] = await on.query<{ has_meaning: boolean[] }>(
+      sql`SELECT set_config('pg_trgm.word_similarity_threshold', ${String(SIMILARITY_MIN)}, true),
+        ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
+          FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS has_meaning`,
     );
-    const meant = words.filter((_, at) => row!.meant[at]);
-    return meant.length > 0 ? meant : words;
+    const left = words.filter((_, at) => row!.has_meaning[at]);
+    return left.length > 0 ? left : words;
   }
 }
 
-/** CTEs of which the last, `scored`, has what matches; one more than `RANKED_MAX` where more do. */
-function ranked(
-  where: Where,
-  scope: OrgScope,
-  { typed, words }: Sought,
-  meant: readonly SoughtWord[],
-): string {
-  const mark = markOf(scope.orgId);
-  const given = where.parameter(words.map(termOf));
-  const queryOf = (before: string, joined: string, weights = ''): string =>
-    `search_query(${where.parameter(before)}, ${given}::text[], '${joined}', '${weights}')`;
-  const all = queryOf(mark, '&');
-  const inName = queryOf(`!${mark}`, '&');
-  const itself = `${where.parameter(typed)}::text`;
-  const rank = `ts_rank(words, ${queryOf(mark, '|')}, 1|32)::float8`;
-  const scoreOr = (other: string): string => `CASE
-    WHEN lower(search_plain(name)) = lower(${itself}) THEN 1
-    WHEN spelling = search_spelling(${itself}) THEN ${SPELT_SCORE} ELSE ${other} END AS score`;
-  const ofName = `${IN_NAME.from} + ${IN_NAME.rank} * ${rank}
-    + ${IN_NAME.begins} * starts_with(spelling, search_spelling(${itself}))::integer
-    + ${IN_NAME.share} * least(1, length(search_spelling(${itself}))::float8 / greatest(1, length(spelling)))`;
-  const ofTexts = `CASE WHEN words @@ ${queryOf(mark, '&', 'AB')}
-    THEN ${IN_DESCRIPTION.from} + ${IN_DESCRIPTION.rank} * ${rank}
-    ELSE ${IN_TEXT.from} + ${IN_TEXT.rank} * ${rank} END`;
-  const within = where.toString();
-  return `WITH named AS MATERIALIZED (
+const queryOf = (mark: string, terms: readonly string[], joined: '&' | '|', weights = ''): Sql =>
+  sql`search_query(${mark}, ${terms}::text[], ${joined}, ${weights})`;
+
+/** A number of the code, as PostgreSQL would guess the type of a parameter. */
+const number = (value: number): Sql => raw(String(value));
+
+/** Returns CTEs. The last, `scored`, has all hits, or one more than `RANKED_MAX` where there are more. */
+function scored(search: Search, { text, words }: NormalizedQuery): Sql {
+  const { within, mark, all } = search;
+  const terms = words.map(termOf);
+  const inName = queryOf(`!${mark}`, terms, '&');
+  const spelling = sql`search_spelling(${text})`;
+  const rank = sql`ts_rank(words, ${queryOf(mark, terms, '|')}, 1|32)::float8`;
+  const scoreOr = (other: Sql): Sql => sql`CASE
+    WHEN lower(search_plain(name)) = lower(${text}::text) THEN 1
+    WHEN spelling = ${spelling} THEN ${number(SPELLING_SCORE)} ELSE ${other} END AS score`;
+  const ofName = sql`${number(IN_NAME.from)} + ${number(IN_NAME.rank)} * ${rank}
+    + ${number(IN_NAME.begins)} * starts_with(spelling, ${spelling})::integer
+    + ${number(IN_NAME.share)} * least(1, length(${spelling})::float8 / greatest(1, length(spelling)))`;
+  const ofTexts = sql`CASE WHEN words @@ ${queryOf(mark, terms, '&', 'AB')}
+    THEN ${number(IN_DESCRIPTION.from)} + ${number(IN_DESCRIPTION.rank)} * ${rank}
+    ELSE ${number(IN_TEXT.from)} + ${number(IN_TEXT.rank)} * ${rank} END`;
+  const limit = number(RANKED_MAX + 1);
+  return sql`WITH named AS MATERIALIZED (
       SELECT document_id, resource_id, ${scoreOr(ofName)} FROM search_documents
-      WHERE ${within} AND words @@ ${inName} LIMIT ${RANKED_MAX + 1}
+      WHERE ${within} AND words @@ ${inName} LIMIT ${limit}
     ), others AS MATERIALIZED (
       SELECT document_id, resource_id, ${scoreOr(ofTexts)} FROM search_documents
       WHERE ${within} AND words @@ ${all} AND NOT words @@ ${inName}
-      LIMIT (SELECT ${RANKED_MAX + 1} - count(*) FROM named)
+      LIMIT (SELECT ${limit} - count(*) FROM named)
     ), matching AS (TABLE named UNION ALL TABLE others),
-    alike AS MATERIALIZED (${alike(where, within, mark, all, meant)}),
-    partly AS MATERIALIZED (${partly(where, within, mark, all, meant)}),
+    similar_names AS MATERIALIZED (${similarNames(search)}),
+    partly AS MATERIALIZED (${partly(search)}),
     scored AS MATERIALIZED (
-      TABLE matching UNION ALL (SELECT * FROM alike ORDER BY score DESC, resource_id LIMIT ${ALIKE_MAX})
-      UNION ALL (SELECT * FROM partly ORDER BY score DESC, resource_id LIMIT ${SOME_MAX})
+      TABLE matching
+      UNION ALL (SELECT * FROM similar_names ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX)})
+      UNION ALL (SELECT * FROM partly ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX)})
     )`;
 }
 
-/** Documents that do not match, because some of the words are written otherwise in their names. */
-function alike(
-  where: Where,
-  within: string,
-  mark: string,
-  all: string,
-  meant: readonly SoughtWord[],
-): string {
-  const words = meant.flatMap(({ word, parts }) => (parts.length > 0 ? parts : [word]));
-  const long = words.filter((word) => Array.from(word).length >= ALIKE_LETTERS_MIN);
-  if (long.length === 0 || words.length > ALIKE_WORDS_MAX) return NOTHING;
-  const spelt = words.map((word) => {
-    const given = `${where.parameter(word)}::text`;
-    const itself = `words @@ search_query(${where.parameter(mark)}, ARRAY[${given}], '&')`;
-    const similarity = `word_similarity(${given}, spelling)`;
-    if (!long.includes(word)) return { condition: itself, similarity };
+/** Selects documents that do not match because their names spell some of the words differently. */
+function similarNames({ within, mark, all, words }: Search): Sql {
+  const parts = words.flatMap(({ word, parts }) => (parts.length > 0 ? parts : [word]));
+  const isLong = (word: string): boolean => Array.from(word).length >= SIMILAR_LETTERS_MIN;
+  if (!parts.some(isLong) || parts.length > SIMILAR_WORDS_MAX) return NOTHING;
+  const spelt = parts.map((word) => {
+    const isPresent = sql`words @@ ${queryOf(mark, [word], '&')}`;
+    const similarity = sql`word_similarity(${word}, spelling)`;
+    if (!isLong(word)) return { condition: isPresent, similarity };
     const others = swapped(word);
-    const isSwapped =
-      others.length === 0
-        ? 'false'
-        : `words @@ search_query(${where.parameter(`!${mark}`)}, ${where.parameter(others)}::text[], '|')`;
+    const isSwapped = others.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, others, '|')}`;
     return {
-      condition: `(${itself} OR spelling %> ${given} OR ${isSwapped})`,
-      similarity: `greatest(${similarity}, CASE WHEN ${isSwapped} THEN ${SWAPPED_SCORE} END)`,
+      condition: sql`(${isPresent} OR spelling %> ${word}::text OR ${isSwapped})`,
+      similarity: sql`greatest(${similarity}, CASE WHEN ${isSwapped} THEN ${number(SWAPPED_SIMILARITY)} END)`,
     };
   });
-  const similarity = spelt.map((one) => one.similarity).join(' + ');
-  // below what matches, even if each word is as like as can be
-  const share = `(${similarity})::float8 / ${words.length + 0.5}`;
-  return `SELECT document_id, resource_id, ${WRITTEN_ALIKE.from} + ${WRITTEN_ALIKE.similarity} * ${share} AS score
-    FROM search_documents
-    WHERE ${within} AND ${spelt.map((one) => one.condition).join(' AND ')} AND NOT words @@ ${all}
-      AND (SELECT count(*) FROM matching) < ${FEW}
-    ORDER BY score DESC, resource_id LIMIT ${ALIKE_MAX + 1}`;
+  const sum = join(
+    spelt.map(({ similarity }) => similarity),
+    ' + ',
+  );
+  const conditions = join(
+    spelt.map(({ condition }) => condition),
+    ' AND ',
+  );
+  // The divisor keeps the score below that of a match, even where every word is identical.
+  const score = sql`${number(SIMILAR.from)} + ${number(SIMILAR.similarity)} * (${sum})::float8 / ${number(parts.length + 0.5)}`;
+  return sql`SELECT document_id, resource_id, ${score} AS score FROM search_documents
+    WHERE ${within} AND ${conditions} AND NOT words @@ ${all} AND (SELECT count(*) FROM matching) < ${number(FEW)}
+    ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX + 1)}`;
 }
 
 /**
- * Documents that have some of the words, by the share of them, and among those with as many by how well these fit. There
- * may be any number: looked at are those that lack a single word, those that have one in their names, and others as the
- * database comes upon them, `SOME_MAX` of each and one more.
+ * Selects documents with some of the words, scored by the share of words, then by rank. There may be any number, so it
+ * reads those that lack a single word, those with a word in their names, and others in no order: `SOME_MAX` of each and
+ * one more.
  */
-function partly(
-  where: Where,
-  within: string,
-  mark: string,
-  all: string,
-  meant: readonly SoughtWord[],
-): string {
-  if (meant.length < 2) return NOTHING;
-  const terms = meant.map(termOf);
-  const queryOf = (before: string, of: readonly string[], joined: string): string =>
-    `search_query(${where.parameter(before)}, ${where.parameter(of)}::text[], '${joined}')`;
+function partly({ within, mark, all, words }: Search): Sql {
+  if (words.length < 2) return NOTHING;
+  const terms = words.map(termOf);
   const any = queryOf(mark, terms, '|');
   const conditions = [queryOf(`!${mark}`, terms, '|'), any];
   if (terms.length >= NEARLY_WORDS.min && terms.length <= NEARLY_WORDS.max) {
-    const nearly = terms.map((_, at) =>
-      queryOf(
-        mark,
-        terms.filter((_, other) => other !== at),
-        '&',
-      ),
-    );
-    conditions.unshift(`(${nearly.join(' || ')})`);
+    const without = (left: number): readonly string[] => terms.filter((_, at) => at !== left);
+    const nearly = terms.map((_, at) => queryOf(mark, without(at), '&'));
+    conditions.unshift(sql`(${join(nearly, ' || ')})`);
   }
-  const looked = conditions.map(
-    (condition) => `(SELECT document_id, resource_id, words FROM search_documents
+  const read = conditions.map(
+    (condition) => sql`(SELECT document_id, resource_id, words FROM search_documents
       WHERE ${within} AND words @@ ${condition} AND NOT words @@ ${all}
-        AND (SELECT count(*) FROM matching) + (SELECT count(*) FROM alike) < ${FEW}
-        AND document_id NOT IN (SELECT document_id FROM alike) LIMIT ${SOME_MAX + 1})`,
+        AND (SELECT count(*) FROM matching) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
+        AND document_id NOT IN (SELECT document_id FROM similar_names) LIMIT ${number(SOME_MAX + 1)})`,
   );
-  const each = terms.map((term) => queryOf(mark, [term], '&')).join(', ');
-  // words may be long, and are read once: a concatenation is a copy in memory
-  return `SELECT document_id, resource_id,
-      ${SOME_WORDS} * (shared + ts_rank(read, ${any}, 1|32)::float8) / ${terms.length} AS score
+  const each = terms.map((term) => queryOf(mark, [term], '&'));
+  // The concatenation copies long words into memory, so that they are read once.
+  return sql`SELECT document_id, resource_id,
+      ${number(SOME_WORDS)} * (shared + ts_rank(read, ${any}, 1|32)::float8) / ${number(terms.length)} AS score
     FROM (SELECT DISTINCT ON (document_id) document_id, resource_id, words
-        FROM (${looked.join(' UNION ALL ')}) looked ORDER BY document_id) one,
+        FROM (${join(read, ' UNION ALL ')}) looked ORDER BY document_id) one,
       LATERAL (SELECT words || ''::tsvector AS read OFFSET 0) copied,
-      LATERAL (SELECT count(*) AS shared FROM unnest(ARRAY[${each}]) query WHERE read @@ query) counted
-    ORDER BY score DESC, resource_id LIMIT ${SOME_MAX + 1}`;
+      LATERAL (SELECT count(*) AS shared FROM unnest(ARRAY[${join(each)}]) query WHERE read @@ query) counted
+    ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX + 1)}`;
 }

@@ -1,30 +1,29 @@
-/** A document, and how well it fits. */
+/** A document and its score. */
 export interface RankedDocument {
-  /** Of the row. */
   document_id: number;
-  /** Of the resource: decides between equal scores. */
+  /** The id of the resource, which orders equal scores. */
   resource_id: string;
   score: number;
 }
 
-/** What was found one way, the best first. */
+/** The hits of one way of searching, the best first. */
 export interface Ranking {
   documents: RankedDocument[];
-  /** How many were found; null where there are more than are ranked. */
+  /** The number of hits; null where there are more than are ranked. */
   total: number | null;
 }
 
-/** A document with its place by words and by vectors, from 1; null where it was not found that way. */
+/** A document with its ranks by words and by vectors, from 1; null where that way did not find it. */
 export interface FusedDocument extends RankedDocument {
   ranks: { keyword: number | null; vector: number | null };
 }
 
-/** How far apart first places are from later ones. */
+/** The constant of reciprocal rank fusion: the larger, the less the first ranks stand out. */
 const K = 60;
 
 /**
- * Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): what counts is the place in each ranking, 1/(60 + rank)
- * of each, because their scores cannot be compared. Equal ones in the order of their ids.
+ * Fuses two rankings by reciprocal rank (Cormack, Clarke and Büttcher, 2009): adds 1/(60 + rank) of each, because their
+ * scores cannot be compared. Equal ones are ordered by id.
  */
 export function fuse(keyword: readonly RankedDocument[], vector: readonly RankedDocument[]): FusedDocument[] {
   const fused = new Map<number, FusedDocument>();
@@ -44,7 +43,7 @@ export function fuse(keyword: readonly RankedDocument[], vector: readonly Ranked
   return [...fused.values()].sort(byScore);
 }
 
-/** The ranking of one kind as the result: its places go on from the offset. */
+/** Returns one ranking alone as the result, with ranks that continue from the offset. */
 export const placed = (
   ranking: readonly RankedDocument[],
   by: 'keyword' | 'vector',
@@ -55,5 +54,6 @@ export const placed = (
     ranks: { keyword: null, vector: null, [by]: offset + index + 1 },
   }));
 
-const byScore = (a: RankedDocument, b: RankedDocument): number =>
+/** Sorts the best first, and equal ones by their ids. */
+export const byScore = (a: RankedDocument, b: RankedDocument): number =>
   b.score - a.score || (a.resource_id < b.resource_id ? -1 : 1);

@@ -1,46 +1,37 @@
 import type { OrgScope } from '#platform/auth';
-import type { Where } from '#platform/db';
+import { sql, type Where } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
-import { whereReadable } from '../access/workspace-access';
-import type { SearchType } from './search-document';
+import { type SearchType, whereReadable } from '../../resources';
 
-/** Among which documents is searched. */
+/** The documents among which a search looks. */
 export interface SearchReach {
   workspaceId?: string;
   types?: readonly SearchType[];
   updatedAfter?: string;
   updatedBefore?: string;
-  /** Archived workspaces, of which nothing is to be found. */
+  /** Archived workspaces, whose documents are left out. */
   archived?: readonly string[];
 }
 
-/** Rows of `search_documents` that the caller may read, and that are asked for. */
-export function documentsWithin(scope: OrgScope, reach: SearchReach): Where {
-  const where = placesWithin(scope, reach);
-  return addTimes(where, reach);
-}
+/** Selects the rows of `search_documents` within reach of the caller and the search. */
+export const whereDocuments = (scope: OrgScope, reach: SearchReach): Where =>
+  addTimes(wherePlaced(scope, reach), reach);
 
-/** Rows of `search_embeddings`, likewise. */
-export function embeddingsWithin(scope: OrgScope, reach: SearchReach): Where {
-  const where = placesWithin(scope, reach);
+/** Selects the rows of `search_embeddings` that one embedder made, within reach of the caller and the search. */
+export function whereEmbeddings(scope: OrgScope, reach: SearchReach, identity: string): Where {
+  const where = wherePlaced(scope, reach).add(sql`identity = ${identity} AND parts IS NOT NULL`);
   if (reach.updatedAfter === undefined && reach.updatedBefore === undefined) return where;
   const documents = addTimes(whereReadable(scope, reach.workspaceId), reach);
-  const condition = documents.toString().replace(/\$\d+/g, '?');
-  return where.add(
-    `document_id IN (SELECT document_id FROM search_documents WHERE ${condition})`,
-    ...documents.values,
-  );
+  return where.add(sql`document_id IN (SELECT document_id FROM search_documents WHERE ${documents.sql})`);
 }
 
-/** What both tables tell alike. */
-function placesWithin(scope: OrgScope, { workspaceId, types, archived = [] }: SearchReach): Where {
+function wherePlaced(scope: OrgScope, { workspaceId, types, archived = [] }: SearchReach): Where {
   const where = whereReadable(scope, workspaceId);
-  if (archived.length > 0) where.add('workspace_id <> ALL (?)', archived);
-  return types === undefined ? where : where.add('resource_type = ANY (?)', [...new Set(types)]);
+  if (archived.length > 0) where.add(sql`workspace_id <> ALL (${archived})`);
+  return where.addIf(types, (types) => sql`resource_type = ANY (${[...new Set(types)]})`);
 }
 
-function addTimes(where: Where, { updatedAfter, updatedBefore }: SearchReach): Where {
-  if (updatedAfter !== undefined) where.add('updated_at >= ?', firstMillisecond(updatedAfter));
-  if (updatedBefore !== undefined) where.add('updated_at < ?', firstMillisecond(updatedBefore));
-  return where;
-}
+const addTimes = (where: Where, { updatedAfter, updatedBefore }: SearchReach): Where =>
+  where
+    .addIf(updatedAfter, (time) => sql`updated_at >= ${firstMillisecond(time)}`)
+    .addIf(updatedBefore, (time) => sql`updated_at < ${firstMillisecond(time)}`);

@@ -10,7 +10,7 @@ import { SearchService } from './search.service';
 export class SearchController {
   constructor(private readonly searches: SearchService) {}
 
-  /** Search by words, by the nearness of embeddings, or by both */
+  /** Search by words, by embeddings, or by both */
   @Post()
   @RepeatableWithinReach()
   @HttpCode(200)

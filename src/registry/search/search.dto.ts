@@ -10,10 +10,10 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { ClosedBody, instantOf, IsOneOf, IsTime, Nested, NotBelow, NotNull } from '#platform/http';
+import { instantOf, IsOneOf, IsTime, Nested, NotBelow, NotNull } from '#platform/http';
 import { PAGE_SIZE_MAX, PageMetaDto } from '#platform/paging';
 import { DIMENSIONS_MAX } from './embeddings/remote.embedder';
-import { SEARCH_TYPES, type SearchType } from './search-document';
+import { SEARCH_TYPES, type SearchType } from '../../resources';
 
 export const SEARCH_MODES = ['keyword', 'vector', 'hybrid'] as const;
 export type SearchMode = (typeof SEARCH_MODES)[number];
@@ -21,8 +21,7 @@ export type SearchMode = (typeof SEARCH_MODES)[number];
 const QUERY_MAX = 1_000;
 const OFFSET_MAX = 2 ** 31 - 1;
 
-/** What a document itself tells, besides its words: all that are given must hold. */
-@ClosedBody()
+/** Conditions on the document itself. All of them must hold. */
 export class SearchFiltersDto {
   /** Changed at this time or later. */
   @NotNull()
@@ -36,37 +35,36 @@ export class SearchFiltersDto {
   updated_before?: string;
 }
 
-@ClosedBody()
 export class SearchDto {
   /**
-   * What is looked for: at most 32 words, of which the last letters may be missing. Needed in the modes `keyword` and
-   * `hybrid`, and in the mode `vector` without a `vector`.
+   * The words to search for, at most 32. Each matches by its beginning. Required in the modes `keyword` and `hybrid`, and
+   * in the mode `vector` without `vector`.
    */
   @NotNull()
   @IsString()
   @MaxLength(QUERY_MAX)
   query?: string;
 
-  /** By words, by the nearness of embeddings, or by both. */
+  /** Search by words, by embeddings, or by both. */
   @ApiProperty({ default: 'hybrid' })
   @NotNull()
   @IsOneOf(SEARCH_MODES, { required: false, default: 'hybrid' })
   mode?: SearchMode;
 
-  /** Those of these types; of all unless given. */
+  /** Only resources of these types; all types by default. */
   @NotNull()
   @IsArray()
   @ArrayMaxSize(SEARCH_TYPES.length)
   @IsOneOf(SEARCH_TYPES, { each: true, required: false })
   types?: SearchType[];
 
-  /** Those of this workspace. */
+  /** Only resources of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** What the embeddings are held against, in place of that of the query: of as many numbers as they have. */
+  /** The vector to compare embeddings with, in place of the query's. It must have as many numbers as they have. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, required: false })
   @NotNull()
   @IsArray()
@@ -79,7 +77,7 @@ export class SearchDto {
   @Nested(() => SearchFiltersDto)
   filters?: SearchFiltersDto;
 
-  /** Items on a page; 0 gives none, and the total. */
+  /** Items on a page. 0 gives only the total. */
   @ApiProperty({
     type: 'integer',
     format: 'int32',
@@ -94,7 +92,7 @@ export class SearchDto {
   @Max(PAGE_SIZE_MAX)
   limit?: number;
 
-  /** Items to pass over. */
+  /** Items to skip. */
   @ApiProperty({
     type: 'integer',
     format: 'int32',
@@ -110,7 +108,7 @@ export class SearchDto {
   offset?: number;
 }
 
-/** Places in the two rankings, from 1; null where it was not found that way, or that way was not gone. */
+/** Ranks by words and by vectors, from 1; null where that way did not find it or was not used. */
 export class SearchRanksDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   keyword!: number | null;
@@ -128,19 +126,19 @@ export class SearchItemDto {
   description!: string | null;
   workspace_id!: string;
   /**
-   * The larger the better, comparable within one answer. By words: 0 to 1, below 0.5 where words are missing. By
-   * vectors: the cosine. By both: the sum of 1/(60 + rank).
+   * The higher the better; comparable within one answer. `keyword`: 0 to 1, below 0.5 where words are missing. `vector`:
+   * the cosine. `hybrid`: the sum of 1/(60 + rank).
    */
   score!: number;
   ranks!: SearchRanksDto;
-  /** A passage of name, description or text, as HTML: words that were found in `<mark>`, all else escaped. */
+  /** A passage of the name, description or text as HTML, with matching words in `<mark>` and all else escaped. */
   highlight!: string | null;
 }
 
 export class SearchPageDto {
   items!: SearchItemDto[];
-  /** The total is null where more were found than are ranked; `next_cursor` is null, and `offset` goes on. */
+  /** `total` is null where there are more hits than are ranked. `next_cursor` is null: use `offset`. */
   page!: PageMetaDto;
-  /** The mode was `hybrid`, and the query could not be embedded: what was found was found by words alone. */
+  /** True where the mode is `hybrid` and the query could not be embedded. The results are then by words alone. */
   vector_unavailable!: boolean;
 }

@@ -1,21 +1,14 @@
 import { Module } from '@nestjs/common';
 import { EmbeddingsModule } from './embeddings/embeddings.module';
-import { ArchivedWorkspaceRepository } from './archived-workspace.repository';
-import { FoundDocumentRepository } from './found-document.repository';
 import { KeywordSearchRepository } from './keyword-search.repository';
+import { SearchHitRepository } from './search-hit.repository';
 import { SearchService } from './search.service';
 import { VectorSearchRepository } from './vector-search.repository';
 
-/** Searching: for the API, and whatever else answers what was searched for. */
+/** Search, for its route and for other areas that search. */
 @Module({
   imports: [EmbeddingsModule],
-  providers: [
-    SearchService,
-    KeywordSearchRepository,
-    VectorSearchRepository,
-    FoundDocumentRepository,
-    ArchivedWorkspaceRepository,
-  ],
+  providers: [SearchService, KeywordSearchRepository, VectorSearchRepository, SearchHitRepository],
   exports: [SearchService],
 })
 export class SearchModule {}

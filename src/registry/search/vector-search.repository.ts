@@ -1,83 +1,84 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import type { SqlExecutor } from '#platform/db';
-import { PART, partsLiteral } from './embeddings/parts';
-import type { SearchBackend } from './embeddings/search-backend.repository';
-import type { RankedDocument, Ranking } from './ranking';
-import { embeddingsWithin, type SearchReach } from './search-reach';
+import { raw, type Sql, sql, type SqlExecutor } from '#platform/db';
+import { PART, partsLiteral } from '../../resources';
+import { indexNameOf, vectorOf } from './embeddings/vector-index.repository';
+import { byScore, type RankedDocument, type Ranking } from './ranking';
+import { type SearchReach, whereEmbeddings } from './search-reach';
 
 /** The nearest documents that are ranked. */
 export const NEAREST_MAX = 1_000;
 
-/** Of so many it takes some tens of milliseconds to compare all of them. */
+/** Up to this number all documents are compared, which takes some tens of milliseconds. */
 export const COMPARED_MAX = 20_000;
 
-/** What pgvector looks at before it gives up finding enough of the caller's among others. */
+/** Entries that pgvector scans before it gives up finding enough of the caller's among others. */
 const SCANNED_MAX = 40_000;
+
+/** The vector to search by, of length 1, and the embedder whose vectors it is compared with. */
+export interface QueryVector {
+  identity: string;
+  vector: Float64Array;
+}
 
 /** Finds documents by the cosine of their embeddings to a vector. */
 @Injectable()
 export class VectorSearchRepository {
-  /** How many it takes until an index is asked; a member so that tests need not write so many. */
+  /** A member, so that tests need not write so many documents. */
   comparedMax = COMPARED_MAX;
 
   /**
-   * The nearest documents, in order: by their cosine, then by id. Where there are many, and pgvector is there, its index
-   * names the candidates; what counts is computed here of them by the same expression as of all.
+   * Returns the nearest documents by cosine, then by id. Where there are many, the index of pgvector names candidates.
+   * Cosines are always computed here, by one expression, so that results are the same with and without the index.
    *
-   * @param on a transaction, in which settings may be made
-   * @param vector of length 1
-   * @param floor cosines that are no more than this are not told
+   * @param on a transaction, because settings are made
+   * @param floor cosines up to this are left out
    */
   async rank(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    backend: SearchBackend,
-    vector: Float64Array,
+    query: QueryVector,
     floor: number,
   ): Promise<Ranking> {
-    const isIndexUsed = backend.is_indexed && (await this.isMany(on, scope, reach, backend));
-    const near = isIndexUsed ? await this.byIndex(on, scope, reach, backend, vector) : [];
-    // fewer than there are: the index gave up
-    const documents = near.length > NEAREST_MAX ? near : await this.byAll(on, scope, reach, backend, vector);
-    const found = documents.filter(({ score }) => score > floor);
+    const isIndexed = await this.isIndexed(on, scope, reach, query.identity);
+    const near = isIndexed ? await this.byIndex(on, scope, reach, query) : [];
+    // Fewer rows mean that the index gave up.
+    const compared = near.length > NEAREST_MAX ? near : await this.byAll(on, scope, reach, query);
+    const documents = compared.filter(({ score }) => score > floor);
     return {
-      documents: found.slice(0, NEAREST_MAX),
-      total: found.length > NEAREST_MAX ? null : found.length,
+      documents: documents.slice(0, NEAREST_MAX),
+      total: documents.length > NEAREST_MAX ? null : documents.length,
     };
   }
 
-  private async isMany(
+  /** Returns whether so many embeddings are within reach that the index pays, and there is one. */
+  private async isIndexed(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    backend: SearchBackend,
+    identity: string,
   ): Promise<boolean> {
-    const where = embeddingsWithin(scope, reach).add('backend_id = ?', backend.backend_id);
-    const [row] = await on.query<{ count: number }>(
-      `SELECT count(*) AS count FROM (
-         SELECT 1 FROM search_embeddings WHERE ${where.toString()} AND parts IS NOT NULL
-         LIMIT ${where.parameter(this.comparedMax + 1)}) few`,
-      where.values,
+    const where = whereEmbeddings(scope, reach, identity);
+    const [row] = await on.query<{ count: number; is_indexed: boolean }>(
+      sql`SELECT count(*) AS count, EXISTS (SELECT FROM pg_catalog.pg_index
+          WHERE indexrelid = to_regclass(${indexNameOf(identity)}) AND indisvalid) AS is_indexed
+        FROM (SELECT FROM search_embeddings WHERE ${where.sql} LIMIT ${this.comparedMax + 1}) few`,
     );
-    return row!.count > this.comparedMax;
+    return row!.is_indexed && row!.count > this.comparedMax;
   }
 
   private byAll(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    backend: SearchBackend,
-    vector: Float64Array,
+    { identity, vector }: QueryVector,
   ): Promise<RankedDocument[]> {
-    const where = embeddingsWithin(scope, reach).add('backend_id = ?', backend.backend_id);
-    const cosine = cosineTo(where.parameter(partsLiteral(vector)), vector.length);
+    const where = whereEmbeddings(scope, reach, identity);
     return on.query<RankedDocument>(
-      `SELECT document_id, resource_id, ${cosine} AS score FROM search_embeddings
-       WHERE ${where.toString()} AND parts IS NOT NULL
-       ORDER BY score DESC, resource_id LIMIT ${NEAREST_MAX + 1}`,
-      where.values,
+      sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
+        FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
+        WHERE ${where.sql} ORDER BY score DESC, resource_id LIMIT ${NEAREST_MAX + 1}`,
     );
   }
 
@@ -85,37 +86,30 @@ export class VectorSearchRepository {
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    backend: SearchBackend,
-    vector: Float64Array,
+    { identity, vector }: QueryVector,
   ): Promise<RankedDocument[]> {
     await on.query(
-      `SELECT set_config('hnsw.ef_search', '${NEAREST_MAX}', true), set_config('hnsw.iterative_scan', 'strict_order', true),
-         set_config('hnsw.max_scan_tuples', '${SCANNED_MAX}', true), set_config('enable_sort', 'off', true)`,
+      sql`SELECT set_config('hnsw.ef_search', ${String(NEAREST_MAX)}, true),
+        set_config('hnsw.iterative_scan', 'strict_order', true),
+        set_config('hnsw.max_scan_tuples', ${String(SCANNED_MAX)}, true), set_config('enable_sort', 'off', true)`,
     );
-    const where = embeddingsWithin(scope, reach);
-    const cosine = cosineTo(where.parameter(partsLiteral(vector)), vector.length);
-    // the backend stands in the text: by that the planner knows that its index has all that is asked for
+    const where = whereEmbeddings(scope, reach, identity);
+    const dimensions = raw(String(vector.length));
+    // The identity is in the text, so that the planner can prove that the partial index covers the query.
     const near = await on.query<RankedDocument>(
-      `SELECT document_id, resource_id, ${cosine} AS score FROM search_embeddings
-       WHERE ${where.toString()} AND backend_id = ${backend.backend_id} AND parts IS NOT NULL
-       ORDER BY ${vectorOf(vector.length)} <=> ${where.parameter(`[${vector.join(',')}]`)}::vector(${vector.length})
-       LIMIT ${NEAREST_MAX + 1}`,
-      where.values,
+      sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
+        FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
+        WHERE ${where.sql} AND identity = ${raw(`'${identity}'`)}
+        ORDER BY ${vectorOf(vector.length)} <=> ${`[${vector.join(',')}]`}::vector(${dimensions})
+        LIMIT ${NEAREST_MAX + 1}`,
     );
-    // what follows in the transaction is to be planned as ever
     await on.query('SET LOCAL enable_sort TO DEFAULT');
-    return near.sort((a, b) => b.score - a.score || (a.resource_id < b.resource_id ? -1 : 1));
+    return near.sort(byScore);
   }
 }
 
-/** The expression that an index of pgvector is of: what stands in `search_embeddings.parts`, as its type. */
-export const vectorOf = (dimensions: number): string => `(search_vector(parts)::vector(${dimensions}))`;
-
-/** The cosine of two vectors of length 1, by the distances of their parts. */
-function cosineTo(parameter: string, dimensions: number): string {
-  const squares = Array.from(
-    { length: Math.ceil(dimensions / PART) },
-    (_, index) => `(parts[${index + 1}] <-> (${parameter}::cube[])[${index + 1}]) ^ 2`,
-  );
-  return `1 - (${squares.join(' + ')}) / 2`;
-}
+/** The cosine of `parts` and `query`, unit vectors, by the distances of their parts. */
+const cosineTo = (dimensions: number): Sql => {
+  const parts = Array.from({ length: Math.ceil(dimensions / PART) }, (_, index) => index + 1);
+  return raw(`1 - (${parts.map((part) => `(parts[${part}] <-> query[${part}]) ^ 2`).join(' + ')}) / 2`);
+};

@@ -1,4 +1,4 @@
-import { parseBody, pointerToken, type ServiceRequest } from '#platform/http';
+import { parseBody, pointerToken, type ServiceRequest, validateBody } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 
 const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
@@ -7,10 +7,14 @@ const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"
 export const OAUTH_BODY_BYTES = 32 * 1024;
 
 /**
- * The members of a body that is a form, as OAuth 2 clients send it, or JSON. Errors: 415 for another media type, 400
- * for what cannot be read, or a parameter that is sent twice (RFC 6749, section 3.2).
+ * Reads a body that is a form, as OAuth 2 clients send it, or JSON. Ignores unknown parameters of a form, as RFC 6749,
+ * section 3.2 requires. Errors: 415 for another media type, 400 for what cannot be read, an unknown member of JSON, or
+ * a parameter that is sent twice.
  */
-export function formOrJson({ headers, rawBody }: ServiceRequest): unknown {
+export function readFormOrJson<Dto extends object>(
+  type: new () => Dto,
+  { headers, rawBody }: ServiceRequest,
+): Dto {
   const media = MEDIA.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
   if (!media) {
     throw new Problem(
@@ -19,7 +23,9 @@ export function formOrJson({ headers, rawBody }: ServiceRequest): unknown {
     );
   }
   const bytes = rawBody ?? Buffer.alloc(0);
-  return media === 'json' ? parseBody(bytes) : formOf(bytes);
+  return media === 'json'
+    ? validateBody(type, parseBody(bytes))
+    : validateBody(type, formOf(bytes), '', 'ignore');
 }
 
 function formOf(bytes: Buffer): Record<string, string> {

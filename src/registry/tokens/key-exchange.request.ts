@@ -1,7 +1,7 @@
 import { API_KEY_PREFIX } from '#platform/auth';
-import { type ServiceRequest, validateBody } from '#platform/http';
+import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { formOrJson } from './form-or-json';
+import { readFormOrJson } from './form-or-json';
 import { TokenRequestDto } from './token.dto';
 
 /** What a client sends to have its API key exchanged for a token. */
@@ -18,7 +18,7 @@ export interface KeyExchange {
  */
 export function readKeyExchange(request: ServiceRequest): KeyExchange {
   const inHeader = credentialsOf(request.headers.authorization);
-  const dto = validateBody(TokenRequestDto, formOrJson(request));
+  const dto = readFormOrJson(TokenRequestDto, request);
   const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
   if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
     const refusal = problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
@@ -28,13 +28,13 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
   if (apiKey === undefined || keys.length > 1) {
     const detail =
       keys.length > 1
-        ? 'is given twice: send the API key once'
-        : 'must be the API key (or send it by HTTP Basic authentication, or as api_key)';
+        ? 'is sent twice. Send the API key once'
+        : 'must be the API key. You can also send it as api_key or with HTTP Basic authentication';
     throw problem.invalidFields([{ pointer: '/client_secret', detail }]);
   }
   if (inHeader?.clientId && dto.client_id !== undefined && dto.client_id !== inHeader.clientId) {
     throw problem.invalidFields([
-      { pointer: '/client_id', detail: 'differs from that of the Authorization header' },
+      { pointer: '/client_id', detail: 'differs from the one in the Authorization header' },
     ]);
   }
   return { apiKey, clientId: dto.client_id ?? (inHeader?.clientId || undefined) };

@@ -10,15 +10,15 @@ import {
 import { Environment } from '#platform/config';
 import { parseTime } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
-import { AuditLog, given } from '../audit/audit-log';
+import { AuditLog } from '../../resources';
 import { type Revocation, RevocationRepository } from './revocation.repository';
 import { TOKEN_SECONDS } from './signing-key.service';
 import type { RevokedTokenDto, RevokeTokenDto } from './token.dto';
 
-/** Beyond its own expiry a token is accepted for the clocks' difference, and its revocation must outlast that. */
+/** Clock skew lets a token outlive its expiry a little. Its revocation must last longer. */
 const MARGIN_MS = 120_000;
 
-/** Revokes tokens: one's own, and for admins any of the organization's. */
+/** Revokes tokens: your own, or any of the organization's as an admin. */
 @Injectable()
 export class RevocationService {
   private readonly ownIssuer: string;
@@ -34,8 +34,8 @@ export class RevocationService {
   }
 
   /**
-   * Errors: 400 for a body that names no token or one that is not valid, 403 for the token of another principal
-   * without the role admin. What is revoked already, or has expired, is answered all the same.
+   * Errors: 400 for a body that names no token or an invalid one, 403 for the token of another principal without the
+   * role admin. Tokens that are revoked or expired already are no errors.
    */
   async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
     if ((dto.token === undefined) === (dto.jti === undefined)) {
@@ -56,7 +56,7 @@ export class RevocationService {
           type: 'token',
           id: revocation.jti,
           workspaceId: null,
-          changes: given({ issuer: revocation.issuer }),
+          changes: [{ member: 'issuer', after: revocation.issuer }],
         },
       );
     });
@@ -67,13 +67,13 @@ export class RevocationService {
     const token = await this.read(text);
     const own = token.type === principal.type && token.id === principal.id && token.orgId === principal.orgId;
     if (!own) {
-      // a token of another organization looks like one that is not valid
+      // A token of another organization is answered like an invalid one.
       if (token.orgId === null || token.orgId !== principal.orgId) throw unusable();
       demandAdmin(principal);
     }
     if (token.jti === null) {
       throw problem.invalidFields([
-        { pointer: '/token', detail: 'has no jti, so it cannot be revoked; suspend its account instead' },
+        { pointer: '/token', detail: 'has no jti, so it cannot be revoked. Suspend its account instead.' },
       ]);
     }
     return {
@@ -99,7 +99,7 @@ export class RevocationService {
     };
   }
 
-  /** A token that does not verify needs no revoking; that it was revoked before is no error either. */
+  /** Errors: 400 for an invalid token. */
   private async read(text: string): Promise<VerifiedToken> {
     try {
       return await this.authenticator.verifyToken(text);
@@ -120,7 +120,7 @@ function expiryOf(dto: RevokeTokenDto, known: Date | null, isOwnIssuer: boolean)
 function demandAdmin(principal: Principal): void {
   if (!rolesEverywhere(principal).has('admin')) {
     throw problem.accessDenied(
-      'Revoking the token of another principal needs the role admin, in all of the organization.',
+      'Revoking the token of another principal requires the role admin in the whole organization.',
     );
   }
 }

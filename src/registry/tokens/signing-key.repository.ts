@@ -1,57 +1,50 @@
 import { Injectable } from '@nestjs/common';
 import type { JWK } from 'jose';
-import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, sql, type SqlExecutor, type Tx } from '#platform/db';
 import type { SigningKeyEntity } from './signing-key.entity';
 
-/** Advisory lock under which keys are made: any number, the same in every process. */
+/** Advisory lock for creating keys: an arbitrary number, the same in every process. */
 const ROTATION_LOCK = 7_160_301_448;
 
-/** The key that signs at present, by the clock of the database, which all processes share. */
+/** The key that signs now, by the clock of the database, which all processes share. */
 export interface CurrentKey extends Pick<SigningKeyEntity, 'kid' | 'private_jwk'> {
-  /** It has signed for as long as it should, and no later key is announced. */
+  /** It has signed long enough, and no later key exists. */
   due: boolean;
 }
 
-/**
- * Times are those of the clock and not of the transaction (`now()`): whoever waited for the lock must see the key that
- * was made meanwhile.
- */
+/** Uses the clock and not the time of the transaction, so that a process that waited for the lock sees the new key. */
 @Injectable()
 export class SigningKeyRepository {
   constructor(private readonly database: Database) {}
 
-  /** @param days for which a key should sign. */
+  /** @param days how long a key signs */
   async findCurrent(days: number, on: SqlExecutor = this.database): Promise<CurrentKey | null> {
     const [row] = await on.query<CurrentKey>(
-      `SELECT kid, private_jwk, signs_until IS NULL AND signs_from < clock_timestamp() - $1 * interval '1 day' AS due
-       FROM signing_keys
-       WHERE signs_from <= clock_timestamp() AND (signs_until IS NULL OR signs_until > clock_timestamp())
-       ORDER BY signs_from DESC, kid LIMIT 1`,
-      [days],
+      sql`SELECT kid, private_jwk,
+          signs_until IS NULL AND signs_from < clock_timestamp() - ${days} * interval '1 day' AS due
+        FROM signing_keys
+        WHERE signs_from <= clock_timestamp() AND (signs_until IS NULL OR signs_until > clock_timestamp())
+        ORDER BY signs_from DESC, kid LIMIT 1`,
     );
     return row ?? null;
   }
 
-  /** The public keys of all that a token may still be signed with. @param graceSeconds kept after the last signature. */
+  /** Returns the public keys of all tokens that may be valid. @param graceSeconds how long a key stays after it signed */
   async findPublic(graceSeconds: number): Promise<JWK[]> {
     const rows = await this.database.query<{ public_jwk: JWK }>(
-      `SELECT public_jwk FROM signing_keys
-       WHERE signs_until IS NULL OR signs_until > clock_timestamp() - $1 * interval '1 second'
-       ORDER BY signs_from DESC, kid`,
-      [graceSeconds],
+      sql`SELECT public_jwk FROM signing_keys
+        WHERE signs_until IS NULL OR signs_until > clock_timestamp() - ${graceSeconds} * interval '1 second'
+        ORDER BY signs_from DESC, kid`,
     );
     return rows.map((row) => row.public_jwk);
   }
 
-  /** Lets one process at a time make a key, until its transaction ends. */
+  /** Lets one process at a time create a key, until its transaction ends. */
   async lock(tx: Tx): Promise<void> {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [ROTATION_LOCK]);
+    await tx.query(sql`SELECT pg_advisory_xact_lock(${ROTATION_LOCK})`);
   }
 
-  /**
-   * Adds a key that signs after a while, when the present ones stop; and removes those that nobody can hold a token
-   * of any more.
-   */
+  /** Adds a key that signs from then on, when the present ones stop, and deletes those without valid tokens. */
   async add(
     tx: Tx,
     key: { kid: string; publicJwk: JWK; sealed: string },
@@ -59,17 +52,16 @@ export class SigningKeyRepository {
     graceSeconds: number,
   ): Promise<void> {
     await tx.query(
-      `UPDATE signing_keys SET signs_until = clock_timestamp() + $1 * interval '1 second' WHERE signs_until IS NULL`,
-      [afterSeconds],
+      sql`UPDATE signing_keys SET signs_until = clock_timestamp() + ${afterSeconds} * interval '1 second'
+        WHERE signs_until IS NULL`,
     );
     await tx.query(
-      `INSERT INTO signing_keys (kid, public_jwk, private_jwk, signs_from)
-       VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')`,
-      [key.kid, JSON.stringify(key.publicJwk), key.sealed, afterSeconds],
+      sql`INSERT INTO signing_keys (kid, public_jwk, private_jwk, signs_from)
+        VALUES (${key.kid}, ${JSON.stringify(key.publicJwk)}, ${key.sealed},
+          clock_timestamp() + ${afterSeconds} * interval '1 second')`,
     );
     await tx.query(
-      `DELETE FROM signing_keys WHERE signs_until < clock_timestamp() - $1 * interval '1 second'`,
-      [graceSeconds],
+      sql`DELETE FROM signing_keys WHERE signs_until < clock_timestamp() - ${graceSeconds} * interval '1 second'`,
     );
   }
 }

@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platform/auth';
-import { NotRepeatable, Reply, RequestBody, type ServiceRequest, validateBody } from '#platform/http';
-import { formOrJson, OAUTH_BODY_BYTES } from './form-or-json';
+import { NotRepeatable, Reply, RequestBody, type ServiceRequest } from '#platform/http';
+import { readFormOrJson, OAUTH_BODY_BYTES } from './form-or-json';
 import { readKeyExchange } from './key-exchange.request';
 import { AnswersOAuthErrors, oauthError } from './oauth-error';
 import { RevocationService } from './revocation.service';
@@ -48,6 +48,6 @@ export class TokenController {
   @ApiOkResponse({ type: RevokedTokenDto })
   revoke(@CurrentPrincipal() principal: Principal, @Req() request: ServiceRequest): Promise<RevokedTokenDto> {
     const { requestId } = request.context;
-    return this.revocations.revoke(principal, requestId, validateBody(RevokeTokenDto, formOrJson(request)));
+    return this.revocations.revoke(principal, requestId, readFormOrJson(RevokeTokenDto, request));
   }
 }

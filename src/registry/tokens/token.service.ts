@@ -66,4 +66,4 @@ export class TokenService {
 }
 
 const notAKey = (): Problem =>
-  problem.unauthenticated('invalid_api_key', 'The API key is unknown, or not that of the client_id.');
+  problem.unauthenticated('invalid_api_key', 'The API key is unknown or does not belong to the client_id.');

@@ -6,10 +6,10 @@ import type { SkillFile } from '../format/skill-files';
 import { type FileWithContent, SkillBlobRepository } from './skill-blob.repository';
 import { storedZip, storedZipBytes } from './stored-zip';
 
-/** Read at once, and held: of a large file, or of small ones together. */
+/** The bytes that are read at once, from a large file or from several small ones. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** The archive of a version, without its bytes. */
+/** The digest and size of a version's zip archive. */
 export interface ArchiveDigest {
   /** In hexadecimal. */
   sha256: string;
@@ -24,7 +24,7 @@ export class SkillContents {
     private readonly blobs: SkillBlobRepository,
   ) {}
 
-  /** Keeps the contents that came with files, each once in the organization. */
+  /** Stores the contents of files that have one, each once in the organization. */
   async keep(tx: Tx, scope: OrgScope, files: readonly SkillFile[]): Promise<void> {
     const sent = files.filter((file): file is FileWithContent => file.content !== undefined);
     const distinct = [...new Map(sent.map((file) => [file.sha256, file])).values()];
@@ -40,8 +40,8 @@ export class SkillContents {
   }
 
   /**
-   * The zip archive of a version: its files in the order of their paths, in a directory of the skill's name. It is read
-   * as it is taken, some MiB at once whatever its size.
+   * Streams the zip archive of a version: its files, sorted by path, in a directory with the skill's name. Holds some MiB
+   * in memory whatever the size.
    */
   archive(
     scope: OrgScope,
@@ -63,13 +63,13 @@ export class SkillContents {
     return { sha256: hash.digest('hex'), bytes: storedZipBytes(entriesOf(name, files)) };
   }
 
-  /** One file, whole: for what is known to be small. */
+  /** Reads a whole file, which must be small. */
   async content(on: SqlExecutor, scope: OrgScope, { sha256 }: SkillFile): Promise<Buffer> {
     const found = await this.blobs.contents(on, scope, [sha256]);
     return found.get(sha256) ?? missing(sha256);
   }
 
-  /** The contents of files, one after the other. */
+  /** Streams the contents of files one after another. */
   private async *pieces(
     on: SqlExecutor,
     scope: OrgScope,
@@ -102,7 +102,7 @@ export class SkillContents {
 const entriesOf = (name: string, files: readonly SkillFile[]) =>
   files.map(({ path, size_bytes, crc32 }) => ({ path: `${name}/${path}`, size_bytes, crc32 }));
 
-/** Files that are read together: of no more than `PIECE_BYTES`, or one. Those that are empty have no piece. */
+/** Groups files of at most `PIECE_BYTES` together, without empty ones. A larger file is a group of its own. */
 function groupsOf(files: readonly SkillFile[]): SkillFile[][] {
   const groups: SkillFile[][] = [];
   let bytes = Infinity;

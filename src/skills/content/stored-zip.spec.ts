@@ -47,6 +47,6 @@ describe('a zip archive that stores', () => {
     ['too much', ['one two']],
     ['nothing', []],
   ])('is not ended as if it were whole where there is %s of a content', async (_, contents) => {
-    await expect(archived([entry('a', 'one')], ...contents)).rejects.toThrow('not of its size');
+    await expect(archived([entry('a', 'one')], ...contents)).rejects.toThrow('does not have its size');
   });
 });

@@ -1,6 +1,6 @@
-/** What the headers of an entry tell. */
+/** The members of an entry's headers. */
 export interface ZipEntry {
-  /** Without what a zip archive cannot have: at most 65,535 bytes in UTF-8. */
+  /** At most 65,535 bytes in UTF-8. */
   path: string;
   size_bytes: number;
   /** Unsigned. */
@@ -15,19 +15,19 @@ const LOCAL_HEADER_BYTES = 30;
 const CENTRAL_HEADER_BYTES = 46;
 const END_BYTES = 22;
 
-/** 2.0: directories, and nothing newer. */
+/** Version 2.0 of the format, which has directories. */
 const VERSION_NEEDED = 20;
-/** The same, made on Unix, so that the attributes are those of a file there. */
+/** The same version on Unix, so that the attributes are those of a Unix file. */
 const VERSION_MADE = (3 << 8) | VERSION_NEEDED;
 const NAMES_IN_UTF8 = 1 << 11;
 const STORED = 0;
-/** 1980-01-01, the first day that there is; at 00:00. */
+/** 1980-01-01 00:00, the first time in the format. */
 const DAY = (1 << 5) | 1;
 const TIME = 0;
-/** A regular file that its owner may write, and everybody read. */
+/** A regular file that its owner can write and everybody can read. */
 const ATTRIBUTES = (0o100644 << 16) >>> 0;
 
-/** How long the archive of these entries is. At most 4 GiB and 65,535 entries, see APPNOTE.TXT, section 4.3. */
+/** Returns the size of an archive. The limits are 4 GiB and 65,535 entries (APPNOTE.TXT, section 4.3). */
 export const storedZipBytes = (entries: readonly ZipEntry[]): number =>
   entries.reduce(
     (sum, { path, size_bytes }) =>
@@ -36,13 +36,13 @@ export const storedZipBytes = (entries: readonly ZipEntry[]): number =>
   );
 
 /**
- * A zip archive of entries that are stored as they are: of the same ones, the same bytes, whatever the time, its zone
- * and the version of anything. It is made piece by piece, and can be unpacked as it comes.
+ * Streams a zip archive of uncompressed entries. The same entries give the same bytes, independently of time, time zone and
+ * versions. Readers can unpack the archive as a stream.
  *
- * Libraries write an entry as a whole, or with its checksum behind it, which leaves those who unpack as it comes, such
- * as Java's `ZipInputStream`, unable to tell where it ends.
+ * Libraries write each entry whole, or with its checksum behind it. Streaming readers such as Java's `ZipInputStream` then
+ * cannot find the end of an uncompressed entry.
  *
- * @param pieces of the contents, in the order of the entries, none of two of them
+ * @param pieces the contents in the order of the entries. No piece spans two entries.
  */
 export async function* storedZip(
   entries: readonly ZipEntry[],
@@ -56,7 +56,8 @@ export async function* storedZip(
     yield localHeader(entry, name);
     for (let left = entry.size_bytes; left > 0;) {
       const { value: piece } = await pieces.next();
-      if (!piece || piece.length > left) throw new Error(`The content of ${entry.path} is not of its size.`);
+      if (!piece || piece.length > left)
+        throw new Error(`The content of ${entry.path} does not have its size.`);
       left -= piece.length;
       yield piece;
     }
@@ -84,7 +85,7 @@ function centralHeader(entry: ZipEntry, name: Buffer, offset: number): Buffer {
   return Buffer.concat([header, name]);
 }
 
-/** What both headers have, from the version that is needed to the length of the name. No extra fields. */
+/** Writes the part that both headers share, from the version needed to the length of the name. No extra fields. */
 function putCommon(header: Buffer, at: number, { size_bytes, crc32 }: ZipEntry, name: Buffer): void {
   header.writeUInt16LE(VERSION_NEEDED, at);
   header.writeUInt16LE(NAMES_IN_UTF8, at + 2);

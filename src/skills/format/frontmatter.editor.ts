@@ -14,17 +14,17 @@ import { canonicalJson, isJsonObject } from '#platform/json';
 import { aliasTargets, nameIn } from './frontmatter.parser';
 import { FRONTMATTER_NAMES, type FrontmatterMember } from './skill-members';
 
-/** Writes members into a frontmatter, and leaves all else as it is written. */
+/** Changes members of a frontmatter and leaves the rest as written. */
 export class FrontmatterEditor {
   private readonly targets: ReadonlyMap<Alias, Node>;
-  /** Mappings that are others than before. */
+  /** Mappings that were changed. */
   private readonly changed = new Set<Node>();
 
   constructor(private readonly document: Document) {
     this.targets = aliasTargets(document);
   }
 
-  /** @param value null takes the member away */
+  /** @param value null removes the member */
   put(member: FrontmatterMember, value: unknown): void {
     const isEmpty = member === 'metadata' && isJsonObject(value) && Object.keys(value).length === 0;
     const name = FRONTMATTER_NAMES[member];
@@ -34,7 +34,7 @@ export class FrontmatterEditor {
     else this.set(this.root(), name, (before) => this.nodeOf(value, before));
   }
 
-  /** Writes the members of the metadata that differ. */
+  /** Changes the members of the metadata that differ. */
   putMetadata(before: object, after: object): void {
     const present = this.root().get(FRONTMATTER_NAMES.metadata);
     if (!isMap(present) || Object.keys(after).length === 0) {
@@ -50,8 +50,8 @@ export class FrontmatterEditor {
   }
 
   /**
-   * Whether each alias that is left stands for what it stood for before: otherwise members would change that nobody
-   * meant to.
+   * Returns whether each remaining alias has the same value as before. Otherwise the edit would change other members
+   * too.
    */
   keepsAliases(): boolean {
     const targets = aliasTargets(this.document);
@@ -73,13 +73,13 @@ export class FrontmatterEditor {
     return this.document.contents as YAMLMap;
   }
 
-  /** As the format has it; an empty list would be no value then. */
+  /** Writes tools as a string, as in the format. An empty string would mean no value, so an empty list stays a list. */
   private putTools(tools: readonly string[]): void {
     const value = tools.length > 0 ? tools.join(' ') : [];
     this.set(this.root(), FRONTMATTER_NAMES.allowed_tools, (before) => this.nodeOf(value, before));
   }
 
-  /** Names are looked up as they are told: `2024` is a number in YAML. */
+  /** Finds a name as the API shows it, because `2024` is a number in YAML. */
   private set(map: YAMLMap, name: string, nodeFrom: (before: unknown) => Node): void {
     this.changed.add(map);
     const pair = map.items.find(({ key }) => nameIn(key) === name);
@@ -94,8 +94,8 @@ export class FrontmatterEditor {
   }
 
   /**
-   * A node of its own: the one before would write a number as it wrote the other, such as `1.0` or `0x1F`, or by its
-   * tag. Its comment and the quotes of a text stay.
+   * Creates a new node, because the present one would write a new number in its own form, such as `1.0` or `0x1F`. Keeps
+   * its comment and the quotes of a string.
    */
   private nodeOf(value: unknown, before: unknown): Node {
     const node = this.document.createNode(value, { flow: true });
@@ -109,11 +109,11 @@ export class FrontmatterEditor {
     return node;
   }
 
-  /** A member on each line, and what is nested within one on it. */
+  /** Writes each member on a line of its own. */
   private metadataNode(metadata: object): YAMLMap {
     const node = new YAMLMap(this.document.schema);
     for (const [name, value] of Object.entries(metadata)) {
-      // looking through those that are there would take long
+      // `set` would search all members each time.
       node.items.push(new Pair(this.document.createNode(name), this.nodeOf(value, null)));
     }
     return node;

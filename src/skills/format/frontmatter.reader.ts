@@ -1,15 +1,15 @@
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { FRONTMATTER_NAMES } from './skill-members';
-import { ALIASES_MAX, aliasTargets, nameIn, unfit } from './frontmatter.parser';
+import { ALIASES_MAX, aliasTargets, nameIn, frontmatterFault } from './frontmatter.parser';
 
-/** Values that are read, those that aliases repeat counted each time. */
+/** The most values, counting those that aliases repeat each time. */
 const VALUES_MAX = 10_000;
 const DEPTH_MAX = 64;
 
-/** Tags of collections that are what they are without. */
+/** Tags of collections that do not change their meaning. */
 const PLAIN_TAGS = new Set([undefined, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
 
-/** Reads what a frontmatter holds, as JSON has it. Throws `SkillFault` for what has no JSON form. */
+/** Reads the values of a frontmatter as JSON. Throws `SkillFault` for values without a JSON form. */
 export class FrontmatterReader {
   private values = 0;
   private aliases = 0;
@@ -19,23 +19,23 @@ export class FrontmatterReader {
     this.targets = aliasTargets(document);
   }
 
-  /** The value of a member; null where there is none. @param member as it is written in the frontmatter */
+  /** Returns the value of a member, or null. @param member the name in the frontmatter */
   read(member: string): unknown {
     const node = isMap(this.document.contents) ? this.document.contents.get(member, true) : undefined;
     return node === undefined ? null : this.valueOf(node, member, 0);
   }
 
   private valueOf(node: unknown, member: string, depth: number): unknown {
-    if (++this.values > VALUES_MAX) throw unfit('has too many values');
-    if (depth > DEPTH_MAX) throw unfit('is nested too deeply');
+    if (++this.values > VALUES_MAX) throw frontmatterFault('has too many values');
+    if (depth > DEPTH_MAX) throw frontmatterFault('is nested too deeply');
     if (isAlias(node)) {
-      // counted each time: what one stands for may hold others, and all of it is told again
+      // Counted each time, because the node may contain further aliases.
       if (++this.aliases > ALIASES_MAX)
-        throw unfit(`may have at most ${ALIASES_MAX} aliases, with those in what they stand for`);
+        throw frontmatterFault(`can have at most ${ALIASES_MAX} aliases, nested ones included`);
       return this.valueOf(this.targets.get(node), member, depth + 1);
     }
     if (isScalar(node)) return scalarOf(node.value, node.source, member);
-    // a name in a flow mapping may stand alone
+    // A name in a flow mapping may have no value.
     if (node === null) return null;
     if (isSeq(node) && PLAIN_TAGS.has(node.tag)) {
       return node.items.map((item) => this.valueOf(item, member, depth + 1));
@@ -52,8 +52,8 @@ export class FrontmatterReader {
     const members = new Map<string, unknown>();
     for (const { key, value } of items) {
       const name = nameIn(key);
-      if (name === undefined) throw unfit(`has a name in ${member} that is no text`);
-      if (members.has(name)) throw unfit(`has a name in ${member} twice`);
+      if (name === undefined) throw frontmatterFault(`has a name in ${member} that is not a string`);
+      if (members.has(name)) throw frontmatterFault(`has a name in ${member} twice`);
       members.set(textIn(name, member), this.valueOf(value, member, depth + 1));
     }
     return Object.fromEntries(members);
@@ -62,21 +62,23 @@ export class FrontmatterReader {
 
 function scalarOf(value: unknown, source: string | undefined, member: string): unknown {
   if (typeof value === 'string') return textIn(value, member);
-  if (typeof value === 'number') return member === FRONTMATTER_NAMES.metadata ? told(value, source) : value;
+  if (typeof value === 'number')
+    return member === FRONTMATTER_NAMES.metadata ? numberAsWritten(value, source) : value;
   if (typeof value === 'boolean' || value === null) return value;
   throw withoutJson(member);
 }
 
-/** What is unlike a number as JSON has it, such as `1.0` or `.inf`, is told as it is written. */
-function told(value: number, source: string | undefined): number | string {
+/** Returns a number that JSON writes differently, such as `1.0` or `.inf`, as the string in the frontmatter. */
+function numberAsWritten(value: number, source: string | undefined): number | string {
   const asJson = JSON.stringify(value);
   return asJson === source ? value : (source ?? asJson);
 }
 
 function textIn(text: string, member: string): string {
-  if (/[\0\p{Cs}]/u.test(text)) throw unfit(`has a NUL character or half of a character in ${member}`);
+  if (/[\0\p{Cs}]/u.test(text))
+    throw frontmatterFault(`has a NUL character or an unpaired surrogate in ${member}`);
   return text;
 }
 
 const withoutJson = (member: string) =>
-  unfit(`has a value in ${member} that JSON does not have, such as a set, a time or binary data`);
+  frontmatterFault(`has a value in ${member} without a JSON form, such as a set, a time or binary data`);

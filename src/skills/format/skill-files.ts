@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { SkillFault } from './skill.fault';
-import { commonDirectory, comparePaths, faultOfPath, foldedPath, isLeftBySystem } from './skill-path';
+import { commonDirectory, comparePaths, faultOfPath, foldedPath, isSystemFile } from './skill-path';
 
-/** Of one version. */
+/** The limits of one version. */
 export const FILES_MAX = 1_000;
 export const BYTES_MAX = 32 * 1024 * 1024;
 
 /** The file that makes a directory a skill. */
 export const SKILL_MD = 'SKILL.md';
 
-/** A file as it is sent. */
+/** A file in an upload. */
 export interface GivenFile {
   path: string;
   content: Buffer;
@@ -19,11 +19,11 @@ export interface GivenFile {
 /** A file of a version. */
 export interface SkillFile {
   path: string;
-  /** Of the content, in hexadecimal. */
+  /** SHA-256 of the content, in hexadecimal. */
   sha256: string;
   crc32: number;
   size_bytes: number;
-  /** Absent where the organization keeps it already. */
+  /** Absent for a file of an earlier version, whose content is already stored. */
   content?: Buffer;
 }
 
@@ -36,19 +36,19 @@ export const skillFile = ({ path, content }: GivenFile): SkillFile => ({
 });
 
 /**
- * The files of a skill, in the order of their paths, without the directories that all of them lie in. Throws
- * `SkillFault` for a path that is none, for paths that cannot be told apart everywhere, for a file within a file, for
- * what is too much, and where there is no SKILL.md.
+ * Returns the files of a skill sorted by path, without the parent directories that all of them share. Throws `SkillFault`
+ * for an invalid path, for paths that some file systems cannot tell apart, for a file within a file, for too many files or
+ * bytes, and for a missing SKILL.md.
  */
 export function directoryOf(given: readonly GivenFile[]): SkillFile[] {
   for (const [index, { path }] of given.entries()) checkPath(path, index);
-  const kept = given.filter(({ path }) => !isLeftBySystem(path));
+  const kept = given.filter(({ path }) => !isSystemFile(path));
   checkAmount(kept);
   const shared = commonDirectory(kept.map(({ path }) => path)).length;
   const files = kept.map(({ path, content }) => ({ path: path.slice(shared), content }));
   checkDistinct(files, (file) => given.indexOf(kept[file]!));
   if (!files.some(({ path }) => path === SKILL_MD)) {
-    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory: a skill begins with one.`);
+    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. Every skill needs one.`);
   }
   return sorted(files.map(skillFile));
 }
@@ -56,10 +56,10 @@ export function directoryOf(given: readonly GivenFile[]): SkillFile[] {
 export const sorted = (files: SkillFile[]): SkillFile[] =>
   files.sort((one, other) => comparePaths(one.path, other.path));
 
-/** @param index of the file, where it is told by its place */
+/** @param index of the file in the upload */
 export function checkPath(path: string, index: number | null = null): void {
   const fault = faultOfPath(path);
-  if (fault !== null) throw new SkillFault(`${shown(path)} ${fault}`, index);
+  if (fault !== null) throw new SkillFault(`${quoted(path)} ${fault}`, index);
 }
 
 function checkAmount(files: readonly GivenFile[]): void {
@@ -67,12 +67,12 @@ function checkAmount(files: readonly GivenFile[]): void {
   if (files.reduce((sum, { content }) => sum + content.length, 0) > BYTES_MAX) throw tooManyBytes();
 }
 
-export const tooManyFiles = (): SkillFault => new SkillFault(`A skill may have at most ${FILES_MAX} files.`);
+export const tooManyFiles = (): SkillFault => new SkillFault(`A skill can have at most ${FILES_MAX} files.`);
 
 export const tooManyBytes = (): SkillFault =>
-  new SkillFault(`A skill may have at most ${BYTES_MAX / 1024 / 1024} MiB, unpacked.`);
+  new SkillFault(`A skill can have at most ${BYTES_MAX / 1024 / 1024} MiB, unpacked.`);
 
-/** @param placeOf tells the place of a file among those that were given */
+/** @param placeOf returns the index of a file in the upload */
 function checkDistinct(files: readonly GivenFile[], placeOf: (file: number) => number): void {
   const taken = new Map<string, string>();
   for (const [index, { path }] of files.entries()) {
@@ -86,30 +86,30 @@ function checkDistinct(files: readonly GivenFile[], placeOf: (file: number) => n
     for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
       const file = taken.get(folded.slice(0, at));
       if (file === undefined) continue;
-      throw new SkillFault(`${shown(path)} lies in ${shown(file)}, which is a file`, placeOf(index));
+      throw new SkillFault(`${quoted(path)} is inside ${quoted(file)}, which is a file`, placeOf(index));
     }
   }
 }
 
 const sameAs = (path: string, other: string): string =>
   path === other
-    ? `${shown(path)} is there twice`
-    : `${shown(path)} and ${shown(other)} cannot be told apart where names do not tell case, or how accents are written`;
+    ? `${quoted(path)} appears twice`
+    : `${quoted(path)} and ${quoted(other)} are the same on file systems that ignore case or Unicode normalization`;
 
-const SHOWN_MAX = 100;
+const QUOTED_MAX = 100;
 
-/** A path as it is told in a message. */
-export function shown(path: string): string {
-  const told = path.slice(0, SHOWN_MAX) + (path.length > SHOWN_MAX ? '…' : '');
-  return `"${told.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\uFFFD')}"`;
+/** Quotes a path for a message, shortened and without invisible characters. */
+export function quoted(path: string): string {
+  const text = path.slice(0, QUOTED_MAX) + (path.length > QUOTED_MAX ? '…' : '');
+  return `"${text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\uFFFD')}"`;
 }
 
 /**
- * SHA-256 over paths and contents, in hexadecimal: of each file, in the order of the paths' bytes, the length of its
- * path in UTF-8 (four bytes, the highest first), the path, and the SHA-256 of its content (32 bytes). So no two
- * directories come to the same bytes.
+ * Returns the SHA-256 over paths and contents, in hexadecimal. Each file, in the order of the bytes of the paths, adds the
+ * length of its path in UTF-8 (four bytes, big-endian), the path, and the SHA-256 of its content (32 bytes). The lengths
+ * keep different directories from hashing the same bytes.
  *
- * @param files in that order
+ * @param files sorted by path
  */
 export function sourceDigest(files: readonly SkillFile[]): string {
   const hash = createHash('sha256');

@@ -102,8 +102,8 @@ describe('SKILL.md', () => {
 
   it('that cannot say what was given is not written, and tells that, not of a form that nobody sent', () => {
     const given = { ...PLAIN, allowed_tools: ['one tool that reads as many'] };
-    expect(() => SkillMd.written(given)).toThrow(/cannot be written of these members/);
-    expect(() => SkillMd.written(PLAIN).edited(given)).toThrow(/cannot be changed a member at a time/);
+    expect(() => SkillMd.written(given)).toThrow(/cannot represent these members/);
+    expect(() => SkillMd.written(PLAIN).edited(given)).toThrow(/cannot be edited/);
   });
 
   it('may end with its frontmatter', () => {

@@ -1,7 +1,7 @@
 import { Document } from 'yaml';
 import { canonicalJson } from '#platform/json';
 import { FrontmatterEditor } from './frontmatter.editor';
-import { FRONTMATTER_MAX, parseFrontmatter, unfit } from './frontmatter.parser';
+import { FRONTMATTER_MAX, parseFrontmatter, frontmatterFault } from './frontmatter.parser';
 import { FrontmatterReader } from './frontmatter.reader';
 import { SkillFault } from './skill.fault';
 import { SKILL_MD } from './skill-files';
@@ -19,15 +19,14 @@ export const SKILL_MD_MAX = 1024 * 1024;
 const BYTE_ORDER_MARK = '\uFEFF';
 const FENCE = '---';
 
-/** One line for each member: nothing is folded that was not before. */
+/** Writes each member on one line, without folding. */
 const WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
 
-/** A SKILL.md of the Agent Skills format: YAML between two lines of `---`, and Markdown. */
+/** A SKILL.md in the Agent Skills format: YAML between two lines of `---`, then Markdown. */
 export class SkillMd {
   readonly members: SkillMembers;
 
   private constructor(
-    /** As it is kept. */
     readonly bytes: Buffer,
     private readonly parts: Parts,
     private readonly document: Document,
@@ -36,11 +35,11 @@ export class SkillMd {
     this.members = { ...frontmatter, instructions: instructionsIn(parts) };
   }
 
-  /** Throws `SkillFault` for what is not of the format. */
+  /** Reads a SKILL.md. Throws `SkillFault`. */
   static read(bytes: Buffer): SkillMd {
     if (bytes.length > SKILL_MD_MAX) throw new SkillFault(TOO_LARGE, null, 'instructions');
     const text = textOf(bytes);
-    if (text.includes('\0')) throw new SkillFault(`${SKILL_MD} may not hold a NUL character.`);
+    if (text.includes('\0')) throw new SkillFault(`${SKILL_MD} must not contain NUL characters.`);
     const parts = partsOf(text);
     const document = parseFrontmatter(parts.frontmatter);
     const reader = new FrontmatterReader(document);
@@ -52,7 +51,7 @@ export class SkillMd {
     );
   }
 
-  /** A new one. Throws `SkillFault` for what it has no room for. */
+  /** Writes a new SKILL.md. Throws `SkillFault` for members that exceed its limits. */
   static written(given: SkillMembers): SkillMd {
     const { instructions, ...members } = withPlainZeros(given);
     const document = new Document({});
@@ -68,9 +67,8 @@ export class SkillMd {
   }
 
   /**
-   * The same with other members. What is not changed stays as it is written: members that nobody knows, comments,
-   * the order, and, where the frontmatter changes nothing, all of it. Throws `SkillFault` as `written` does, and where its form
-   * stands in the way.
+   * Returns the SKILL.md with other members. Unknown members, comments and the order stay as written. Throws `SkillFault`
+   * like `written`, and for a frontmatter that cannot be edited.
    */
   edited(given: SkillMembers): SkillMd {
     const changed = withPlainZeros(given);
@@ -90,7 +88,7 @@ export class SkillMd {
       changed.instructions === this.members.instructions
         ? parts.body
         : `${isWindows ? '\r\n' : '\n'}${changed.instructions}`;
-    // a file may end with its fence
+    // The file may end with the fence.
     const closing = body === '' || parts.closing.endsWith('\n') ? parts.closing : `${FENCE}\n`;
     return checked(changed, document, NOT_EDITABLE, (written) => ({
       ...parts,
@@ -104,13 +102,13 @@ export class SkillMd {
 
 const MEMBERS = Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[];
 
-const TOO_LARGE = `${SKILL_MD} may have at most ${SKILL_MD_MAX / 1024 / 1024} MiB.`;
+const TOO_LARGE = `${SKILL_MD} can have at most ${SKILL_MD_MAX / 1024 / 1024} MiB.`;
 
-/** A text, and nothing of it lost: its parts follow each other. */
+/** The parts of a SKILL.md in their order. Joined, they are the whole text. */
 interface Parts {
-  /** A byte order mark, or nothing. */
+  /** A byte order mark, or an empty string. */
   mark: string;
-  /** The lines of the fences, each with its end. */
+  /** The fence lines, with their line ends. */
   opening: string;
   frontmatter: string;
   closing: string;
@@ -121,7 +119,7 @@ function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new SkillFault(`${SKILL_MD} must be text in UTF-8.`);
+    throw new SkillFault(`${SKILL_MD} must be UTF-8.`);
   }
 }
 
@@ -129,10 +127,12 @@ function partsOf(text: string): Parts {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const opening = fenceAt(text, mark.length);
   if (opening === null || !opening.endsWith('\n')) {
-    throw new SkillFault(`${SKILL_MD} must begin with a line of --- and end its frontmatter with another.`);
+    throw new SkillFault(
+      `${SKILL_MD} must begin with a line of ---, and its frontmatter must end with another.`,
+    );
   }
   const from = mark.length + opening.length;
-  // what is longer than a frontmatter may be is not looked through
+  // The search ends at the limit of a frontmatter.
   const searched = text.slice(from - 1, from + FRONTMATTER_MAX + FENCE.length + 1);
   for (let at = searched.indexOf(`\n${FENCE}`); at >= 0; at = searched.indexOf(`\n${FENCE}`, at + 1)) {
     const end = from + at;
@@ -146,10 +146,10 @@ function partsOf(text: string): Parts {
       body: text.slice(end + closing.length),
     };
   }
-  throw unfit(`has no end within ${FRONTMATTER_MAX / 1024} KiB: a line of ---`);
+  throw frontmatterFault(`must end with a line of --- within ${FRONTMATTER_MAX / 1024} KiB`);
 }
 
-/** The line of a fence, with its end; null where there is none. */
+/** Returns the fence line at an offset with its line end, or null. */
 function fenceAt(text: string, at: number): string | null {
   if (!text.startsWith(FENCE, at)) return null;
   let end = at + FENCE.length;
@@ -158,35 +158,35 @@ function fenceAt(text: string, at: number): string | null {
   return end >= text.length || text[end] === '\n' ? text.slice(at, end + 1) : null;
 }
 
-/** Without the blank line that divides them from the frontmatter. */
+/** Returns the body without the blank line after the frontmatter. */
 const instructionsIn = ({ body }: Parts): string => body.replace(/^\r?\n/, '');
 
-/** -0 is 0 in JSON as most read it, and in YAML another number, which would be told as a text. */
+/** Replaces -0, which JSON writes as 0, because YAML would keep it and the API would show it as a string. */
 const withPlainZeros = (members: SkillMembers): SkillMembers => ({
   ...members,
   metadata: JSON.parse(JSON.stringify(members.metadata)) as object,
 });
 
-/** Reads what was written again: what does not say what was asked for is not kept. */
+/** Reads the written SKILL.md back, and refuses one whose members differ from the wanted ones. */
 function checked(
   wanted: SkillMembers,
   document: Document,
-  otherwise: string,
+  refusal: string,
   partsWith: (frontmatter: string) => Parts,
 ): SkillMd {
-  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document, otherwise));
+  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document, refusal));
   const read = SkillMd.read(Buffer.from(mark + opening + frontmatter + closing + body));
-  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(otherwise);
+  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(refusal);
   return read;
 }
 
-function writtenBy(document: Document, otherwise: string): string {
+function writtenBy(document: Document, refusal: string): string {
   try {
     return document.toString(WRITTEN);
   } catch {
-    throw new SkillFault(otherwise);
+    throw new SkillFault(refusal);
   }
 }
 
-const NOT_EDITABLE = `The frontmatter of ${SKILL_MD} cannot be changed a member at a time, because of its anchors or its form: upload the directory with another.`;
-const NOT_WRITABLE = `${SKILL_MD} cannot be written of these members so that it says the same: upload the directory with one of your own.`;
+const NOT_EDITABLE = `The frontmatter of ${SKILL_MD} cannot be edited because of its anchors or its form. Upload the directory with a new ${SKILL_MD}.`;
+const NOT_WRITABLE = `${SKILL_MD} cannot represent these members. Upload the directory with a ${SKILL_MD} of your own.`;

@@ -2,7 +2,7 @@ import { isJsonObject } from '#platform/json';
 import { SkillFault } from './skill.fault';
 import { SKILL_MD } from './skill-files';
 
-/** Words of lower-case letters and digits, with one hyphen between each two. */
+/** Words of lower-case letters and digits with single hyphens between them. */
 export const SKILL_NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 export const NAME_MAX = 64;
@@ -12,26 +12,26 @@ export const COMPATIBILITY_MAX = 500;
 export const TOOLS_MAX = 100;
 export const TOOL_MAX = 255;
 
-/** In bytes, as JSON. */
+/** In bytes of JSON. */
 const METADATA_MAX = 16 * 1024;
 
-/** What a SKILL.md says. */
+/** The members of a SKILL.md. */
 export interface SkillMembers {
   name: string;
   description: string;
   license: string | null;
   compatibility: string | null;
-  /** Null where it says nothing of tools. */
+  /** Null where SKILL.md does not mention tools. */
   allowed_tools: string[] | null;
   metadata: object;
-  /** What follows the frontmatter. */
+  /** The text after the frontmatter. */
   instructions: string;
 }
 
-/** The same without the instructions: what its frontmatter says. */
+/** The members of the frontmatter. */
 export type FrontmatterMembers = Omit<SkillMembers, 'instructions'>;
 
-/** How the frontmatter calls the members. */
+/** The names of the members in the frontmatter. */
 export const FRONTMATTER_NAMES = {
   name: 'name',
   description: 'description',
@@ -43,7 +43,7 @@ export const FRONTMATTER_NAMES = {
 
 export type FrontmatterMember = keyof typeof FRONTMATTER_NAMES;
 
-/** Reads the members by the rules of the format. Throws `SkillFault`. @param read the value of a member; null where there is none */
+/** Reads the members by the rules of the format. Throws `SkillFault`. @param read returns a value, or null */
 export function readMembers(read: (name: string) => unknown): FrontmatterMembers {
   return {
     name: nameIn(read('name')),
@@ -63,9 +63,9 @@ function nameIn(value: unknown): string {
 
 function textIn(member: FrontmatterMember, value: unknown, max: number): string | null {
   if (value === null) return null;
-  if (typeof value !== 'string') throw fault(member, 'must be a text: put it into quotes');
-  if (value.trim() === '') throw fault(member, 'may not be empty');
-  if ([...value].length > max) throw fault(member, `may have at most ${max} characters`);
+  if (typeof value !== 'string') throw fault(member, 'must be a string. Put it in quotes');
+  if (value.trim() === '') throw fault(member, 'must not be empty');
+  if ([...value].length > max) throw fault(member, `can have at most ${max} characters`);
   return value;
 }
 
@@ -74,24 +74,24 @@ function required(member: FrontmatterMember, value: string | null): string {
   return value;
 }
 
-/** A list, or a text with blanks or commas between the tools. */
+/** Reads a list, or a string with spaces or commas between the tools. */
 function toolsIn(value: unknown): string[] | null {
   if (value === null) return null;
   const tools = typeof value === 'string' ? toolsOf(value) : value;
   if (!Array.isArray(tools) || !tools.every((tool) => typeof tool === 'string')) {
-    throw fault('allowed_tools', 'must be a text, or a list of texts');
+    throw fault('allowed_tools', 'must be a string or a list of strings');
   }
-  if (tools.length > TOOLS_MAX) throw fault('allowed_tools', `may have at most ${TOOLS_MAX} tools`);
+  if (tools.length > TOOLS_MAX) throw fault('allowed_tools', `can have at most ${TOOLS_MAX} tools`);
   if (!tools.every(isTool)) {
     throw fault(
       'allowed_tools',
-      `may have tools of 1 to ${TOOL_MAX} characters, with blanks and commas in parentheses alone`,
+      `must have tools of 1 to ${TOOL_MAX} characters, with spaces and commas only in parentheses`,
     );
   }
   return tools;
 }
 
-/** The tools of a text such as `Bash(git add:*), Read Grep`. */
+/** Splits a string such as `Bash(git add:*), Read Grep` into tools. */
 export function toolsOf(text: string): string[] {
   const tools: string[] = [];
   let tool = '';
@@ -109,7 +109,7 @@ export function toolsOf(text: string): string[] {
   return tool === '' ? tools : [...tools, tool];
 }
 
-/** Whether it is one tool, also where it is read from a text with others. */
+/** Returns whether a string is one tool, and stays one in a string with others. */
 export const isTool = (text: string): boolean => {
   if (text.length > TOOL_MAX || /\p{Cc}/u.test(text)) return false;
   const [first, second] = toolsOf(`${text} ${END}`);
@@ -122,7 +122,7 @@ function metadataIn(value: unknown): object {
   if (value === null) return {};
   if (!isJsonObject(value)) throw fault('metadata', 'must be a mapping');
   if (Buffer.byteLength(JSON.stringify(value)) > METADATA_MAX) {
-    throw fault('metadata', `may have at most ${METADATA_MAX / 1024} KiB as JSON`);
+    throw fault('metadata', `can have at most ${METADATA_MAX / 1024} KiB as JSON`);
   }
   return value;
 }

@@ -1,9 +1,9 @@
-/** What keeps a directory from being a skill. Told to whoever sent it (400). */
+/** Thrown for a directory that is not a skill. The client gets a 400 with the detail. */
 export class SkillFault extends Error {
   /**
-   * @param detail what is wrong and what would be right
-   * @param file its place among the files that were given, where one of them is at fault
-   * @param member of the frontmatter that is at fault, as the API calls it
+   * @param detail what is wrong and how to fix it
+   * @param file the index of the invalid file in the upload, or null
+   * @param member the API's name of the invalid member of the frontmatter, or null
    */
   constructor(
     readonly detail: string,

@@ -1,42 +1,70 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
+import { yieldToEventLoop } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
 import { validateBody } from '#platform/http';
+import { toJsonText } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import {
+  AuditLog,
   type Declared,
-  planSweep,
+  pagesOf,
+  planReconcile,
+  type ReconciledApp,
+  ReconcileRefused,
+  type ReconcileResult,
   ReconcileStep,
   ReconcileSteps,
-  SweepRefused,
-  type Swept,
-  type SweptApp,
-} from '../../registry';
+  SearchIndex,
+} from '../../resources';
+import type { SkillContent } from '../format/skill-content';
 import { NAME_MAX, SKILL_NAME } from '../format/skill-members';
-import type { SkillContent } from '../skill-content';
-import type { SkillEntity } from '../skill.entity';
-import { SkillRepository } from '../skill.repository';
-import { newSkill, type SkillDraft, SkillWriter, withVersion } from '../skill-writer';
-import type { SkillSpecDto } from '../skill-members.dto';
+import type { SkillEntity } from '../skills/skill.entity';
+import { type ComparedSkill, SkillRepository } from '../skills/skill.repository';
+import { newSkill, nextVersion, type SkillDraft, SkillWriter } from '../skills/skill-writer';
 import { contentOfSpec } from '../upload/skill-spec';
-import { DeclaredSkillSpecDto } from './skill-spec.dto';
-import { DeclaredDigests } from './declared-digests';
-import { type OwnedSkill, SkillOwnerRepository } from './skill-owner.repository';
+import { SkillSpecDto } from '../upload/skill-spec.dto';
 
-/** Makes an app's skills what it declares: `spec` has the members of `POST /skill/v1/skills` but workspace and name. */
+/** Twice the most declarations of an app, so that a reconcile finds all of its own. Takes some MiB. */
+const KNOWN_MAX = 20_000;
+
+/**
+ * Caches the source digests of valid declarations by the SHA-256 of name and spec. Writing and reading a SKILL.md takes
+ * about a hundred times as long, and most declarations have not changed since the last reconcile.
+ */
+class DeclaredDigests {
+  private readonly known = new LRUCache<string, string>({ max: KNOWN_MAX });
+
+  get(name: string, spec: object): string | undefined {
+    return this.known.get(keyOf(name, spec));
+  }
+
+  set(name: string, spec: object, digest: string): void {
+    this.known.set(keyOf(name, spec), digest);
+  }
+}
+
+const keyOf = (name: string, spec: object): string =>
+  createHash('sha256')
+    .update(toJsonText([name, spec]))
+    .digest('base64');
+
+/** Reconciles the skills that an app declares. */
 @Injectable()
 export class SkillReconcileStep extends ReconcileStep {
   readonly kind = 'skill';
   private readonly digests = new DeclaredDigests();
 
   constructor(
+    steps: ReconcileSteps,
     private readonly skills: SkillRepository,
     private readonly writer: SkillWriter,
-    private readonly owners: SkillOwnerRepository,
-    steps: ReconcileSteps,
+    audit: AuditLog,
+    index: SearchIndex,
   ) {
-    super();
+    super(skills, audit, index);
     steps.add(this);
   }
 
@@ -44,10 +72,10 @@ export class SkillReconcileStep extends ReconcileStep {
     if (this.digests.get(name, spec) !== undefined) return [];
     const faults: FieldError[] = [];
     const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
-    if (!isName) faults.push({ pointer: nameBeside(pointer), detail: NAME_RULE });
+    if (!isName) faults.push({ pointer: pointer.replace(/[^/]*$/, 'name'), detail: NAME_RULE });
     try {
-      validateBody(DeclaredSkillSpecDto, spec);
-      const content = contentDeclared({ name: isName ? name : PLACEHOLDER, spec });
+      validateBody(SkillSpecDto, spec);
+      const content = contentOf({ name: isName ? name : PLACEHOLDER, spec });
       if (isName) this.digests.set(name, spec, content.source_digest);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -56,93 +84,76 @@ export class SkillReconcileStep extends ReconcileStep {
     return faults;
   }
 
-  async apply(tx: Tx, scope: Scope, app: SweptApp, declared: readonly Declared[]): Promise<Swept> {
+  async apply(
+    tx: Tx,
+    scope: Scope,
+    app: ReconciledApp,
+    declared: readonly Declared[],
+  ): Promise<ReconcileResult> {
     const names = declared.map(({ name }) => name);
-    const plan = planSweep(app, declared, await this.owners.lock(tx, scope, app.appId, names));
-    if (plan.faults.length > 0) throw new SweepRefused(plan.faults);
-    const present = await this.differing(plan.present);
+    const plan = planReconcile(
+      app,
+      declared,
+      await this.skills.lockDeclared<ComparedSkill>(tx, scope, app.appId, names),
+    );
+    if (plan.faults.length > 0) throw new ReconcileRefused(plan.faults);
+    const { different, matching } = await this.compare(plan.present);
     const changes = await contentsOf([
-      ...plan.missing.map((one) => ({ declared: one, owned: null })),
-      ...present.changed.map(({ declared: one, row }) => ({ declared: one, owned: row })),
+      ...plan.missing.map((one) => ({ declared: one, row: null })),
+      ...different,
     ]);
-    const gone = ids(plan.gone);
-    await this.owners.archive(tx, scope, gone);
-    await this.writer.tellArchived(tx, scope, plan.gone);
-    const created: string[] = [];
-    // all of them in one order, in which no two sweeps wait for each other
-    await this.writer.keep(
+    const archived = idsOf(plan.undeclared);
+    await this.archive(tx, scope, archived);
+    // Contents of all skills are stored in one order, so that concurrent reconciles do not deadlock.
+    await this.writer.keepContents(
       tx,
       scope,
       changes.map(({ content }) => content),
     );
-    for (const page of pagesOf(changes)) created.push(...(await this.writePage(tx, scope, app, page)));
-    const settled = present.same.filter(({ sync_state }) => sync_state !== 'synced');
-    await this.owners.settle(tx, scope, ids(settled));
-    return {
-      created,
-      updated: ids(present.changed.map(({ row }) => row)),
-      archived: gone,
-      liveCount: declared.length,
-    };
+    const created: string[] = [];
+    for (const page of pagesOf(changes, bytesOf))
+      created.push(...(await this.writePage(tx, scope, app, page)));
+    const unsettled = matching.filter(({ sync_state }) => sync_state !== 'synced');
+    await this.skills.settle(tx, scope, idsOf(unsettled));
+    return { created, updated: idsOf(different.map(({ row }) => row)), archived, liveCount: declared.length };
   }
 
-  /** By their digests, which are looked at without what skills hold. */
-  private async differing(present: readonly PresentSkill[]) {
-    const changed: PresentSkill[] = [];
-    const same: OwnedSkill[] = [];
+  /** Compares skills with their declarations by digest, without reading their contents. */
+  private async compare(present: readonly PresentSkill[]) {
+    const different: PresentSkill[] = [];
+    const matching: ComparedSkill[] = [];
     for (const [index, one] of present.entries()) {
-      if (index % AT_ONCE === AT_ONCE - 1) await turn();
+      if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
       const { name, spec } = one.declared;
-      const digest = this.digests.get(name, spec) ?? contentDeclared(one.declared).source_digest;
-      if (one.row.source_digest === digest) same.push(one.row);
-      else changed.push(one);
+      const digest = this.digests.get(name, spec) ?? contentOf(one.declared).source_digest;
+      if (one.row.source_digest === digest) matching.push(one.row);
+      else different.push(one);
     }
-    return { changed, same };
+    return { different, matching };
   }
 
-  /** What is there already is read whole: people may have made it larger than memory. @returns the ids of new ones. */
+  /** Writes a page of skills. People may have made present ones larger than memory. @returns the ids of new skills */
   private async writePage(
     tx: Tx,
     scope: Scope,
-    app: SweptApp,
+    app: ReconciledApp,
     page: readonly ChangedSkill[],
   ): Promise<string[]> {
-    const owned = page.flatMap((one) => one.owned ?? []);
-    const rows = owned.length > 0 ? await this.skills.findMany(tx, scope, ids(owned)) : [];
+    const owned = page.flatMap(({ row }) => row ?? []);
+    const rows = owned.length > 0 ? await this.skills.findMany(tx, scope, idsOf(owned)) : [];
     const byId = new Map(rows.map((row) => [row.skill_id, row]));
-    const drafts = page.map((one) =>
-      draftOf(scope, app, one.owned && byId.get(one.owned.skill_id)!, one.content),
+    const drafts = page.map(({ row, content }) =>
+      draftOf(scope, app, row && byId.get(row.skill_id)!, content),
     );
     await this.writer.write(tx, scope, drafts);
-    return drafts.filter(({ before }) => !before).map(({ row }) => row.skill_id);
-  }
-
-  async mark(
-    tx: Tx,
-    scope: Scope,
-    { appId }: SweptApp,
-    names: readonly string[],
-    state: 'pending' | 'failed',
-  ): Promise<void> {
-    await this.owners.mark(tx, scope, appId, names, state);
-  }
-
-  mend(tx: Tx, scope: Scope, { appId }: SweptApp, faulty: readonly string[]): Promise<void> {
-    return this.owners.mend(tx, scope, appId, faulty);
-  }
-
-  release(tx: Tx, scope: Scope, { appId }: SweptApp): Promise<string[]> {
-    return this.owners.release(tx, scope, appId);
+    return idsOf(drafts.filter(({ before }) => !before).map(({ row }) => row));
   }
 }
 
-const NAME_RULE = `must be words of lower-case letters and digits, with single hyphens between them, and have at most ${NAME_MAX} characters`;
+const NAME_RULE = `must be words of lower-case letters and digits with single hyphens between them, of at most ${NAME_MAX} characters`;
 
-/** Stands for a name that is none, so that its spec is looked at all the same. */
+/** Replaces an invalid name, so that the spec is checked all the same. */
 const PLACEHOLDER = 'x';
-
-/** @param pointer of the spec */
-const nameBeside = (pointer: string): string => `${pointer.slice(0, pointer.lastIndexOf('/'))}/name`;
 
 /** @param pointer of the spec */
 function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {
@@ -152,70 +163,55 @@ function faultsOf(problem: Problem, pointer: string): { pointer: string; detail:
   return faults.length > 0 ? faults : [{ pointer, detail: problem.detail }];
 }
 
-/** Of a spec that has no fault, see `faultsIn`. */
-const contentDeclared = ({ name, spec }: Pick<Declared, 'name' | 'spec'>): SkillContent =>
+/** Returns the content of a declaration without form errors. */
+const contentOf = ({ name, spec }: Pick<Declared, 'name' | 'spec'>): SkillContent =>
   contentOfSpec(name, spec as unknown as SkillSpecDto);
 
 function draftOf(
   scope: Scope,
-  { appId, app }: SweptApp,
+  { appId, app }: ReconciledApp,
   before: SkillEntity | null,
   content: SkillContent,
 ): SkillDraft {
   const owner = { app_id: appId, app, sync_state: 'synced' } as const;
   const row = before
-    ? withVersion(before, content, 'synced')
+    ? nextVersion(before, content, 'synced')
     : newSkill(scope, scope.workspaceId, content, owner);
   return { before, row, files: content.files };
 }
 
-const ids = (rows: readonly Pick<SkillEntity, 'skill_id'>[]): string[] =>
+const idsOf = (rows: readonly Pick<SkillEntity, 'skill_id'>[]): string[] =>
   rows.map(({ skill_id }) => skill_id);
 
-/** Declarations that are worked on before others get their turn: each of them may take some milliseconds. */
-const AT_ONCE = 20;
+/** The number of specs, at some milliseconds each, that are read before other work on the event loop gets a turn. */
+const SPECS_PER_TICK = 20;
 
-/** A skill that is there, and what it is declared to be. */
+/** A skill and its declaration. */
 interface PresentSkill {
   declared: Declared;
-  row: OwnedSkill;
+  row: ComparedSkill;
 }
 
 /** A skill that gets a version. */
 interface ChangedSkill {
-  /** As it is; null for a new one. */
-  owned: OwnedSkill | null;
+  /** Null for a new skill. */
+  row: ComparedSkill | null;
   content: SkillContent;
 }
 
 async function contentsOf(
-  given: readonly { declared: Declared; owned: OwnedSkill | null }[],
+  given: readonly { declared: Declared; row: ComparedSkill | null }[],
 ): Promise<ChangedSkill[]> {
   const changes: ChangedSkill[] = [];
-  for (const [index, { declared, owned }] of given.entries()) {
-    if (index % AT_ONCE === AT_ONCE - 1) await turn();
-    changes.push({ owned, content: contentDeclared(declared) });
+  for (const [index, { declared, row }] of given.entries()) {
+    if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
+    changes.push({ row, content: contentOf(declared) });
   }
   return changes;
 }
 
-/** Of skills that are read and written at a time. */
-const PAGE_BYTES = 4 * 1024 * 1024;
-/** What a row has besides what it holds. */
+/** The size of a row without its content. */
 const ROW_BYTES = 4 * 1024;
 
-/** Pages of no more than this, or of one skill. */
-function pagesOf(changes: readonly ChangedSkill[]): ChangedSkill[][] {
-  const pages: ChangedSkill[][] = [];
-  let bytes = Infinity;
-  for (const one of changes) {
-    const own = ROW_BYTES + (one.owned?.bytes ?? 0) + one.content.size_bytes;
-    bytes += own;
-    if (bytes > PAGE_BYTES) {
-      pages.push([]);
-      bytes = own;
-    }
-    pages.at(-1)!.push(one);
-  }
-  return pages;
-}
+const bytesOf = ({ row, content }: ChangedSkill): number =>
+  ROW_BYTES + (row?.bytes ?? 0) + content.size_bytes;

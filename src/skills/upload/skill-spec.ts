@@ -1,11 +1,11 @@
-import { Base64Decoder } from '#platform/http';
+import { decodeBase64 } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
+import { contentOfMembers, type SkillContent } from '../format/skill-content';
 import type { GivenFile } from '../format/skill-files';
 import { SkillFault } from '../format/skill.fault';
-import { contentOfMembers, type SkillContent } from '../skill-content';
-import type { SkillFileInputDto, SkillSpecDto } from '../skill-members.dto';
+import type { SkillFileInputDto, SkillSpecDto } from './skill-spec.dto';
 
-/** What a skill holds that is given as JSON. Errors: 400, with pointers into it. */
+/** Returns the content of a skill that is given as JSON. Errors: 400, with pointers into it. */
 export function contentOfSpec(name: string, spec: SkillSpecDto): SkillContent {
   const files = (spec.files ?? []).map((file, index) => decoded(file, `/files/${index}`));
   const { description, instructions, license, compatibility, allowed_tools, metadata } = spec;
@@ -21,17 +21,17 @@ export function contentOfSpec(name: string, spec: SkillSpecDto): SkillContent {
   try {
     return contentOfMembers(members, files);
   } catch (error) {
-    throw error instanceof SkillFault ? ofSpec(error) : error;
+    if (!(error instanceof SkillFault)) throw error;
+    const { file, member, detail } = error;
+    const pointer = file === null ? (member === null ? '' : `/${member}`) : `/files/${file}/path`;
+    throw problem.invalidFields([{ pointer, detail }]);
   }
 }
 
 function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string): GivenFile {
   if (encoding !== 'base64') return { path, content: Buffer.from(content) };
   try {
-    const decoder = new Base64Decoder();
-    const bytes = decoder.decode(Buffer.from(content));
-    decoder.end();
-    return { path, content: bytes };
+    return { path, content: decodeBase64(content) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
@@ -40,13 +40,3 @@ function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string
     });
   }
 }
-
-/** 400 for a fault of what was given as JSON. */
-function ofSpec({ file, member, detail }: SkillFault): Problem {
-  const pointer = file === null ? (member === null ? '' : `/${member}`) : `/files/${file}/path`;
-  return problem.invalidFields([{ pointer, detail }]);
-}
-
-/** 400 for a fault of a directory: the body as a whole has it. */
-export const ofBody = ({ detail, cause }: SkillFault): Problem =>
-  problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });

@@ -1,75 +1,89 @@
 import {
+  type FormFile,
   MULTIPART_MEDIA,
   parseBody,
   readFormFiles,
-  type FormFile,
   type SpooledRequest,
   validateBody,
 } from '#platform/http';
-import { Problem, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
+import { contentOfDirectory, type SkillContent } from '../format/skill-content';
 import { BYTES_MAX, FILES_MAX, type GivenFile } from '../format/skill-files';
 import { withoutDots } from '../format/skill-path';
 import { SkillFault } from '../format/skill.fault';
-import { contentOfDirectory, type SkillContent } from '../skill-content';
-import type { SkillSpecDto } from '../skill-members.dto';
-import type { SkillUploadQueryDto } from '../skill.dto';
-import { contentOfSpec, ofBody } from './skill-spec';
+import { contentOfSpec } from './skill-spec';
+import type { SkillSpecDto } from './skill-spec.dto';
 import { filesOfZip, isZip } from './zip.reader';
 
 export const ZIP_MEDIA = 'application/zip';
-export const JSON_MEDIA = 'application/json';
+const JSON_MEDIA = 'application/json';
 export const UPLOAD_MEDIA = [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA];
 
 const MIB = 1024 * 1024;
 
-/** An archive may be a little longer than what it holds, by its headers. */
+/** An archive may be a little longer than its files, because of its headers. */
 const ZIP_MAX_BYTES = BYTES_MAX + 4 * MIB;
 const FORM_MAX_BYTES = ZIP_MAX_BYTES + 4 * MIB;
 
 const FIELD_BYTES = 1024;
-/** With those that systems leave in directories. */
+/** Room for system files, which are dropped. */
 const FORM_FILES_MAX = 2 * FILES_MAX;
 
-/** Largest body of an upload, in bytes. @param json that of a JSON body */
+/** Returns the body limit of an upload in bytes. @param json the limit of JSON bodies */
 export function uploadLimit(json: number, media: string): number {
   if (media === ZIP_MEDIA) return ZIP_MAX_BYTES;
   return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
 }
 
-/** A version of a skill on its way in, in whichever of the three forms it came. */
+/** Returns the OpenAPI schemas of the three forms of an upload. @param json the schema of the JSON form */
+export const uploadBodies = (json: object, required: string[]): Record<string, object> => ({
+  [JSON_MEDIA]: json,
+  [MULTIPART_MEDIA]: {
+    type: 'object',
+    description:
+      'The files of the directory, as parts with any name. The filename of a part is the path of the file. Parent directories that all files share are dropped. Or a single part that is a .zip file.',
+    properties: {
+      workspace_id: { type: 'string' },
+      file: { type: 'array', items: { type: 'string', contentMediaType: 'application/octet-stream' } },
+    },
+    required: [...required, 'file'],
+  },
+  [ZIP_MEDIA]: {
+    type: 'string',
+    contentMediaType: ZIP_MEDIA,
+    description: `A zip archive of the directory, with SKILL.md at its top or in one directory.${required.length > 0 ? ' The workspace goes in the query.' : ''}`,
+  },
+});
+
+/** A version of a skill in an upload of any of the three forms. */
 export interface SkillUpload {
-  /** The workspace that it names. */
+  /** The workspace that the upload names. */
   workspaceId: string | undefined;
-  /** The name that it gives the skill. */
+  /** The name that the upload gives the skill. */
   name: string | undefined;
-  /** What it holds, as a version of the skill of this name. Errors: 400. */
+  /** Returns the content of the version, for a skill with this name. Errors: 400. */
   contentFor(name: string): SkillContent;
-  /** The same problem, where it is about the workspace, and that stands elsewhere than in the body. */
-  ofWorkspace(problem: Problem): Problem;
 }
 
-/** How an upload as JSON is read. */
+/** The DTO of an upload as JSON. */
 type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string | null };
 
 /**
- * Takes an upload apart. It is held in memory: at most some 70 MiB, an archive and what it holds. Errors: 400 for what
- * is no skill, or a workspace that stands where this form has none; 413; 415 for a part that is not UTF-8 by its own
- * account.
+ * Reads an upload into memory: at most some 70 MiB, the archive and its files. Errors: 400 for an invalid skill and for
+ * a workspace in the wrong place; 413.
  */
 export async function readUpload(
   request: SpooledRequest,
   media: string,
-  query: SkillUploadQueryDto,
+  query: { workspace_id?: string | undefined },
   type: SpecType,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
-  if (media === ZIP_MEDIA) {
-    return ofDirectory(workspaceId, await filesIn(await request.file.read()), ofParameter);
-  }
+  if (media === ZIP_MEDIA) return ofDirectory(workspaceId, await readZip(await request.file.read()));
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
-      'goes with application/zip; elsewhere it is a member of the body',
+      'is only for application/zip. In other bodies it is a member.',
     );
   }
   return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type);
@@ -82,38 +96,42 @@ async function readForm(request: SpooledRequest): Promise<SkillUpload> {
     filesMax: FORM_FILES_MAX,
   });
   const [first] = files;
-  if (!first)
+  if (!first) {
     throw problem.invalidFields([{ pointer: '/file', detail: 'is required: a part with a filename' }]);
+  }
   const given =
     files.length === 1 && isArchive(first)
-      ? await filesIn(first.content)
+      ? await readZip(first.content)
       : files.map(({ filename, content }) => ({ path: withoutDots(filename), content }));
-  return ofDirectory(fields.workspace_id, given, (fault) => fault);
+  return ofDirectory(fields.workspace_id, given);
 }
 
-/** One file is an archive by its name, or by what it is said to be and begins with. */
+/** A single file is an archive by its name, or by its media type and first bytes. */
 const isArchive = ({ filename, mediaType, content }: FormFile): boolean =>
   /\.zip$/i.test(filename) || (mediaType === ZIP_MEDIA && isZip(content));
 
-async function filesIn(zip: Buffer): Promise<GivenFile[]> {
+async function readZip(zip: Buffer): Promise<GivenFile[]> {
   try {
     return await filesOfZip(zip);
   } catch (error) {
-    throw error instanceof SkillFault ? ofBody(error) : error;
+    throw aboutBody(error);
   }
 }
 
-function ofDirectory(
-  workspaceId: string | undefined,
-  given: readonly GivenFile[],
-  ofWorkspace: SkillUpload['ofWorkspace'],
-): SkillUpload {
+function ofDirectory(workspaceId: string | undefined, given: readonly GivenFile[]): SkillUpload {
   try {
     const content = contentOfDirectory(given);
-    return { workspaceId, name: content.members.name, contentFor: () => content, ofWorkspace };
+    return { workspaceId, name: content.members.name, contentFor: () => content };
   } catch (error) {
-    throw error instanceof SkillFault ? ofBody(error) : error;
+    throw aboutBody(error);
   }
+}
+
+/** Returns 400 for a fault of a directory. */
+function aboutBody(error: unknown): unknown {
+  if (!(error instanceof SkillFault)) return error;
+  const { detail, cause } = error;
+  return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });
 }
 
 async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<SkillUpload> {
@@ -122,13 +140,5 @@ async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<Skill
     workspaceId: dto.workspace_id,
     name: dto.name ?? undefined,
     contentFor: (name) => contentOfSpec(name, dto),
-    ofWorkspace: (fault) => fault,
   };
-}
-
-/** The same problem of a workspace that the query names. */
-function ofParameter({ code, detail, errors: [first] = [] }: Problem): Problem {
-  const errors = [{ parameter: 'workspace_id', detail: first?.detail ?? detail }];
-  if (code === 'invalid_request') return problem.invalidQueries(errors);
-  return code === 'validation_failed' ? problem.validationFailed(errors) : new Problem(code, detail);
 }

@@ -1,157 +1,100 @@
-import { promisify } from 'node:util';
-import { crc32, inflateRaw, type ZlibOptions } from 'node:zlib';
+import { buffer } from 'node:stream/consumers';
+import { crc32 } from 'node:zlib';
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
-import { SkillFault } from '../format/skill.fault';
 import {
   BYTES_MAX,
   checkPath,
   FILES_MAX,
   type GivenFile,
-  shown,
+  quoted,
   tooManyBytes,
   tooManyFiles,
 } from '../format/skill-files';
-import { foldedPath, isLeftBySystem, withoutDots } from '../format/skill-path';
-import { endsWith } from './zip-end';
-import { checkNames, checkPlaces, isSameBefore, type PlacedEntry } from './zip-places';
+import { isSystemFile, withoutDots } from '../format/skill-path';
+import { SkillFault } from '../format/skill.fault';
 
-/** Files, directories, and what systems leave: as many as are looked at. */
+/** The most entries of an archive, directories and system files included. */
 const ENTRIES_MAX = 5 * FILES_MAX;
 
 const STORED = 0;
 const DEFLATED = 8;
 
-/** Of the upper half of an entry's external attributes, on Unix (stat.h). */
+/** The file type in the upper half of an entry's external attributes, as on Unix (stat.h). */
 const FILE_TYPE = 0o170000;
 const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
 
-/** Also tells how many bytes it took, which `promisify` does not know. */
-const inflate = promisify(inflateRaw) as unknown as (
-  bytes: Buffer,
-  options: ZlibOptions & { info: true },
-) => Promise<{ buffer: Buffer; engine: { bytesWritten: number } }>;
-
-/**
- * The files of a zip archive, in its order; at most `BYTES_MAX` of them, however much they would inflate to. Throws
- * `SkillFault` for what is not well-formed, or says of itself what is not so; for links, devices and what is
- * encrypted; and for what two programs could read as different files.
- *
- * @param bytes which the contents may be parts of
- */
-export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
-  const entries = await entriesOf(bytes);
-  const files = entries.filter(({ isDirectory, path }) => !isDirectory && !isLeftBySystem(path));
-  if (files.length > FILES_MAX) throw tooManyFiles();
-  checkDirectories(entries, files);
-  // what they say: none of them is inflated to more than that
-  if (files.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0) > BYTES_MAX) throw tooManyBytes();
-  const found: GivenFile[] = [];
-  for (const file of files) found.push({ path: file.path, content: await contentOf(bytes, file) });
-  return found;
+interface ZipEntry {
+  entry: Entry;
+  path: string;
 }
 
-/** Whether bytes begin as a zip archive does, or as one that is empty. */
-export const isZip = (bytes: Buffer): boolean =>
-  ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4));
-
-type ZipEntry = Pick<PlacedEntry, 'entry' | 'path' | 'isDirectory'>;
-
-/** Reads the directory of the archive, and holds it to what lies there. */
-async function entriesOf(bytes: Buffer): Promise<PlacedEntry[]> {
+/**
+ * Returns the files of a zip archive in its order. The stated sizes must be within the limit, and each file stops
+ * inflating at its stated size, so that an archive never takes more than `BYTES_MAX` of memory. Throws `SkillFault` for
+ * invalid archives and paths, links, devices, and encrypted files.
+ */
+export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
   try {
     const archive = await fromBufferPromise(bytes, { decodeStrings: false, validateEntrySizes: true });
     if (archive.entryCount > ENTRIES_MAX) throw tooManyFiles();
-    // the library moves this on as it reads; it stands where the directory of the archive begins
-    const directoryAt = Number(archive.readEntryCursor);
-    const entries: PlacedEntry[] = [];
-    for await (const entry of archive.eachEntry()) entries.push(await placed(archive, checkedEntry(entry)));
-    const directory = { from: directoryAt, to: Number(archive.readEntryCursor), entries: entries.length };
-    if (!endsWith(bytes, directory)) throw new Error('Its directory is not what its end says of it.');
-    checkPlaces(bytes, entries, directoryAt);
-    return entries;
+    const entries: ZipEntry[] = [];
+    for await (const entry of archive.eachEntry()) entries.push(...fileOf(entry));
+    if (entries.length > FILES_MAX) throw tooManyFiles();
+    if (entries.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0) > BYTES_MAX) throw tooManyBytes();
+    const files: GivenFile[] = [];
+    for (const one of entries) files.push({ path: one.path, content: await contentOf(archive, one) });
+    return files;
   } catch (error) {
-    throw error instanceof SkillFault ? error : malformed(error);
+    if (error instanceof SkillFault) throw error;
+    throw new SkillFault('The file is not a valid zip archive, or is truncated.', null, null, {
+      cause: error,
+    });
   }
 }
 
-/** @param cause what the library finds wrong with it */
-const malformed = (cause: unknown): SkillFault =>
-  new SkillFault('The file is not a well-formed zip archive, or is cut off.', null, null, { cause });
+/** Returns whether bytes begin like a zip archive, or like an empty one. */
+export const isZip = (bytes: Buffer): boolean =>
+  ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4));
 
-function checkedEntry(entry: Entry): ZipEntry {
-  const name = withoutDots(nameOf(entry));
-  // the directory that the paths are relative to may be there itself, as ./
-  const isTop = name === '' && entry.fileNameRaw.length > 0;
-  const isDirectory = isTop || name.endsWith('/');
+/** Checks an entry. Returns nothing for directories and system files. */
+function fileOf(entry: Entry): ZipEntry[] {
+  // Invalid UTF-8 becomes U+FFFD, which no path may contain.
+  const raw = entry.fileNameRaw.toString();
+  const name = withoutDots(raw);
+  // The top directory itself may be listed as `./`.
+  const isDirectory = name.endsWith('/') || (name === '' && raw !== '');
   const path = name.endsWith('/') ? name.slice(0, -1) : name;
-  if (!isTop) checkPath(path);
-  const told = shown(path);
+  if (path !== '' || raw === '') checkPath(path);
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== (isDirectory ? DIRECTORY : REGULAR_FILE)) {
-    throw new SkillFault(`${told} is a link, a device or the like: a skill has files and directories alone`);
+    throw new SkillFault(`${quoted(path)} is a link or a device. A skill only has files and directories.`);
   }
-  if (entry.isEncrypted()) throw new SkillFault(`${told} is encrypted: send it as it is`);
+  if (isDirectory || isSystemFile(path)) return [];
+  if (entry.isEncrypted()) throw new SkillFault(`${quoted(path)} is encrypted. Send it unencrypted.`);
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
-    throw new SkillFault(`${told} is compressed in another way than by deflate`);
+    throw new SkillFault(`${quoted(path)} has an unsupported compression. Use deflate.`);
   }
-  if (isDirectory && entry.uncompressedSize > 0)
-    throw new SkillFault(`${told} is a directory, and has a content`);
-  return { entry, path, isDirectory };
+  return [{ entry, path }];
 }
 
-/** A name in UTF-8, which the archive gives once. */
-function nameOf({ fileNameRaw, extraFields }: Entry): string {
-  let name: string;
+/** The library ends the stream with an error when a file has another size than stated. */
+async function contentOf(archive: ZipFile, { entry, path }: ZipEntry): Promise<Buffer> {
+  const damaged = (cause?: unknown) =>
+    new SkillFault(
+      `${quoted(path)} is damaged: its content does not match its size or checksum.`,
+      null,
+      null,
+      {
+        cause,
+      },
+    );
+  let content: Buffer;
   try {
-    name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fileNameRaw);
-  } catch {
-    throw new SkillFault(`${shown(fileNameRaw.toString('latin1'))} has a path that is not text in UTF-8`);
+    content = await buffer(await archive.openReadStreamPromise(entry));
+  } catch (error) {
+    throw damaged(error);
   }
-  checkNames(fileNameRaw, extraFields, name);
-  return name;
-}
-
-/** Finds the bytes of an entry, before which the same stands as in the directory. */
-async function placed(archive: ZipFile, one: ZipEntry): Promise<PlacedEntry> {
-  const local = await archive.readLocalFileHeaderPromise(one.entry);
-  return {
-    ...one,
-    from: one.entry.relativeOffsetOfLocalHeader,
-    dataFrom: local.fileDataStart,
-    to: local.fileDataStart + one.entry.compressedSize,
-    isDescribedBefore: isSameBefore(one.entry, local, one.path),
-  };
-}
-
-/** No file is also a directory: programs unpack either. */
-function checkDirectories(entries: readonly ZipEntry[], files: readonly ZipEntry[]): void {
-  const taken = new Set(files.map(({ path }) => foldedPath(path)));
-  for (const { path } of entries.filter(({ isDirectory }) => isDirectory)) {
-    const folded = `${foldedPath(path)}/`;
-    for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
-      if (taken.has(folded.slice(0, at)))
-        throw new SkillFault(
-          `${shown(path)} is a directory, and it or one that it lies in is a file as well`,
-        );
-    }
-  }
-}
-
-async function contentOf(bytes: Buffer, { entry, path, dataFrom, to }: PlacedEntry): Promise<Buffer> {
-  const packed = bytes.subarray(dataFrom, to);
-  const content = entry.compressionMethod === STORED ? packed : await inflated(packed, entry);
-  if (content?.length === entry.uncompressedSize && crc32(content) === entry.crc32) return content;
-  throw new SkillFault(`${shown(path)} is damaged: its content is not what the archive says of it`);
-}
-
-/** Null where it does not end with the bytes, or as it says of itself. */
-async function inflated(packed: Buffer, { uncompressedSize }: Entry): Promise<Buffer | null> {
-  try {
-    const maxOutputLength = Math.max(1, uncompressedSize);
-    const { buffer, engine } = await inflate(packed, { info: true, maxOutputLength });
-    return engine.bytesWritten === packed.length ? buffer : null;
-  } catch {
-    return null;
-  }
+  if (crc32(content) !== entry.crc32) throw damaged();
+  return content;
 }

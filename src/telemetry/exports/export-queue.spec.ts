@@ -4,8 +4,7 @@ import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { Metrics } from '#platform/metrics';
 import { ExportMetrics } from './export.metrics';
-import { ExportQueue } from './export-queue';
-import { GroupSlots } from './group-slots';
+import { ExportLimiter, ExportQueue } from './export-queue';
 
 const NEVER = new AbortController().signal;
 const MiB = 1024 * 1024;
@@ -22,7 +21,7 @@ function queue() {
   const groups: string[][] = [];
   const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }>(
     new ExportMetrics(new Metrics()),
-    new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: '4' })),
+    new ExportLimiter(readEnvironment({ DATABASE_POOL_SIZE: '4' })),
     {
       signal: 'traces',
       decode: (bytes) => {
@@ -51,6 +50,15 @@ describe('ExportQueue', () => {
     const { groups, send } = queue();
     await Promise.all(['first', 'a', 'b', 'c'].map((name) => send(bodyOf(name))));
     expect(groups).toEqual([['first'], ['a', 'b'], ['c']]);
+  });
+
+  it.each([
+    [2, 1],
+    [4, 1],
+    [10, 2],
+  ])('stores with a quarter of %i connections: %i, and at least one', (size, expected) => {
+    const environment = readEnvironment({ DATABASE_POOL_SIZE: String(size) });
+    expect(new ExportLimiter(environment).concurrency).toBe(expected);
   });
 
   it('answers a body that cannot be read by itself, and what was left out of each', async () => {

@@ -6,7 +6,7 @@ export type Signal = 'traces' | 'logs' | 'metrics';
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** How exports are stored. */
+/** Metrics of storing exports. */
 @Injectable()
 export class ExportMetrics {
   private readonly exports: Counter<'signal' | 'outcome'>;
@@ -32,7 +32,7 @@ export class ExportMetrics {
     );
   }
 
-  /** Tells what becomes of an export. */
+  /** Counts an export by its outcome. */
   async count<Result>(signal: Signal, stored: Promise<Result>): Promise<Result> {
     try {
       const result = await stored;
@@ -45,7 +45,7 @@ export class ExportMetrics {
     }
   }
 
-  /** Writes a group, and tells how long that took. */
+  /** Writes a group, and observes its duration. */
   async observe<Result>(signal: Signal, write: () => Promise<Result>): Promise<Result> {
     const begun = performance.now();
     this.groups.inc({ signal });

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { BulkColumns, Database, type Tx } from '#platform/db';
-import { TODAY } from '../partitions/today';
-import { BATCH, deleteInBatches } from '../retention/in-batches';
-import { inChunks } from './in-chunks';
+import {
+  BulkColumns,
+  Database,
+  DELETE_BATCH,
+  deleteInBatches,
+  inChunks,
+  prepared,
+  raw,
+  sql,
+  type Tx,
+} from '#platform/db';
+import { TODAY } from '../partitions/day-partition.repository';
 
-/** An export in the workspace that it was sent to. */
+/** An export and its workspace. */
 export interface ExportKey {
   workspaceId: string;
   /** 128 bits, in hexadecimal. */
@@ -16,39 +24,43 @@ const KEYS = new BulkColumns<ExportKey>([
   { name: 'export_id', type: 'uuid', value: ({ exportId }) => exportId },
 ]);
 
-/** Whoever is storing the same export is waited for: it is there when they commit. */
-const KEEP_NEW = {
-  name: 'telemetry-export.keep-new',
-  text: `INSERT INTO telemetry_exports (day, ${KEYS.names})
-    SELECT ${TODAY}, ${KEYS.names} FROM ${KEYS.from(1, 'given')}
-    ON CONFLICT (workspace_id, export_id) DO NOTHING
-    RETURNING workspace_id, replace(export_id::text, '-', '') AS export_id`,
-};
-
-const FORGET = {
-  name: 'telemetry-export.forget-some',
-  text: `WITH gone AS (
-      DELETE FROM telemetry_exports WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM telemetry_exports WHERE day < $1::date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-      )) AND day < $1::date RETURNING 1
-    ) SELECT count(*) AS gone FROM gone`,
-};
-
-/** Which exports are stored. */
+/** Remembers which exports are stored. */
 @Injectable()
 export class ExportRepository {
   constructor(private readonly database: Database) {}
 
-  /** Keeps that exports are stored, given in the order of their keys. @returns those that were not yet. */
-  async keepNew(tx: Tx, exports: readonly ExportKey[]): Promise<ExportKey[]> {
+  /**
+   * Inserts exports, given in the order of their keys. Waits for a transaction that is storing the same export.
+   * @returns those that were not stored yet
+   */
+  async insertNew(tx: Tx, exports: readonly ExportKey[]): Promise<ExportKey[]> {
     const rows = await inChunks(exports, (chunk) =>
-      tx.query<{ workspace_id: string; export_id: string }>(KEEP_NEW, KEYS.parameters(chunk)),
+      tx.query<{ workspace_id: string; export_id: string }>(
+        prepared(
+          'telemetry-export.insert-new',
+          sql`INSERT INTO telemetry_exports (day, ${KEYS.columnList})
+            SELECT ${TODAY}, ${KEYS.columnList} FROM ${KEYS.table(chunk, 'given')}
+            ON CONFLICT (workspace_id, export_id) DO NOTHING
+            RETURNING workspace_id, replace(export_id::text, '-', '') AS export_id`,
+        ),
+      ),
     );
     return rows.map(({ workspace_id, export_id }) => ({ workspaceId: workspace_id, exportId: export_id }));
   }
 
-  /** Forgets those of the days before, of all workspaces. */
-  forget(before: string): Promise<void> {
-    return deleteInBatches(this.database, FORGET, [before]);
+  /** Deletes the exports of earlier days, in all workspaces. */
+  deleteBefore(day: string): Promise<void> {
+    return deleteInBatches(
+      this.database,
+      prepared(
+        'telemetry-export.delete-before',
+        sql`WITH gone AS (
+            DELETE FROM telemetry_exports WHERE ctid = ANY(ARRAY(
+              SELECT ctid FROM telemetry_exports WHERE day < ${day}::date
+              LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
+            )) AND day < ${day}::date RETURNING 1
+          ) SELECT count(*) AS gone FROM gone`,
+      ),
+    );
   }
 }

@@ -4,28 +4,22 @@ import { Database, type Tx } from '#platform/db';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { DayPartitions } from '../partitions/day-partitions';
 import type { PartitionedTable } from '../partitions/day-partition.repository';
-import { type Source, sourcesOf } from '../sources/source-record';
-import { SourceWriter } from '../sources/source.writer';
+import { type Sourced, sourcesOf } from '../sources/source-record';
+import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type ExportKey, ExportRepository } from './export.repository';
 
-/** What an export holds, as it is to be stored. */
+/** The records of an export. */
 export interface ExportedRecords<Row> {
   workspaceId: string;
   body: OtlpBody;
-  /** Whether all records have times of their own: only then are two exports that are alike the same one. */
+  /** Whether all records have times of their own. Only then are two exports with the same bytes the same export. */
   isTimed: boolean;
   rows: readonly Row[];
 }
 
-/** A record of an export, and where it comes from. */
-export interface SourcedRow {
-  workspaceId: string;
-  source: Source;
-}
-
 /**
- * Stores what has no id of its own, each export once. One that is sent again, because its answer was lost, is known by
- * its body: whoever has the same bytes sent, with times in them, has sent the same export.
+ * Stores records without ids of their own, each export once. An export that is sent again, because its response was lost,
+ * is recognised by its body: the same bytes, with times in them, are the same export.
  */
 @Injectable()
 export class ExportWriter {
@@ -33,16 +27,16 @@ export class ExportWriter {
     private readonly database: Database,
     private readonly partitions: DayPartitions,
     private readonly exports: ExportRepository,
-    private readonly sources: SourceWriter,
+    private readonly sources: SourceWriteRepository,
   ) {}
 
   /**
-   * In one transaction: when it returns they are committed. All writers lock exports, then sources, each in the order of
-   * their keys.
+   * Stores exports in one transaction. When it returns, they are committed. All writers lock exports, then sources, each in
+   * the order of their keys.
    *
-   * @param insert writes the rows of those that were not stored yet, in the order in which they came
+   * @param insert writes the rows of exports that were not stored yet, in their order
    */
-  async write<Row extends SourcedRow>(
+  async write<Row extends Sourced>(
     table: PartitionedTable,
     exports: readonly ExportedRecords<Row>[],
     insert: (tx: Tx, rows: readonly Row[]) => Promise<void>,
@@ -57,7 +51,7 @@ export class ExportWriter {
     const keys = [...sent].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, key]) => key);
     await this.partitions.withPartitions(table, () =>
       this.database.transaction(async (tx) => {
-        const fresh = new Set((await this.exports.keepNew(tx, keys)).map(nameOf));
+        const fresh = new Set((await this.exports.insertNew(tx, keys)).map(nameOf));
         const rows = [...sent].flatMap(([name, one]) => (fresh.has(name) ? one.rows : []));
         await insert(tx, rows);
         await this.sources.keep(tx, sourcesOf(rows));
@@ -66,7 +60,7 @@ export class ExportWriter {
   }
 }
 
-/** The same bytes may be an export of another kind, or in another encoding. */
+/** The same bytes may be a different export in another signal or encoding. */
 const exportIdOf = (table: PartitionedTable, { bytes, encoding }: OtlpBody): string =>
   createHash('sha256').update(`${table} ${encoding}\n`).update(bytes).digest('hex').slice(0, 32);
 

@@ -1,14 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { readEnvironment } from '#platform/config';
+import { FairLimiter } from '#platform/concurrency';
 import { GroupCommit } from './group-commit';
-import { GroupSlots } from './group-slots';
 
 const NEVER = new AbortController().signal;
 const OUTAGE = new Error('the store is away');
 
-/** So many of them: one for each four connections. */
-const slotsOf = (count: number): GroupSlots =>
-  new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: String(4 * count) }));
+const limitTo = (concurrency: number): FairLimiter => new FairLimiter({ concurrency });
 
 /** Until all that is not held back is done: groups are put together over some turns of the event loop. */
 async function settle(): Promise<void> {
@@ -19,12 +16,12 @@ async function settle(): Promise<void> {
  * Writes texts when it is told to, in capitals. Of what has `bad` in it nothing can be written; what has `refused` in it
  * cannot be made ready.
  */
-function store(slots = slotsOf(1), maxWeight = 100) {
+function store(limiter = limitTo(1), maxWeight = 100) {
   const groups: string[][] = [];
   const waiting: (() => void)[] = [];
   let isAway = false;
   const commits = new GroupCommit<string, string, string>({
-    slots,
+    limiter,
     prepare: (text) => {
       if (text.includes('refused')) throw new Error(`${text} cannot be read`);
       return text.toUpperCase();
@@ -70,7 +67,7 @@ describe('GroupCommit', () => {
   });
 
   it('writes at once what comes alone, and so many groups at once', async () => {
-    const { groups, add, goOn } = store(slotsOf(2));
+    const { groups, add, goOn } = store(limitTo(2));
     const answers: Promise<string>[] = [];
     for (const text of ['a', 'b', 'c']) {
       answers.push(add(text));
@@ -85,7 +82,7 @@ describe('GroupCommit', () => {
   });
 
   it('closes a group when it is heavy enough, by what items come to when they are ready', async () => {
-    const { groups, add, occupy, goOn } = store(slotsOf(1), 4);
+    const { groups, add, occupy, goOn } = store(limitTo(1), 4);
     await occupy();
     const answers = Promise.all(['aaa', 'bb', 'cccccccc', 'd'].map((text) => add(text)));
     await goOn();
@@ -97,7 +94,7 @@ describe('GroupCommit', () => {
     const prepared: string[] = [];
     const writing: (() => void)[] = [];
     const commits = new GroupCommit<string, string, void>({
-      slots: slotsOf(1),
+      limiter: limitTo(1),
       prepare: (text) => (prepared.push(text), text),
       maxWeight: 2,
       weightOf: () => 1,
@@ -139,7 +136,7 @@ describe('GroupCommit', () => {
     };
     let next = setImmediate(count);
     const commits = new GroupCommit<string, string, string>({
-      slots: slotsOf(1),
+      limiter: limitTo(1),
       prepare: (text) => (seen.push(turns), text),
       maxWeight: 100,
       weightOf: () => 1,
@@ -152,7 +149,7 @@ describe('GroupCommit', () => {
   });
 
   it('has organizations take turns', async () => {
-    const { groups, add, occupy, goOn } = store(slotsOf(1), 2);
+    const { groups, add, occupy, goOn } = store(limitTo(1), 2);
     await occupy();
     const answers = Promise.all([...['a1', 'a2', 'a3'].map((text) => add(text, 'a')), add('b1', 'b')]);
     await goOn();
@@ -220,9 +217,9 @@ describe('GroupCommit', () => {
     expect(() => add('late', 'o', gone.signal)).toThrow('gone');
   });
 
-  it('shares its slots with others, and writes what came while it waited for one together', async () => {
-    const slots = slotsOf(1);
-    const [one, other] = [store(slots), store(slots)];
+  it('shares a limit with others, and writes together all items that came while it waited', async () => {
+    const limiter = limitTo(1);
+    const [one, other] = [store(limiter), store(limiter)];
     const first = one.add('1');
     await settle();
     const answers = Promise.all([first, other.add('a'), other.add('b'), one.add('2')]);
@@ -234,9 +231,5 @@ describe('GroupCommit', () => {
     await one.goOn();
     expect(await answers).toHaveLength(4);
     expect(one.groups).toEqual([['1'], ['2']]);
-  });
-
-  it('has a slot at least', () => {
-    expect(new GroupSlots(readEnvironment({ DATABASE_POOL_SIZE: '2' })).count).toBe(1);
   });
 });

@@ -1,40 +1,38 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairQueue, type Owners } from '#platform/turns';
-import type { GroupSlots } from './group-slots';
+import { type FairLimiter, FairQueue, type OwnerPath, yieldToEventLoop } from '#platform/concurrency';
 
 export interface GroupRules<Item, Ready, Result> {
-  /** Those that groups are written in; others may share them. */
-  slots: GroupSlots;
+  /** Limits how many groups are written at once. Several kinds of groups may share it. */
+  limiter: FairLimiter;
   /** Makes an item ready to be written, as its group is put together. Where that throws, the item is left out. */
   prepare: (item: Item) => Ready;
-  /** A group is closed when its items weigh this much together; an item may weigh more by itself. */
+  /** Weight at which a group is closed; a single item may weigh more. */
   maxWeight: number;
   weightOf: (ready: Ready) => number;
-  /** Writes all of a group, or none. Answers in the order of the items. */
+  /** Writes all of a group, or none. Returns results in the order of the items. */
   write: (items: readonly Ready[]) => Promise<Result[]>;
-  /** Whether what `write` threw would have come of any of the items, so that it is no use to try fewer of them. */
+  /** Whether an error of `write` would occur for any of the items, so that retrying with fewer is useless. */
   isOutage: (error: unknown) => boolean;
 }
 
 interface Waiter<Item, Result> {
   item: Item;
   signal: AbortSignal;
-  /** Stops heeding the signal. */
+  /** Detaches the waiter from its signal. */
   begin(): void;
   resolve(result: Result): void;
   reject(reason: unknown): void;
 }
 
-/** A waiter whose item is ready to be written. */
+/** A waiter with a prepared item. */
 interface Member<Item, Ready, Result> {
   waiter: Waiter<Item, Result>;
   ready: Ready;
 }
 
 /**
- * Writes many small items by few commits: while groups are being written, what comes waits, and goes with the next.
- * Nobody waits for a group to fill. Organizations take turns, and workspaces within them. A group that cannot be written
- * is written by halves, so that one that cannot be stored does not sink those it happened to be put together with.
+ * Writes many small items in few commits: items that arrive while groups are being written form the next group. Nobody waits
+ * for a group to fill. Organizations take turns, and workspaces within them. A group that cannot be written is retried in
+ * halves, so that one bad item does not fail the others.
  */
 export class GroupCommit<Item, Ready, Result> {
   private readonly waiting = new FairQueue<Waiter<Item, Result>>();
@@ -43,12 +41,12 @@ export class GroupCommit<Item, Ready, Result> {
   constructor(private readonly rules: GroupRules<Item, Ready, Result>) {}
 
   /**
-   * Writes an item. @returns what comes of it, once it is committed.
+   * Writes an item. @returns its result, once it is committed.
    *
-   * @throws the signal's reason, at once, when it is aborted before the item is made ready; else what that or the writing
-   *   threw
+   * @throws the signal's reason, at once, when it is aborted before the item is prepared; else the error of preparing or
+   *   writing
    */
-  add(owners: Owners, item: Item, signal: AbortSignal): Promise<Result> {
+  add(owner: OwnerPath, item: Item, signal: AbortSignal): Promise<Result> {
     signal.throwIfAborted();
     return new Promise<Result>((resolve, reject) => {
       const waiter: Waiter<Item, Result> = {
@@ -59,25 +57,25 @@ export class GroupCommit<Item, Ready, Result> {
         reject,
       };
       const leave = (): void => {
-        this.waiting.remove(owners, waiter);
+        this.waiting.remove(owner, waiter);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.waiting.push(owners, waiter);
-      if (this.underWay < this.rules.slots.count) void this.writeGroups();
+      this.waiting.push(owner, waiter);
+      if (this.underWay < this.rules.limiter.concurrency) void this.writeGroups();
     });
   }
 
-  /** Until nothing waits. */
+  /** Writes groups until nothing waits. Items that arrive before a slot is free join the group. */
   private async writeGroups(): Promise<void> {
     this.underWay++;
-    // what comes until there is a slot goes with the group
-    while (this.waiting.size > 0)
-      await this.rules.slots.use(async () => this.writeGroup(await this.nextGroup()));
+    while (this.waiting.size > 0) {
+      await this.rules.limiter.run('groups', undefined, async () => this.writeGroup(await this.nextGroup()));
+    }
     this.underWay--;
   }
 
-  /** Of those who wait by now: what comes meanwhile goes with the next. Others are attended to between two items. */
+  /** Forms a group of the items that wait now; later ones go into the next. Yields to the event loop between items. */
   private async nextGroup(): Promise<Member<Item, Ready, Result>[]> {
     const { maxWeight, weightOf, prepare } = this.rules;
     const group: Member<Item, Ready, Result>[] = [];
@@ -93,13 +91,13 @@ export class GroupCommit<Item, Ready, Result> {
       } catch (error) {
         waiter.reject(error);
       }
-      await nextTurn();
+      await yieldToEventLoop();
     }
     return group;
   }
 
   private async writeGroup(group: readonly Member<Item, Ready, Result>[]): Promise<void> {
-    if (group.length === 0) return; // went with another, or nothing of it could be made ready
+    if (group.length === 0) return; // its items joined another group, or none could be prepared
     try {
       const results = await this.rules.write(group.map(({ ready }) => ready));
       for (const [index, { waiter }] of group.entries()) waiter.resolve(results[index]!);
@@ -110,7 +108,7 @@ export class GroupCommit<Item, Ready, Result> {
     }
   }
 
-  /** Without those that nobody waits for any more. */
+  /** Leaves out items whose signal is aborted. */
   private async writeHalves(group: readonly Member<Item, Ready, Result>[]): Promise<void> {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {

@@ -1,21 +1,21 @@
 import { OtlpDecodeError, type OtlpResource, type OtlpScope } from '#otlp';
 
 /**
- * What an export may come to, in characters of JSON, by what it tells once and is stored again and again: a resource for
- * each of its scopes, what a metric is for each of its points. Without a bound a few bytes, the more so compressed ones,
- * would be gigabytes. Exporters come to some kilobytes.
+ * Limit of the parts of an export that are sent once and stored repeatedly, in characters of JSON: a resource for each of
+ * its scopes, a metric for each of its points. Without a limit, a few compressed bytes would become gigabytes. Exporters
+ * send some kilobytes.
  */
 export const REPEATED_MAX = 16 * 1024 * 1024;
 
-/** Adds up what of one export is stored more often than it is sent. */
+/** Adds up the parts of one export that are stored more often than sent. */
 export class RepeatedBytes {
   private readonly sizes = new Map<object, number>();
   /** In characters of JSON. */
   total = 0;
 
   /**
-   * @param part told once, and stored once more
-   * @throws OtlpDecodeError when all of them come to too much
+   * @param part sent once, and stored once more
+   * @throws OtlpDecodeError when the sum exceeds REPEATED_MAX
    */
   add(part: object, textOf: (part: never) => string = JSON.stringify): void {
     let size = this.sizes.get(part);
@@ -23,12 +23,12 @@ export class RepeatedBytes {
     this.total += size;
     if (this.total > REPEATED_MAX) {
       throw new OtlpDecodeError(
-        `The export comes to more than ${REPEATED_MAX} characters by repeating its resources for their scopes, or its metrics for their points; send smaller batches.`,
+        `The export exceeds ${REPEATED_MAX} characters when its resources are repeated for their scopes and its metrics for their points. Send smaller batches.`,
       );
     }
   }
 
-  /** Adds the resource and scope of records: they are stored once for each scope. */
+  /** Adds the resources and scopes of records, which are stored once for each scope. */
   addSources(records: Iterable<{ resource: OtlpResource; scope: OtlpScope }>): void {
     const scopes = new Set<OtlpScope>();
     for (const { resource, scope } of records) {

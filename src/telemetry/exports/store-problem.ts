@@ -3,8 +3,8 @@ import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 const RETRY = { 'Retry-After': '1' };
 
 /**
- * An error of the database as one of the store: unreachable or too slow is 503, whatever else 500. What is stored was
- * checked before, so that none of it is the sender's fault, who would give up what is answered so.
+ * Converts an error of the database: unreachable or too slow is 503, anything else 500. Records were validated before, so
+ * the error is never the sender's, who would not retry a 4xx.
  *
  * @param detail of the 503
  */

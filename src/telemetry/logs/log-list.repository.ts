@@ -1,44 +1,9 @@
 import type { Scope } from '#platform/auth';
-import type { SqlExecutor } from '#platform/db';
-import type { RawJson } from '#platform/json';
-import type { ListQueryDto, RowPage } from '#platform/paging';
-import {
-  type Condition,
-  equals,
-  RecordListRepository,
-  type RecordTable,
-} from '../lists/record-list.repository';
-import type { TimeBounds } from '../trace-list';
-import { mentionsInJson } from '../lists/pattern';
-import type { SourceParts } from '../sources/source-read.repository';
-
-/** A log record as it is listed. */
-export interface LogRecordRow extends SourceParts {
-  logged_at: Date;
-  occurred_at: Date | null;
-  observed_at: Date | null;
-  severity_number: number;
-  severity_text: string | null;
-  event_name: string | null;
-  service_name: string | null;
-  body: RawJson | null;
-  attributes: RawJson;
-  trace_id: string | null;
-  span_id: string | null;
-  flags: number;
-}
-
-/** Which log records to list. All that is given holds. */
-export interface LogListFilters extends TimeBounds {
-  service_name?: string;
-  /** 32 lower-case hexadecimal digits. */
-  trace_id?: string;
-  /** 1 to 24: of this severity or a higher one. */
-  severity_number?: number;
-  /** Occurs in the body, in one piece; upper and lower case are the same. */
-  q?: string;
-  attributes: Condition[];
-}
+import { raw, type Sql, type SqlExecutor } from '#platform/db';
+import type { RowPage } from '#platform/paging';
+import { mentionsInJson } from '../list-conditions';
+import { equals, RecordListRepository, type RecordTable } from '../records/record-list.repository';
+import { type LogListQueryDto, type LogRecordRow, severityNumberOf } from './log.dto';
 
 const TABLE: RecordTable = {
   name: 'log_records',
@@ -49,10 +14,10 @@ const TABLE: RecordTable = {
     lpad(to_hex(t.span_id), 16, '0') AS span_id, t.flags`,
 };
 
-/** From here on there is an index of severities. */
+/** An index serves this severity and higher ones. */
 const SEVERE = 13;
 
-/** Lists of log records, by their times. */
+/** Lists log records by their times. */
 export class LogListRepository {
   private readonly records: RecordListRepository<LogRecordRow>;
 
@@ -60,28 +25,20 @@ export class LogListRepository {
     this.records = new RecordListRepository(database, TABLE);
   }
 
-  list(scope: Scope, filters: LogListFilters, query: ListQueryDto): Promise<RowPage<LogRecordRow>> {
-    const { trace_id, service_name, severity_number = 0, q, attributes, since_us, until_us } = filters;
-    // those that the fewest records meet first: an index serves one of them
-    const indexed = [
+  list(scope: Scope, query: LogListQueryDto): Promise<RowPage<LogRecordRow>> {
+    const { trace_id, service_name, q } = query;
+    const severity = severityNumberOf(query);
+    // the most selective first: an index serves one of them
+    const [indexed, ...columns] = [
       ...(trace_id === undefined ? [] : [equals('trace_id', trace_id)]),
       ...(service_name === undefined ? [] : [equals('service_name', service_name)]),
-      ...(severity_number < SEVERE ? [] : [isOfSeverity(severity_number)]),
+      ...(severity < SEVERE ? [] : [isAtLeast(severity)]),
     ];
-    const [narrow, ...conditions] = indexed;
-    if (severity_number > 0 && severity_number < SEVERE) conditions.push(isOfSeverity(severity_number));
-    const lookups = [...(q === undefined ? [] : [bodyMentions(q)]), ...attributes];
-    return this.records.list(scope, { since_us, until_us, narrow, conditions, lookups }, query);
+    if (severity > 0 && severity < SEVERE) columns.push(isAtLeast(severity));
+    const content = q === undefined ? [] : [mentionsInJson('t.body', q)];
+    return this.records.list(scope, query, { indexed, columns, content });
   }
 }
 
-/** A literal, by which PostgreSQL sees that the index of severe records has all of them. */
-const isOfSeverity =
-  (number: number): Condition =>
-  () =>
-    `t.severity_number >= ${Math.trunc(number)}`;
-
-const bodyMentions =
-  (q: string): Condition =>
-  (where) =>
-    mentionsInJson(where, 't.body', q);
+/** A literal, so that PostgreSQL sees that the partial index of severe records covers it. */
+const isAtLeast = (severity: number): Sql => raw(`t.severity_number >= ${Math.trunc(severity)}`);

@@ -1,9 +1,33 @@
 import { Injectable } from '@nestjs/common';
-import { type BulkColumn, BulkColumns, type Tx } from '#platform/db';
-import { inChunks } from '../exports/in-chunks';
-import { TODAY } from '../partitions/today';
-import { bitsOf } from '../traces/span-record';
-import type { LogRow } from './log-record';
+import type { OtlpLogRecord } from '#otlp';
+import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import { TODAY } from '../partitions/day-partition.repository';
+import { serviceNameOf, type Source, SourceReader } from '../sources/source-record';
+import { bitsOf, sentTime } from '../traces/span-record';
+
+/** A log record to store. */
+export interface LogRow {
+  workspaceId: string;
+  record: OtlpLogRecord;
+  source: Source;
+  serviceName: string | null;
+  /** Microseconds since 1970; null where none was sent. */
+  happenedAt: bigint | null;
+  observedAt: bigint | null;
+}
+
+/** Prepares the records of one export, in their order. */
+export function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): LogRow[] {
+  const sources = new SourceReader();
+  return records.map((record) => ({
+    workspaceId,
+    record,
+    source: sources.sourceOf(record),
+    serviceName: serviceNameOf(record.resource),
+    happenedAt: sentTime(record.timeUnixNano),
+    observedAt: sentTime(record.observedTimeUnixNano),
+  }));
+}
 
 const bitsOrNull = (spanId: string | null): bigint | null => (spanId === null ? null : bitsOf(spanId));
 
@@ -33,17 +57,19 @@ const GIVEN = new BulkColumns<LogRow>([
   { name: 'happened_at', type: 'timestamptz', value: ({ happenedAt }) => happenedAt },
 ]);
 
-const INSERT = {
-  name: 'log-record.insert-many',
-  text: `INSERT INTO log_records (day, logged_at, is_timed, ${STORED.names})
-    SELECT ${TODAY}, coalesce(happened_at, observed_at, now()), happened_at IS NOT NULL, ${STORED.names}
-    FROM ${GIVEN.from(1, 'given')}`,
-};
-
 @Injectable()
 export class LogWriteRepository {
-  /** Writes log records, which get their numbers in this order. */
+  /** Inserts log records, numbered in this order. */
   async insertMany(tx: Tx, rows: readonly LogRow[]): Promise<void> {
-    await inChunks(rows, (chunk) => tx.query(INSERT, GIVEN.parameters(chunk)));
+    await inChunks(rows, (chunk) =>
+      tx.query(
+        prepared(
+          'log-record.insert-many',
+          sql`INSERT INTO log_records (day, logged_at, is_timed, ${STORED.columnList})
+            SELECT ${TODAY}, coalesce(happened_at, observed_at, now()), happened_at IS NOT NULL, ${STORED.columnList}
+            FROM ${GIVEN.table(chunk, 'given')}`,
+        ),
+      ),
+    );
   }
 }

@@ -1,21 +1,38 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestSignal } from '#platform/http';
+import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { RECORD_PAGE } from '../lists/record.dto';
-import { type LogRecordDto, LogRecordPageDto } from './log.dto';
-import { LogListQueryDto } from './log-query.dto';
-import { LogService } from './log.service';
+import { exportReply, type OtlpBody, OtlpContent, TakesOtlp } from '../otlp-http/otlp-body.decorator';
+import { RECORD_PAGE } from '../records/record.dto';
+import { ExportLogsResponseDto, LogListQueryDto, type LogRecordDto, LogRecordPageDto } from './log.dto';
+import { LogExportService, LogService } from './log.service';
 
-@ApiTags('Logs')
 @Controller('telemetry/v1/logs')
 @RequireWorkspace()
 export class LogController {
-  constructor(private readonly logs: LogService) {}
+  constructor(
+    private readonly exports: LogExportService,
+    private readonly logs: LogService,
+  ) {}
+
+  /** Export logs (OTLP/HTTP) */
+  @Post()
+  @ApiTags('Telemetry')
+  @HttpCode(200)
+  @RequireRole('editor', 'runtime')
+  @TakesOtlp('ExportLogsServiceRequest', ExportLogsResponseDto)
+  async ingest(
+    @CurrentScope() scope: Scope,
+    @OtlpContent() body: OtlpBody,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    return exportReply(body, 'logs', await this.exports.export(scope, body, signal));
+  }
 
   /** List log records, newest first */
   @Get()
+  @ApiTags('Logs')
   @RequireRole('viewer')
   @ApiOkResponse({ type: LogRecordPageDto, description: RECORD_PAGE })
   list(

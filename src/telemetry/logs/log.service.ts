@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { type DecodedLogsRequest, decodeLogsRequest } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
+import { ExportLimiter, ExportQueue } from '../exports/export-queue';
+import { ExportMetrics } from '../exports/export.metrics';
+import { ExportWriter } from '../exports/export.writer';
+import { storeProblem } from '../exports/store-problem';
 import { TelemetryReading } from '../telemetry-reading';
-import type { LogRecordDto } from './log.dto';
 import { LogListRepository } from './log-list.repository';
-import { toLogRecordDto } from './log.mapper';
-import { type LogListQueryDto, toLogFilters } from './log-query.dto';
+import { LogWriteRepository, toLogRows } from './log-write.repository';
+import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Logs as they are read. Errors: 503 when they cannot be read, or not in time. */
+/** Reads logs. Errors: 503 when they cannot be read, or not in time. */
 @Injectable()
 export class LogService {
   constructor(private readonly reading: TelemetryReading) {}
@@ -18,9 +22,39 @@ export class LogService {
     const { rows, page } = await this.reading.read(
       scope,
       HINT,
-      (on) => new LogListRepository(on).list(scope, toLogFilters(query), query),
+      (on) => new LogListRepository(on).list(scope, query),
       { what: 'logs', signal },
     );
     return { items: rows.map(toLogRecordDto), page };
+  }
+}
+
+/** Stores exports of logs. */
+@Injectable()
+export class LogExportService extends ExportQueue<DecodedLogsRequest> {
+  constructor(
+    writer: ExportWriter,
+    logs: LogWriteRepository,
+    metrics: ExportMetrics,
+    limiter: ExportLimiter,
+  ) {
+    super(metrics, limiter, {
+      signal: 'logs',
+      decode: decodeLogsRequest,
+      addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
+      store: async (exports) => {
+        const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
+          workspaceId,
+          body,
+          isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
+          rows: toLogRows(workspaceId, request.logRecords),
+        }));
+        try {
+          await writer.write('log_records', rows, (tx, fresh) => logs.insertMany(tx, fresh));
+        } catch (error) {
+          throw storeProblem(error, 'Logs cannot be stored at the moment. Try again later.');
+        }
+      },
+    });
   }
 }

@@ -1,14 +1,77 @@
 import { Injectable } from '@nestjs/common';
-import type { OtlpAttributes } from '#otlp';
-import { type BulkColumn, BulkColumns, type Tx } from '#platform/db';
-import { inChunks } from '../exports/in-chunks';
-import { TODAY } from '../partitions/today';
-import { exemplarsJson, type PointRow, valueJson } from './metric-point';
+import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from '#otlp';
+import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import { TODAY } from '../partitions/day-partition.repository';
+import { serviceNameOf, type Source, SourceReader } from '../sources/source-record';
+import { nanosecondTime, sentTime } from '../traces/span-record';
+
+/** A data point to store. */
+export interface PointRow {
+  workspaceId: string;
+  point: OtlpDataPoint;
+  source: Source;
+  serviceName: string | null;
+  /** Microseconds since 1970; null where none was sent. */
+  measuredAt: bigint | null;
+  startedAt: bigint | null;
+}
+
+/** Prepares the data points of one export, in their order. */
+export function toPointRows(workspaceId: string, points: readonly OtlpDataPoint[]): PointRow[] {
+  const sources = new SourceReader();
+  return points.map((point) => ({
+    workspaceId,
+    point,
+    source: sources.sourceOf(point.metric),
+    serviceName: serviceNameOf(point.metric.resource),
+    measuredAt: sentTime(point.timeUnixNano),
+    startedAt: sentTime(point.startTimeUnixNano),
+  }));
+}
+
+/** Returns a point's value as JSON; null for none. */
+const valueJson = (value: OtlpPointValue | null): string | null =>
+  value === null ? null : JSON.stringify(typeof value === 'object' ? distribution(value) : value);
+
+/** Renames the members of a distribution as the service's own JSON does. */
+function distribution(value: Exclude<OtlpPointValue, string | number>): object {
+  const { count, sum } = value;
+  if ('quantiles' in value) return { count, sum, quantiles: value.quantiles };
+  const { min, max } = value;
+  if ('explicitBounds' in value) {
+    return { count, sum, min, max, bucket_counts: value.bucketCounts, explicit_bounds: value.explicitBounds };
+  }
+  return {
+    count,
+    sum,
+    min,
+    max,
+    scale: value.scale,
+    zero_count: value.zeroCount,
+    zero_threshold: value.zeroThreshold,
+    positive: { offset: value.positive.offset, bucket_counts: value.positive.bucketCounts },
+    negative: { offset: value.negative.offset, bucket_counts: value.negative.bucketCounts },
+  };
+}
+
+/** Returns a point's exemplars as JSON; null for none. */
+const exemplarsJson = (exemplars: readonly OtlpExemplar[]): string | null =>
+  exemplars.length === 0
+    ? null
+    : JSON.stringify(
+        exemplars.map((exemplar) => ({
+          timestamp: nanosecondTime(exemplar.timeUnixNano),
+          value: exemplar.value,
+          trace_id: exemplar.traceId,
+          span_id: exemplar.spanId,
+          attributes: exemplar.attributes,
+        })),
+      );
 
 const metadataJson = (metadata: OtlpAttributes): string | null =>
   Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
 
-/** int8, of which PostgreSQL makes a boolean. */
+/** An int8 that the statement converts into a boolean. */
 const bit = (value: boolean | null): number | null => (value === null ? null : Number(value));
 
 const COLUMNS: BulkColumn<PointRow>[] = [
@@ -36,16 +99,19 @@ const GIVEN = new BulkColumns<PointRow>([
   { name: 'monotonic', type: 'int8', value: ({ point }) => bit(point.metric.isMonotonic) },
 ]);
 
-const INSERT = {
-  name: 'metric-point.insert-many',
-  text: `INSERT INTO metric_points (day, measured_at, is_monotonic, ${STORED.names})
-    SELECT ${TODAY}, coalesce(sent_at, now()), monotonic <> 0, ${STORED.names} FROM ${GIVEN.from(1, 'given')}`,
-};
-
 @Injectable()
 export class MetricWriteRepository {
-  /** Writes data points, which get their numbers in this order. */
+  /** Inserts data points, numbered in this order. */
   async insertMany(tx: Tx, rows: readonly PointRow[]): Promise<void> {
-    await inChunks(rows, (chunk) => tx.query(INSERT, GIVEN.parameters(chunk)));
+    await inChunks(rows, (chunk) =>
+      tx.query(
+        prepared(
+          'metric-point.insert-many',
+          sql`INSERT INTO metric_points (day, measured_at, is_monotonic, ${STORED.columnList})
+            SELECT ${TODAY}, coalesce(sent_at, now()), monotonic <> 0, ${STORED.columnList}
+            FROM ${GIVEN.table(chunk, 'given')}`,
+        ),
+      ),
+    );
   }
 }

@@ -1,21 +1,43 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestSignal } from '#platform/http';
+import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { RECORD_PAGE } from '../lists/record.dto';
-import { type MetricPointDto, MetricPointPageDto } from './metric.dto';
-import { MetricListQueryDto } from './metric-query.dto';
-import { MetricService } from './metric.service';
+import { exportReply, type OtlpBody, OtlpContent, TakesOtlp } from '../otlp-http/otlp-body.decorator';
+import { RECORD_PAGE } from '../records/record.dto';
+import {
+  ExportMetricsResponseDto,
+  MetricListQueryDto,
+  type MetricPointDto,
+  MetricPointPageDto,
+} from './metric.dto';
+import { MetricExportService, MetricService } from './metric.service';
 
-@ApiTags('Metrics')
 @Controller('telemetry/v1/metrics')
 @RequireWorkspace()
 export class MetricController {
-  constructor(private readonly metrics: MetricService) {}
+  constructor(
+    private readonly exports: MetricExportService,
+    private readonly metrics: MetricService,
+  ) {}
+
+  /** Export metrics (OTLP/HTTP) */
+  @Post()
+  @ApiTags('Telemetry')
+  @HttpCode(200)
+  @RequireRole('editor', 'runtime')
+  @TakesOtlp('ExportMetricsServiceRequest', ExportMetricsResponseDto)
+  async ingest(
+    @CurrentScope() scope: Scope,
+    @OtlpContent() body: OtlpBody,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    return exportReply(body, 'metrics', await this.exports.export(scope, body, signal));
+  }
 
   /** List data points, newest first */
   @Get()
+  @ApiTags('Metrics')
   @RequireRole('viewer')
   @ApiOkResponse({ type: MetricPointPageDto, description: RECORD_PAGE })
   list(

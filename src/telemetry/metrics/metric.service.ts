@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { type DecodedMetricsRequest, decodeMetricsRequest, type OtlpMetric } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
+import { ExportLimiter, ExportQueue } from '../exports/export-queue';
+import { ExportMetrics } from '../exports/export.metrics';
+import { ExportWriter } from '../exports/export.writer';
+import { storeProblem } from '../exports/store-problem';
 import { TelemetryReading } from '../telemetry-reading';
-import type { MetricPointDto } from './metric.dto';
 import { MetricListRepository } from './metric-list.repository';
-import { toMetricPointDto } from './metric.mapper';
-import { type MetricListQueryDto, toMetricFilters } from './metric-query.dto';
+import { MetricWriteRepository, toPointRows } from './metric-write.repository';
+import type { MetricListQueryDto, MetricPointDto } from './metric.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Metrics as they are read. Errors: 503 when they cannot be read, or not in time. */
+/** Reads metrics. Errors: 503 when they cannot be read, or not in time. */
 @Injectable()
 export class MetricService {
   constructor(private readonly reading: TelemetryReading) {}
@@ -18,9 +22,46 @@ export class MetricService {
     const { rows, page } = await this.reading.read(
       scope,
       HINT,
-      (on) => new MetricListRepository(on).list(scope, toMetricFilters(query), query),
+      (on) => new MetricListRepository(on).list(scope, query),
       { what: 'metrics', signal },
     );
-    return { items: rows.map(toMetricPointDto), page };
+    return { items: rows, page };
+  }
+}
+
+/** The part of a metric that is stored with each of its points. */
+const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string =>
+  JSON.stringify([name, unit, description, metadata]);
+
+/** Stores exports of metrics. */
+@Injectable()
+export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
+  constructor(
+    writer: ExportWriter,
+    points: MetricWriteRepository,
+    metrics: ExportMetrics,
+    limiter: ExportLimiter,
+  ) {
+    super(metrics, limiter, {
+      signal: 'metrics',
+      decode: decodeMetricsRequest,
+      addRepeated: (repeated, { dataPoints }) => {
+        repeated.addSources(dataPoints.map(({ metric }) => metric));
+        for (const { metric } of dataPoints) repeated.add(metric, repeatedPart);
+      },
+      store: async (exports) => {
+        const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
+          workspaceId,
+          body,
+          isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
+          rows: toPointRows(workspaceId, request.dataPoints),
+        }));
+        try {
+          await writer.write('metric_points', rows, (tx, fresh) => points.insertMany(tx, fresh));
+        } catch (error) {
+          throw storeProblem(error, 'Metrics cannot be stored at the moment. Try again later.');
+        }
+      },
+    });
   }
 }

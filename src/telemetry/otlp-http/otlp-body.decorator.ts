@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import {
   ApiBody,
@@ -7,11 +8,27 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import type { OtlpEncoding } from '#otlp';
-import { checkCharset, RequestBody, type RoomRule, type ServiceRequest } from '#platform/http';
-import { JSON_MEDIA, OTLP_MEDIA, otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
+import { encodeExportResponse, type OtlpEncoding, type OtlpRejection, type OtlpSignal } from '#otlp';
+import {
+  checkCharset,
+  mediaTypeOf,
+  Reply,
+  RequestBody,
+  type BudgetRule,
+  type ServiceRequest,
+} from '#platform/http';
 
-/** The body of an export, its content coding undone. */
+export const PROTOBUF_MEDIA = 'application/x-protobuf';
+const JSON_MEDIA = 'application/json';
+
+/** The media types of OTLP/HTTP. A response has that of its request. */
+const OTLP_MEDIA: readonly string[] = [PROTOBUF_MEDIA, JSON_MEDIA];
+
+/** Returns the encoding of a request's media type; JSON for any other type, because its error is sent as JSON. */
+export const otlpEncodingOf = (request: Pick<IncomingMessage, 'headers'>): OtlpEncoding =>
+  mediaTypeOf(request) === PROTOBUF_MEDIA ? 'protobuf' : 'json';
+
+/** The decompressed body of an export. */
 export interface OtlpBody {
   bytes: Buffer;
   encoding: OtlpEncoding;
@@ -20,25 +37,25 @@ export interface OtlpBody {
 const BINARY = { schema: { type: 'string', format: 'binary' } };
 const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
 
-/** What all exports together may take of the memory, from when they are announced until they are stored. */
-export const EXPORT_ROOM: RoomRule = {
+/** Memory of all exports together, from their headers until they are stored. */
+export const EXPORT_BUDGET: BudgetRule = {
   name: 'telemetry',
   bytes: (environment) => environment.TELEMETRY_QUEUE_BYTES,
-  detail: 'More telemetry arrives than can be stored. Send it again later.',
+  detail: 'The service receives more telemetry than it can store. Try again later.',
 };
 
-/** Errors are told in the form of the request. What each means is the same as everywhere, but for 429. */
+/** Errors are sent in the encoding of the request. Each status but 429 means the same as everywhere. */
 const REFUSALS: [status: number, description: string][] = [
   ...[400, 401, 403, 408, 409, 413, 415, 422, 500, 503, 504].map((status): [number, string] => [status, '']),
   [429, 'Too many requests; Retry-After says when to try again.'],
 ];
 
 /**
- * On an export: how OTLP/HTTP bodies are read. Protobuf or JSON, gzip or plain, at most `TELEMETRY_LIMIT_BYTES` both
- * as it arrives and inflated.
+ * Declares an OTLP/HTTP export route. Its body is protobuf or JSON, gzip or plain, at most `TELEMETRY_LIMIT_BYTES` both
+ * compressed and inflated.
  *
- * @param message name of the message of OTLP that it takes
- * @param answer what it answers in JSON
+ * @param message name of the OTLP message in the body
+ * @param answer the response in JSON
  */
 export const TakesOtlp = (message: string, answer: new () => object) =>
   applyDecorators(
@@ -47,16 +64,16 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
       media: OTLP_MEDIA,
       codings: ['gzip'],
       limit: (environment) => environment.TELEMETRY_LIMIT_BYTES,
-      room: EXPORT_ROOM,
+      budget: EXPORT_BUDGET,
     }),
     ApiConsumes(PROTOBUF_MEDIA, JSON_MEDIA),
     ApiBody({
-      description: `An ${message} of OTLP, in protobuf or in its JSON mapping. gzip is taken.`,
+      description: `An OTLP ${message}, in protobuf or its JSON mapping, plain or gzip.`,
       schema: {},
     }),
     ApiExtraModels(answer),
     ApiOkResponse({
-      description: 'Stored, and to be read. In the encoding of the request.',
+      description: 'The data is stored and can be read. In the encoding of the request.',
       content: { [JSON_MEDIA]: { schema: { $ref: getSchemaPath(answer) } }, [PROTOBUF_MEDIA]: BINARY },
     }),
     ...REFUSALS.map(([status, description]) =>
@@ -68,10 +85,16 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
     ),
   );
 
-/** The body of a route that `TakesOtlp`. Error: 415 for JSON that says that it is not UTF-8. */
+/** The body of a route that `TakesOtlp`. Error: 415 for JSON in a charset other than UTF-8. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
   const encoding = otlpEncodingOf(request);
   if (encoding === 'json') checkCharset(request.headers['content-type'] ?? '');
   return { bytes: request.rawBody ?? Buffer.alloc(0), encoding };
 });
+
+/** The response to a stored export, in the encoding of its request. */
+export function exportReply({ encoding }: OtlpBody, signal: OtlpSignal, rejected: OtlpRejection): Reply {
+  const type = encoding === 'protobuf' ? PROTOBUF_MEDIA : JSON_MEDIA;
+  return new Reply(200, encodeExportResponse(encoding, signal, rejected), { 'Content-Type': type });
+}

@@ -1,15 +1,14 @@
 import type { NextFunction, Request, Response } from 'express';
 import { encodeStatus, rpcCodeOf } from '#otlp';
 import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
-import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-media';
+import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-body.decorator';
 
-/** Statuses after which OTLP exporters try again, at the latest after so many seconds where nothing else is said. */
+/** Statuses that OTLP exporters retry, with the default `Retry-After` in seconds. */
 const RETRY_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
 
 /**
- * Before everything else on the routes of exports: lets their errors be told in the form OTLP/HTTP asks for, also
- * those that arise before a route is found or its caller is known. A JSON request gets the problem body, a protobuf
- * request a google.rpc.Status.
+ * Sends the errors of export routes in the form of OTLP/HTTP. Runs before everything else, for errors before routing and
+ * authentication. A JSON request gets the problem body, a protobuf request a google.rpc.Status.
  */
 export function otlpProblems(request: Request, response: Response, next: NextFunction): void {
   const writer = otlpEncodingOf(request) === 'protobuf' ? writeStatus : writeProblem;

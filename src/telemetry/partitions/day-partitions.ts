@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DayPartitionRepository, type PartitionedTable } from './day-partition.repository';
 
-/** Days after today for which partitions are made. */
+/** Days after today for which partitions are created. */
 const AHEAD = 3;
 
-/** What PostgreSQL says where a row has no partition to go to: "check_violation", and where it was looked for. */
+/** PostgreSQL's error for a row without a partition: "check_violation", from this routine. */
 const NO_PARTITION = { code: '23514', routine: 'ExecFindPartition' };
 
-/** Sees to it that what is stored today finds a partition. */
+/** Makes sure that there is a partition for the rows of today. */
 @Injectable()
 export class DayPartitions {
   constructor(private readonly partitions: DayPartitionRepository) {}
 
-  /** Makes those of today and the next days that are not there. Any number of processes may do so at once. */
+  /** Creates the missing partitions of today and the next days. Any number of processes may do so at once. */
   async makeAhead(table: PartitionedTable): Promise<void> {
     const made = new Set(await this.partitions.list(table));
     for (const day of await this.partitions.days(AHEAD)) {
@@ -21,8 +21,8 @@ export class DayPartitions {
   }
 
   /**
-   * Does `work`, which stores what arrives today. Where workers have not made the day's partition it is made, and the work
-   * done again: as a transaction it has done nothing.
+   * Does `work`, a transaction that stores rows of today. Where workers have not created the day's partition, creates it
+   * and repeats the work, because a failed transaction has stored nothing.
    */
   async withPartitions<Result>(table: PartitionedTable, work: () => Promise<Result>): Promise<Result> {
     try {

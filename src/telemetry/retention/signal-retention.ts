@@ -2,15 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { ExportRepository } from '../exports/export.repository';
 import { DayPartitionRepository } from '../partitions/day-partition.repository';
-import { DayDropper } from './day-dropper';
-import { daysBefore, retentionDays } from './retention-days';
+import { DayDropper, daysBefore, retentionDays } from './day-dropper';
 
-/** How long it is known which exports are stored. Exporters give up sending one again after minutes. */
+/** Days to remember stored exports. Exporters stop retrying after minutes. */
 const EXPORT_DAYS = 2;
 
 /**
- * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, a day at a time and
- * the oldest first. Any number of workers may do so at once.
+ * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, day by day, the oldest
+ * first. Any number of workers may do so at once.
  */
 @Injectable()
 export class SignalRetention {
@@ -26,7 +25,7 @@ export class SignalRetention {
     await this.dropBefore('log_records', kept.log_records);
     await this.dropBefore('metric_points', kept.metric_points);
     const [today] = await this.partitions.days(0);
-    await this.exports.forget(daysBefore(today!, EXPORT_DAYS));
+    await this.exports.deleteBefore(daysBefore(today!, EXPORT_DAYS));
   }
 
   private async dropBefore(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {

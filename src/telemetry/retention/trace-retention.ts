@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { DayPartitionRepository, PARTITIONED_TABLES } from '../partitions/day-partition.repository';
-import { DayDropper } from './day-dropper';
-import { daysBefore } from './retention-days';
+import { DayDropper, daysBefore } from './day-dropper';
 import { type GoneTraces, TraceRetentionRepository } from './trace-retention.repository';
 
-/** Sources are kept a day longer than what came from them: processes remember for so long that they told them. */
+/** Sources are kept a day longer than their records, because processes remember for a day to have stored them. */
 const SOURCE_DAYS = 2;
 
 /**
- * Drops traces that first arrived more than `TRACE_RETENTION_DAYS` ago, a day at a time and the oldest first. Any number
- * of workers may do so at once.
+ * Drops traces that first arrived more than `TRACE_RETENTION_DAYS` ago, day by day, the oldest first. Any number of workers
+ * may do so at once.
  */
 @Injectable()
 export class TraceRetention {
@@ -28,24 +27,24 @@ export class TraceRetention {
       const kept = daysBefore(today!, days);
       for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
     }
-    await this.traces.forgetSources(daysBefore(await this.oldestBefore(today!), SOURCE_DAYS));
+    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestBefore(today!), SOURCE_DAYS));
   }
 
   /**
-   * The rows of the traces go first, in batches: their spans cannot be found any more, and one that still arrives begins
-   * the trace anew, today. Then the partition goes together with the rows that were being written to meanwhile: their
-   * locks are waited for before that of the partition, and those of their sessions after it, as writers take them.
+   * Deletes the rows of the traces first, in batches. Their spans cannot be found any more, and a span that still arrives
+   * starts the trace anew, today. Then drops the partition together with the trace rows that were being written meanwhile:
+   * locks those before the partition, and their sessions after it, as writers do.
    */
   private async dropDay(day: string): Promise<void> {
-    await this.traces.forgetMost(day);
+    await this.traces.deleteUnlocked(day);
     let gone: GoneTraces[] = [];
     await this.days.drop('spans', day, {
-      before: async (tx) => void (gone = await this.traces.forgetRest(tx, day)),
-      after: (tx) => this.traces.keepSessions(tx, gone),
+      before: async (tx) => void (gone = await this.traces.deleteRest(tx, day)),
+      after: (tx) => this.traces.updateSessions(tx, gone),
     });
   }
 
-  /** The day, or an earlier one of which something is there that sources are told of: all kinds of telemetry share them. */
+  /** Returns the day, or the oldest day with records if that is earlier. All signals share the sources. */
   private async oldestBefore(day: string): Promise<string> {
     const tables = await Promise.all(PARTITIONED_TABLES.map((table) => this.partitions.list(table)));
     return tables

@@ -1,13 +1,32 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, createParamDecorator, type ExecutionContext, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestSignal } from '#platform/http';
+import { RequestSignal, type ServiceRequest } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { isName, NAME_MAX } from '../span-mapping/field.parser';
 import { type TraceDto, TracePageDto } from '../traces/trace.dto';
 import { StartedListQueryDto } from '../traces/trace-query.dto';
 import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
-import { NamesSession, SessionId } from './session-id.decorator';
 import { SessionService } from './session.service';
+
+/**
+ * The session id of the path: any text of 1 to 255 characters, because agents name sessions themselves. Error: 404 for
+ * anything else.
+ */
+const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): string => {
+  const id = String(context.switchToHttp().getRequest<ServiceRequest>().params.session_id);
+  if (!isName(id) || id.includes('\0')) throw problem.notFound('session');
+  return id;
+});
+
+/** Documents the path parameter. */
+const NamesSession = () =>
+  ApiParam({
+    name: 'session_id',
+    description: 'The id that agents use, percent-encoded.',
+    schema: { type: 'string', minLength: 1, maxLength: NAME_MAX },
+  });
 
 @ApiTags('Sessions')
 @Controller('telemetry/v1/sessions')

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { OtlpResource, OtlpScope } from '#otlp';
+import { isName } from '../span-mapping/field.parser';
 
-/** What many records share: who sent them, and the library that made them. Stored once. */
+/** The resource and instrumentation scope that many records share. Stored once. */
 export interface Source {
   /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
   id: string;
@@ -10,18 +11,18 @@ export interface Source {
   scope: string;
 }
 
-/** A source in the workspace that knows it. */
+/** A source in its workspace. */
 export interface WorkspaceSource extends Source {
   workspaceId: string;
 }
 
-/** Something of a workspace that comes from a source. */
-interface Sourced {
+/** A record with its source. */
+export interface Sourced {
   workspaceId: string;
   source: Source;
 }
 
-/** The sources of what exports hold: each is made once. A scope belongs to one resource, so it stands for the pair. */
+/** Creates the sources of exports, each once. A scope belongs to one resource, so it identifies the pair. */
 export class SourceReader {
   private readonly known = new Map<OtlpScope, Source>();
   private readonly resources = new Map<OtlpResource, string>();
@@ -44,7 +45,7 @@ export class SourceReader {
   }
 }
 
-/** Each source of these records once, in the order of their keys. */
+/** Returns each source of these records once, in the order of their keys. */
 export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
   const sources = new Map<string, WorkspaceSource>();
   let last: Sourced | undefined;
@@ -57,7 +58,7 @@ export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
   return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
 }
 
-/** Both, as one text that sorts like the pair. */
+/** Joins both into a text that sorts like the pair. */
 export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
 
 const resourceJson = (resource: OtlpResource): string =>
@@ -75,3 +76,9 @@ const scopeJson = (scope: OtlpScope): string =>
     dropped_attributes_count: scope.droppedAttributesCount,
     schema_url: scope.schemaUrl,
   });
+
+/** Returns the `service.name` of a record; null where the resource has none, or too long a one. */
+export function serviceNameOf({ attributes }: OtlpResource): string | null {
+  const name = attributes['service.name'];
+  return typeof name === 'string' && isName(name) ? name : null;
+}

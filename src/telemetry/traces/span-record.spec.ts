@@ -1,7 +1,7 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/turns';
-import { NAME_MAX } from '../semantics/figure.parser';
+import { Pace } from '#platform/concurrency';
+import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
 
 const span = (attributes: OtlpAttributes): OtlpSpan => {
@@ -38,9 +38,9 @@ describe('a span as it is stored', () => {
     'has its %s as a column, unless it is too long to be a name',
     async (field, name) => {
       const longest = 'x'.repeat(NAME_MAX);
-      expect(await record({ [name]: longest })).toHaveProperty(field, longest);
-      expect(await record({ [name]: `${longest}x` })).toHaveProperty(field, null);
-      expect(await record({})).toHaveProperty(field, null);
+      expect(await record({ [name]: longest })).toHaveProperty(['figures', field], longest);
+      expect(await record({ [name]: `${longest}x` })).toHaveProperty(['figures', field], null);
+      expect(await record({})).toHaveProperty(['figures', field], null);
     },
   );
 
@@ -62,10 +62,7 @@ describe('a span as it is stored', () => {
       },
     };
     expect(await record(attributes, prices)).toMatchObject({
-      inputTokens: 1000,
-      outputTokens: 100,
-      cachedInputTokens: 600,
-      reasoningTokens: 90,
+      figures: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 600, reasoningTokens: 90 },
       costUsd: expect.closeTo(0.96, 10),
     });
   });

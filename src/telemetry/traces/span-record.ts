@@ -1,40 +1,28 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
-import type { Pace } from '#platform/turns';
-import { costOfSpan, type PriceTable } from '../semantics/model-price';
-import { readSpanFigures } from '../semantics/span-meaning.reader';
+import type { Pace } from '#platform/concurrency';
+import { costOfSpan, type PriceTable } from '../span-mapping/model-prices';
+import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
 import { type Source, SourceReader } from '../sources/source-record';
-import type { SpanBatch } from '../trace-store';
-import { repeatsUsage } from './usage-level';
+import type { SpanBatch } from './trace.types';
 
-/** A span as it is stored, with what its trace needs to know of it. */
+/** A span to store, with the fields that its trace aggregates. */
 export interface SpanRecord {
   workspaceId: string;
   span: OtlpSpan;
   source: Source;
-  /** Microseconds since 1970; what OTLP has beyond them is cut off. */
+  /** Microseconds since 1970; nanoseconds are cut off. */
   startedAt: bigint;
   endedAt: bigint;
-  operation: string | null;
-  provider: string | null;
-  model: string | null;
-  agentName: string | null;
-  toolName: string | null;
-  inputTokens: number | null;
-  outputTokens: number | null;
-  cachedInputTokens: number | null;
-  reasoningTokens: number | null;
+  figures: SpanFigures;
+  /** The cost that the span reports, else its tokens by the price table. */
   costUsd: number | null;
-  /** The cost that the span tells itself, rather than one that is reckoned from its tokens. */
-  toldCostUsd: number | null;
-  /** Its tokens and cost are the sum of those of the spans below it. */
+  /** Its tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
-  sessionId: string | null;
-  serviceName: string | null;
 }
 
 /**
- * Spans as they are to be stored together: trace by trace in the order of the traces' keys, in which all writers take
- * their locks, and of a span that was sent twice the first.
+ * Prepares spans to be stored together: by trace, in the order of the traces' keys, in which all writers lock. Of a span
+ * that was sent twice, the first is kept.
  */
 export async function toSpanRecords(
   batches: readonly SpanBatch[],
@@ -65,10 +53,10 @@ export async function toSpanRecords(
     .flatMap(([, spans]) => [...spans.values()]);
 }
 
-/** Both, as one text that sorts like the pair. */
+/** Joins both into a text that sorts like the pair. */
 export const traceKey = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
 
-/** The 64 bits of a span's id, as PostgreSQL keeps them. */
+/** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
 function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, source: Source): SpanRecord {
@@ -79,29 +67,22 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     span,
     source,
     startedAt,
-    // 0 is an end that was not sent
+    // 0: no end was sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
-    operation: figures.operation,
-    provider: figures.provider,
-    model: figures.model,
-    agentName: figures.agentName,
-    toolName: figures.toolName,
-    inputTokens: figures.inputTokens,
-    outputTokens: figures.outputTokens,
-    cachedInputTokens: figures.cachedInputTokens,
-    reasoningTokens: figures.reasoningTokens,
+    figures,
     costUsd: costOfSpan(figures, prices),
-    toldCostUsd: figures.costUsd,
     repeatsUsage: repeatsUsage(figures.operation),
-    sessionId: figures.sessionId,
-    serviceName: figures.serviceName,
   };
 }
 
-/** What OTLP has beyond them is cut off. */
-export const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
+/** Cuts off nanoseconds. */
+const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
-/** JSON text of a span's events; null for none. */
+/** Converts a time to microseconds; null for 0, which is an unknown time in OTLP. */
+export const sentTime = (nanoseconds: bigint): bigint | null =>
+  nanoseconds === 0n ? null : microseconds(nanoseconds);
+
+/** Returns a span's events as JSON; null for none. */
 export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
   events.length === 0
     ? null
@@ -114,7 +95,7 @@ export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
         })),
       );
 
-/** JSON text of a span's links; null for none. */
+/** Returns a span's links as JSON; null for none. */
 export const linksJson = (links: readonly OtlpLink[]): string | null =>
   links.length === 0
     ? null
@@ -128,8 +109,37 @@ export const linksJson = (links: readonly OtlpLink[]): string | null =>
         })),
       );
 
-/** RFC 3339 with all of OTLP's nine decimals. */
+/** Returns RFC 3339 with nine decimals. */
 export function nanosecondTime(nanoseconds: bigint): string {
   const seconds = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
   return `${seconds}.${String(nanoseconds % 1_000_000_000n).padStart(9, '0')}Z`;
 }
+
+/**
+ * Steps that consist of model calls rather than being one, in the words of the conventions (lower case). Instrumentations
+ * report on such a span the summed usage of the calls below it, so adding both would count it twice.
+ */
+const STEPS_OF_CALLS = new Set([
+  // gen_ai.operation.name
+  'invoke_agent',
+  'create_agent',
+  'invoke_workflow',
+  'handle_conversation_turn',
+  // openinference.span.kind
+  'agent',
+  'chain',
+  // traceloop.span.kind, besides agent
+  'workflow',
+  'task',
+  // ai.operationId; the calls are ai.generateText.doGenerate and the like
+  'ai.generatetext',
+  'ai.streamtext',
+  'ai.generateobject',
+  'ai.streamobject',
+  'ai.embed',
+  'ai.embedmany',
+]);
+
+/** Whether a span of this operation repeats the tokens and cost of the model calls below it. */
+export const repeatsUsage = (operation: string | null): boolean =>
+  operation !== null && STEPS_OF_CALLS.has(operation.toLowerCase());

@@ -1,16 +1,16 @@
-/** What places a span among others. */
+/** The ids that determine a span's place. */
 interface Placed {
   span_id: string;
   parent_span_id: string | null;
 }
 
-/** A span, and how many of those it was read with are above it. */
+/** A span and its depth among the spans that it was read with. */
 export type InTree<Span> = Span & { depth: number };
 
 /**
- * Spans in the order of their tree: each before what is below it, and what is below one span in the order given. One
- * whose parent is not among them stands at the top. Parents that form a circle, which none but a mistaken or hostile sender
- * tells, are broken up where the first of them stands. It takes as much time as there are spans, and no stack.
+ * Sorts spans in the order of their tree: each before its children, and children in the order given. A span whose parent is
+ * missing is at the top. A circle of parents, which only a broken or hostile sender sends, is cut at its first span. Takes
+ * linear time and no recursion.
  */
 export function inTreeOrder<Span extends Placed>(spans: readonly Span[]): InTree<Span>[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
@@ -23,7 +23,7 @@ export function inTreeOrder<Span extends Placed>(spans: readonly Span[]): InTree
     else below.set(parent, [span]);
   }
   const placed = new Map<string, InTree<Span>>();
-  // those that are not below the top are in circles, or below one
+  // spans that are not below the top are in a circle, or below one
   for (const span of [...top, ...spans]) placeAll(span, below, placed);
   return [...placed.values()];
 }

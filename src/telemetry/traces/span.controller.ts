@@ -22,8 +22,7 @@ export class SpanController {
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TelemetrySpanPageDto,
-    description:
-      'At most `limit` spans; fewer where they come to more than 32 MiB. `next_cursor` goes on after them.',
+    description: 'At most `limit` spans; fewer where they exceed 32 MiB. `next_cursor` continues after them.',
   })
   list(
     @CurrentScope() scope: Scope,
@@ -39,10 +38,10 @@ export class SpanController {
   @RequireRole('viewer')
   @ApiOkResponse({
     description:
-      'A span on each line, as the list has it. It is read as it is sent, and broken off where that fails.',
+      'A span on each line, in the form of the list. Streamed while it is read, and aborted where reading fails.',
     content: { [SPAN_MEDIA]: { schema: { type: 'string' } } },
     headers: {
-      'Content-Disposition': { description: 'A name to save it under.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'A file name.', schema: { type: 'string' } },
     },
   })
   export(

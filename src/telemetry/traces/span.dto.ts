@@ -12,7 +12,7 @@ export class SpanStatusDto {
 class WithAttributesDto {
   @AnyJsonObject({ description: 'As they were sent.' })
   attributes!: unknown;
-  /** Attributes that the sender had left out. */
+  /** Attributes that the sender dropped. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   dropped_attributes_count!: number;
 }
@@ -32,7 +32,7 @@ export class SpanLinkDto extends WithAttributesDto {
   trace_state!: string;
 }
 
-/** What produced a span. */
+/** The entity that produced a span. */
 export class SpanResourceDto extends WithAttributesDto {
   schema_url!: string;
 }
@@ -47,7 +47,7 @@ export class SpanScopeDto extends WithAttributesDto {
 @SortedBy('started_at')
 export class SpanListQueryDto extends ListQueryDto {}
 
-/** A span without what it was sent with. */
+/** A span without its attributes, events and links. */
 export class SpanHeadDto {
   /** 16 lower-case hexadecimal digits. */
   span_id!: string;
@@ -63,7 +63,7 @@ export class SpanHeadDto {
   duration_ms!: number;
 }
 
-/** A span, with what it was sent with. */
+/** A span as it was sent. */
 export class SpanDto extends SpanHeadDto {
   @AnyJsonObject({ description: 'As they were sent.' })
   attributes!: unknown;
@@ -82,12 +82,12 @@ export class SpanPageDto {
   page!: PageMetaDto;
 }
 
-/** What a span's attributes mean, as far as they tell it. */
+/** The parts of a span's attributes that the service understands; null where there are none. */
 export class SpanMeaningDto {
-  /** What kind of step it is, as its instrumentation calls it: `chat`, `execute_tool`, `LLM`. */
+  /** The kind of step, in the words of its instrumentation: `chat`, `execute_tool`, `LLM`. */
   operation!: string | null;
   provider!: string | null;
-  /** The model that answered, else the one that was asked. */
+  /** The model that answered, else the requested one. */
   model!: string | null;
   agent_name!: string | null;
   tool_name!: string | null;
@@ -95,18 +95,18 @@ export class SpanMeaningDto {
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
-  /** Of the input tokens, those that were read from a cache. */
+  /** Input tokens that were read from a cache. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   cached_input_tokens!: number | null;
-  /** Of the output tokens, those that the model thought with. */
+  /** Output tokens that were used for reasoning. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   reasoning_tokens!: number | null;
-  /** US dollars: what the span says, else its tokens by the price table. */
+  /** US dollars: the cost that the span reports, else its tokens by the price table. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
 }
 
-/** A span with what it was sent with, and what of that the service knows the meaning of. */
+/** A span as it was sent, with the parts that the service understands. */
 export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
 
 export class TelemetrySpanPageDto {
@@ -122,3 +122,27 @@ export class SpanExportQueryDto {
   @IsOneOf(SPAN_FORMATS, { required: false, default: 'jsonl' })
   format?: (typeof SPAN_FORMATS)[number];
 }
+
+/** A span without its attributes, events and links, as it is read. */
+export type SpanHead = SpanHeadDto & SpanMeaningDto;
+
+/** A span as it is read. */
+export type SpanRow = TelemetrySpanDto & { trace_id: string };
+
+export const toTelemetrySpanDto = ({ trace_id: _, ...span }: SpanRow): TelemetrySpanDto => span;
+
+export const toSpanDto = (span: SpanRow): SpanDto => ({
+  span_id: span.span_id,
+  parent_span_id: span.parent_span_id,
+  name: span.name,
+  kind: span.kind,
+  status: span.status,
+  started_at: span.started_at,
+  ended_at: span.ended_at,
+  duration_ms: span.duration_ms,
+  attributes: span.attributes,
+  events: span.events,
+  links: span.links,
+  resource: span.resource,
+  scope: span.scope,
+});

@@ -4,23 +4,23 @@ import { etagOf, type Reply, streamed } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import type { ListQueryDto, Page, RowPage } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { type SpanRow, TRACE_ID, TraceStore } from '../trace-store';
-import type { TelemetrySpanDto } from './span.dto';
-import { toTelemetrySpanDto } from './span.mapper';
+import { TraceStore } from './trace-store';
+import { type SpanRow, type TelemetrySpanDto, toTelemetrySpanDto } from './span.dto';
+import { TRACE_ID } from './trace.types';
 
-/** Spans that are read at once for an export, and what they may come to, in bytes: each answer holds as much. */
+/** Spans and bytes that an export reads at once. Each running export holds as much. */
 const BATCH_SPANS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-/** The name that most tools know JSON Lines by; none is registered. */
+/** The media type that most tools use for JSON Lines; none is registered. */
 export const SPAN_MEDIA = 'application/x-ndjson';
 
-/** The spans of traces. Errors: 404 where the trace is not there, 503 as for traces. */
+/** Reads the spans of traces. Errors: 404 for an unknown trace, 503 as for traces. */
 @Injectable()
 export class SpanService {
   constructor(private readonly store: TraceStore) {}
 
-  /** A page of a trace's spans, by start. */
+  /** Reads a page of a trace's spans, by start. */
   async list(
     scope: Scope,
     traceId: string,
@@ -32,8 +32,8 @@ export class SpanService {
   }
 
   /**
-   * All of them, by start, read as the client takes them. No connection is held between two batches. One that arrives
-   * meanwhile is there if it starts after those that were read; the answer is broken off where the trace is deleted.
+   * Streams all spans by start, reading as fast as the client does. Holds no connection between two batches. A span that
+   * arrives meanwhile is included if it starts after those already read. Aborts when the trace is deleted.
    */
   async export(scope: Scope, traceId: string, signal: AbortSignal): Promise<Reply> {
     const first = await this.page(scope, traceId, { limit: BATCH_SPANS }, signal, BATCH_BYTES);
@@ -66,8 +66,8 @@ export class SpanService {
     maxBytes?: number,
   ): Promise<RowPage<SpanRow>> {
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
-    const found = await this.store.heeding(signal).listSpans(scope, traceId, query, maxBytes);
-    // a trace is there from its first span on
+    const found = await this.store.withSignal(signal).listSpans(scope, traceId, query, maxBytes);
+    // a trace exists from its first span on
     if (found.page.total === 0) throw problem.notFound('trace', traceId);
     return found;
   }

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
-import type { PriceTable } from '../semantics/model-price';
-import { Pace } from '#platform/turns';
+import type { PriceTable } from '../span-mapping/model-prices';
+import { Pace } from '#platform/concurrency';
 import { type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
-import { repeatsUsage } from './usage-level';
+import { repeatsUsage } from './span-record';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 

@@ -1,56 +1,56 @@
-import type { Pace } from '#platform/turns';
-import { readSpanContent } from '../semantics/span-meaning.reader';
-import { NAME_MAX } from '../semantics/figure.parser';
+import type { Pace } from '#platform/concurrency';
+import { readSpanContent } from '../span-mapping/span-meaning.reader';
+import { NAME_MAX } from '../span-mapping/field.parser';
 import type { SpanRecord } from './span-record';
 
-/** Different models kept of a trace: the first by name. More are no trace of an agent but somebody's mistake. */
+/** Models kept for a trace, the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
 
-/** Tokens and cost; null where no span tells them. */
+/** Tokens and cost; null where no span reports them. */
 export interface Usage {
   inputTokens: number | null;
   outputTokens: number | null;
   costUsd: number | null;
 }
 
-/** A value of a trace together with the key of the span it comes from: of two, the one with the lesser key holds. */
+/** A value of a trace with the key of its span. Of two, the one with the smaller key wins. */
 export interface FirstOf<Value> {
   key: string;
   value: Value;
 }
 
-/** What spans used, told by calls of models and, for the same calls once more, by the steps that consist of them. */
+/** Usage as model calls report it and, for the same calls again, as the steps that consist of them report it. */
 export interface UsageLevels {
-  /** Added up over calls of models. */
+  /** The sum over model calls. */
   calls: Usage;
-  /** Calls that tell tokens and have no cost: the sum over the others is not what all of them cost. */
+  /** Calls with tokens and without a cost. The sum over the others is not the cost of all. */
   unpricedCount: number;
-  /** The largest of those steps that repeat what calls below them used. */
+  /** The largest step that repeats the usage of the calls below it. */
   steps: Usage;
 }
 
-/** What one model used in a trace: the trace's own usage, by the model that its spans tell. */
+/** The usage of one model in a trace. */
 export interface ModelUsage extends UsageLevels {
-  /** Empty for spans that tell what was used, but not by which model. */
+  /** Empty for spans with usage but without a model. */
   model: string;
 }
 
-/** What is shown of a trace's root. */
+/** The parts of a trace's root that are shown. */
 export interface RootView {
   name: string;
-  /** JSON texts; null where the span does not say it. */
+  /** JSON texts; null where the span has none. */
   input: string | null;
   output: string | null;
-  /** What it tells itself that the calls below it cost; null where it does not, or is no step that repeats them. */
+  /** The cost that it reports for the calls below it; null where it reports none, or does not repeat them. */
   costUsd: number | null;
 }
 
 /**
- * What some spans add to their trace. Adding is commutative and associative, so a trace comes out the same however
- * its spans are spread over requests and in whatever order they come.
+ * The contribution of some spans to their trace. Adding is commutative and associative, so the result does not depend on
+ * how spans are spread over requests, nor on their order.
  */
 export interface TraceAggregate extends UsageLevels {
-  /** Steps that tell tokens and have no cost. */
+  /** Steps with tokens and without a cost. */
   unpricedStepCount: number;
   workspaceId: string;
   traceId: string;
@@ -61,14 +61,14 @@ export interface TraceAggregate extends UsageLevels {
   errorCount: number;
   /** Sorted. */
   models: string[];
-  /** By model, all of them. */
+  /** By model. */
   usage: Map<string, ModelUsage>;
   root: FirstOf<RootView> | null;
   session: FirstOf<string> | null;
   service: FirstOf<string> | null;
 }
 
-/** Adds up spans, each given once and sorted by trace; the traces come in the same order. */
+/** Aggregates spans, each given once and sorted by trace. The traces are in the same order. */
 export async function aggregateTraces(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate[]> {
   const traces: TraceAggregate[] = [];
   for (let start = 0; start < records.length;) {
@@ -92,13 +92,13 @@ async function aggregateTrace(records: readonly SpanRecord[], pace: Pace): Promi
     if (pace.isDue()) await pace.rest();
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);
-    if (record.sessionId !== null) session = firstOf(session, record);
-    if (record.serviceName !== null) service = firstOf(service, record);
+    if (record.figures.sessionId !== null) session = firstOf(session, record);
+    if (record.figures.serviceName !== null) service = firstOf(service, record);
   }
   trace.models = namedModels(trace);
   trace.root = root && { key: orderKey(root), value: rootView(root) };
-  trace.session = session && { key: orderKey(session), value: session.sessionId! };
-  trace.service = service && { key: orderKey(service), value: service.serviceName! };
+  trace.session = session && { key: orderKey(session), value: session.figures.sessionId! };
+  trace.service = service && { key: orderKey(service), value: service.figures.serviceName! };
   return trace;
 }
 
@@ -128,9 +128,10 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   addUsage(usageOf(trace, record), record);
 }
 
-/** Of a span that tells neither a model nor what it used, nothing is kept. */
+/** Null for a span with neither a model nor usage. */
 function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
-  const { model, inputTokens, outputTokens, costUsd } = record;
+  const { figures, costUsd } = record;
+  const { model, inputTokens, outputTokens } = figures;
   if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
   const key = model ?? '';
   let ofModel = usage.get(key);
@@ -146,13 +147,13 @@ function addUsage(to: UsageLevels | null, record: SpanRecord): void {
   if (!to) return;
   if (!record.repeatsUsage && isUnpriced(record)) to.unpricedCount += 1;
   const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
-  usage.inputTokens = combined(usage.inputTokens, record.inputTokens, combine);
-  usage.outputTokens = combined(usage.outputTokens, record.outputTokens, combine);
+  usage.inputTokens = combined(usage.inputTokens, record.figures.inputTokens, combine);
+  usage.outputTokens = combined(usage.outputTokens, record.figures.outputTokens, combine);
   usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
 }
 
-const isUnpriced = ({ inputTokens, outputTokens, costUsd }: SpanRecord): boolean =>
-  costUsd === null && (inputTokens ?? 0) + (outputTokens ?? 0) > 0;
+const isUnpriced = ({ figures, costUsd }: SpanRecord): boolean =>
+  costUsd === null && (figures.inputTokens ?? 0) + (figures.outputTokens ?? 0) > 0;
 
 const sum = (one: number, other: number): number => one + other;
 
@@ -162,7 +163,7 @@ const combined = (
   combine: (one: number, other: number) => number,
 ): number | null => (one === null ? other : other === null ? one : combine(one, other));
 
-/** The first by name. */
+/** The first models by name. */
 const namedModels = ({ usage }: TraceAggregate): string[] =>
   [...usage.keys()]
     .filter((model) => model !== '')
@@ -171,11 +172,11 @@ const namedModels = ({ usage }: TraceAggregate): string[] =>
 
 const isRoot = ({ span }: SpanRecord): boolean => span.parentSpanId === null;
 
-/** The root before all others, then by start: whose names stand for the trace. */
+/** Sorts the root first, then by start: the first span names the trace. */
 const orderKey = (record: SpanRecord): string =>
   `${isRoot(record) ? 0 : 1}${String(record.span.startTimeUnixNano).padStart(20, '0')}${record.span.spanId}`;
 
-/** The one with the lesser key, which is told without making the keys. */
+/** Returns the span with the smaller key, without building the keys. */
 function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
   if (known === null) return record;
   if (isRoot(known) !== isRoot(record)) return isRoot(known) ? known : record;
@@ -184,17 +185,17 @@ function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
   return known.span.spanId <= record.span.spanId ? known : record;
 }
 
-/** Read of the root alone, because its messages may have to be parsed. */
-function rootView({ span, repeatsUsage, toldCostUsd }: SpanRecord): RootView {
+/** Only for the root, because its messages may have to be parsed. */
+function rootView({ span, repeatsUsage, figures }: SpanRecord): RootView {
   const { input, output } = readSpanContent(span);
   return {
     name: shortName(span.name),
     input: input === null ? null : JSON.stringify(input),
     output: output === null ? null : JSON.stringify(output),
-    costUsd: repeatsUsage ? toldCostUsd : null,
+    costUsd: repeatsUsage ? figures.costUsd : null,
   };
 }
 
-/** A list shows hundreds of names, so the beginning has to do; the span keeps all of it. */
+/** Cuts a name, because a list shows hundreds of them. The span keeps all of it. */
 const shortName = (name: string): string =>
   name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

@@ -3,15 +3,13 @@ import { Transform } from 'class-transformer';
 import { IsNumber, IsString, Length, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull } from '#platform/http';
 import { SortedBy } from '#platform/paging';
-import { AttributePairs, toAttributeFilters } from '../lists/attribute-query';
-import { TimedListQueryDto, toTimes } from '../lists/timed-query.dto';
-import type { TraceListFilters } from '../trace-list';
-import { TRACE_STATUSES } from '../trace-stats';
-import { NAME_MAX } from '../semantics/figure.parser';
+import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
+import { NAME_MAX } from '../span-mapping/field.parser';
+import { TRACE_STATUSES } from './trace-stats.types';
 
 const TEXT_MAX = 200;
 
-/** Reads a number from a query; what is none stays as it is, for the validation to name. */
+/** Reads a number from a query. Anything else stays as it is, and fails validation. */
 const ToNumber = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
@@ -19,11 +17,11 @@ const ToNumber = () =>
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Query parameters of a list by the start of what it has. */
+/** Query parameters of a list by start. */
 @SortedBy('started_at')
 export class StartedListQueryDto extends TimedListQueryDto {}
 
-/** Which traces to list. All that are given must hold; names are compared exactly. */
+/** The traces to list. All filters must hold; names are compared exactly. */
 export class TraceListQueryDto extends StartedListQueryDto {
   @NotNull()
   @IsString()
@@ -47,10 +45,10 @@ export class TraceListQueryDto extends StartedListQueryDto {
   model?: string;
 
   @NotNull()
-  @IsOneOf(TRACE_STATUSES, { required: false, description: '`error`: with at least one span in error.' })
-  status?: TraceListFilters['status'];
+  @IsOneOf(TRACE_STATUSES, { required: false, description: '`error`: at least one span has an error.' })
+  status?: (typeof TRACE_STATUSES)[number];
 
-  /** Those that took so many milliseconds or more. */
+  /** At least this duration, in milliseconds. */
   @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
@@ -58,7 +56,7 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @ToNumber()
   min_duration_ms?: number;
 
-  /** Those that took so many milliseconds or less. */
+  /** At most this duration, in milliseconds. */
   @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
@@ -68,36 +66,17 @@ export class TraceListQueryDto extends StartedListQueryDto {
   max_duration_ms?: number;
 
   /**
-   * `key:value` of an attribute that one of the trace's spans has, or the resource of one. The key ends at the first colon.
-   * A text is compared as it is, anything else as JSON writes it (`llm.is_streaming:true`). Repeatable; all must hold,
-   * each of any span.
+   * `key:value` of an attribute of one of the trace's spans or their resources. The key ends at the first colon. Texts are
+   * compared as they are, anything else as JSON (`llm.is_streaming:true`). Repeatable; all must hold, each for any span.
    */
   @AttributePairs()
   attribute?: string[];
 
   /**
-   * Occurs in the name of a span, or in what the root was given or answered, in one piece. Upper and lower case are the
-   * same.
+   * A text in the name of a span, or in the input or output of the root. Upper and lower case are the same.
    */
   @NotNull()
   @IsString()
   @Length(1, TEXT_MAX)
   q?: string;
-}
-
-export function toTraceFilters(query: TraceListQueryDto): TraceListFilters {
-  const { session_id, service_name, root_name, model, status, min_duration_ms, max_duration_ms, q } = query;
-  const attributes = toAttributeFilters(query.attribute);
-  return {
-    session_id,
-    service_name,
-    root_name,
-    model,
-    status,
-    min_duration_ms,
-    max_duration_ms,
-    attributes,
-    q,
-    ...toTimes(query),
-  };
 }

@@ -1,23 +1,41 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestSignal } from '#platform/http';
+import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
+import { exportReply, type OtlpBody, OtlpContent, TakesOtlp } from '../otlp-http/otlp-body.decorator';
+import { ExportTraceResponseDto, type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
-import { TraceService } from './trace.service';
+import { TraceExportService, TraceService } from './trace.service';
 
 const LIST_DESCRIPTION =
-  'With filters that no index serves, a page goes through a bounded number of traces: it may have fewer of them than `limit`, or none, and a `next_cursor` that goes on, also with what is left to pass over of an `offset`. `total` is null where counting would take longer than that.';
+  'With filters that no index serves, a page checks a bounded number of traces: it may have fewer than `limit`, or none, and a `next_cursor` that continues and carries the rest of an `offset`. `total` is null where counting would check more traces than that.';
 
-@ApiTags('Traces')
 @Controller('telemetry/v1/traces')
 @RequireWorkspace()
 export class TraceController {
-  constructor(private readonly traces: TraceService) {}
+  constructor(
+    private readonly exports: TraceExportService,
+    private readonly traces: TraceService,
+  ) {}
+
+  /** Export traces (OTLP/HTTP) */
+  @Post()
+  @ApiTags('Telemetry')
+  @HttpCode(200)
+  @RequireRole('editor', 'runtime')
+  @TakesOtlp('ExportTraceServiceRequest', ExportTraceResponseDto)
+  async ingest(
+    @CurrentScope() scope: Scope,
+    @OtlpContent() body: OtlpBody,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    return exportReply(body, 'traces', await this.exports.export(scope, body, signal));
+  }
 
   /** List traces, newest first */
   @Get()
+  @ApiTags('Traces')
   @RequireRole('viewer')
   @ApiOkResponse({ type: TracePageDto, description: LIST_DESCRIPTION })
   list(
@@ -30,10 +48,11 @@ export class TraceController {
 
   /** Get a trace, with the tree of its first 1,000 spans */
   @Get(':trace_id')
+  @ApiTags('Traces')
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TraceTreeDto,
-    description: 'Fewer spans where their names and messages come to more than 4 MiB.',
+    description: 'Fewer spans where their names and messages exceed 4 MiB.',
   })
   get(
     @CurrentScope() scope: Scope,

@@ -1,94 +1,113 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, followIndexes, type SqlExecutor, Where } from '#platform/db';
-import type { KeptIds, SessionRef, TraceRef, TraceRow, TraceSelection, TraceSummary } from '../trace-store';
-import { costOfTrace } from './trace-cost';
-import type { PlacedTrace } from './trace-place';
+import {
+  arrayParameter,
+  Database,
+  empty,
+  followIndexes,
+  microsecondsToTime,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  timeToMicroseconds,
+  Where,
+} from '#platform/db';
+import { SUMMARY } from './trace-figures';
+import type { TraceRow, TraceSummary } from './trace.dto';
+import type {
+  PlacedTrace,
+  SessionPosition,
+  SessionRef,
+  TracePosition,
+  TraceRef,
+  TraceSelection,
+} from './trace.types';
 
-/** A trace without what its root was given and answered: the members of a `TraceSummary`. */
-export const SUMMARY = `trace_id, root_name, started_at, ended_at,
-  greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8 AS duration_ms, span_count, error_count,
-  coalesce(input_tokens, step_input_tokens) AS input_tokens,
-  coalesce(output_tokens, step_output_tokens) AS output_tokens,
-  ${costOfTrace()}::float8 AS cost_usd, models, session_id, service_name`;
+/** The columns of a `TraceRow`, of a trace `t`, with content where it fits. */
+const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
+  CASE WHEN ${fits} THEN t.input END AS input, CASE WHEN ${fits} THEN t.output END AS output`;
 
-const columnsWhere = (fits: string) =>
-  `${SUMMARY}, content_size, CASE WHEN ${fits} THEN input END AS input, CASE WHEN ${fits} THEN output END AS output`;
+const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =>
+  sql`t.workspace_id = ${workspaceId} AND t.trace_id = ANY(${ids}::text[])`;
 
-const FIND_MANY = {
-  name: 'trace.find-many',
-  text: `SELECT ${columnsWhere('content_size <= $3')} FROM traces
-    WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
-};
-
-const SUMMARIZE = {
-  name: 'trace.summarize',
-  text: `SELECT ${SUMMARY} FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
-};
-
-const FIND_PLACE = {
-  name: 'trace.find-place',
-  text: `SELECT trace_id, day::text AS day, trace_no, span_count FROM traces
-    WHERE workspace_id = $1 AND trace_id = $2`,
-};
-
-const COUNT = {
-  name: 'trace.count',
-  text: `SELECT count(*) AS found FROM traces WHERE workspace_id = $1 AND trace_id = ANY($2::text[])`,
-};
-
-const OF_SESSION = {
-  name: 'trace.of-session',
-  text: `SELECT ${columnsWhere('contents <= $4')}
-    FROM (
-      SELECT *, sum(content_size) OVER (ORDER BY started_at, trace_id ROWS UNBOUNDED PRECEDING) AS contents
-      FROM traces WHERE workspace_id = $1 AND session_id = $2 ORDER BY started_at, trace_id LIMIT $3
-    ) first ORDER BY started_at, trace_id`,
-};
-
+/** Reads traces by their ids, and selects traces and sessions for scoring. */
 @Injectable()
 export class TraceRepository {
   constructor(@Inject(Database) private readonly database: SqlExecutor) {}
 
-  /** Content of more than `maxBytes` is not read. */
+  /** Does not read content of more than `maxBytes`. */
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
-    return this.database.query<TraceRow>(FIND_MANY, [scope.workspaceId, traceIds, maxBytes]);
+    const columns = columnsWhere(sql`t.content_size <= ${maxBytes}`);
+    return this.database.query<TraceRow>(
+      prepared('trace.find-many', sql`SELECT ${columns} FROM traces t WHERE ${withIds(scope, traceIds)}`),
+    );
   }
 
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
-    return this.database.query<TraceSummary>(SUMMARIZE, [scope.workspaceId, traceIds]);
+    return this.database.query<TraceSummary>(
+      prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM traces t WHERE ${withIds(scope, traceIds)}`),
+    );
   }
 
-  /** Undefined where it is not there. */
-  async findPlace(scope: Scope, traceId: string): Promise<PlacedTrace | undefined> {
-    const [trace] = await this.database.query<PlacedTrace>(FIND_PLACE, [scope.workspaceId, traceId]);
+  /** Undefined for an unknown trace. */
+  async findPlace({ workspaceId }: Scope, traceId: string): Promise<PlacedTrace | undefined> {
+    const [trace] = await this.database.query<PlacedTrace>(
+      prepared(
+        'trace.find-place',
+        sql`SELECT trace_id, day::text AS day, trace_no, span_count FROM traces
+          WHERE workspace_id = ${workspaceId} AND trace_id = ${traceId}`,
+      ),
+    );
     return trace;
   }
 
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
-    const ids = arrayParameter('text', traceIds); // there may be 100,000
-    const [row] = await this.database.query<{ found: number }>(COUNT, [scope.workspaceId, ids]);
+    const ids = arrayParameter('text', traceIds); // up to 100,000
+    const [row] = await this.database.query<{ found: number }>(
+      prepared('trace.count', sql`SELECT count(*) AS found FROM traces t WHERE ${withIds(scope, ids)}`),
+    );
     return row?.found ?? 0;
   }
 
-  async refs(scope: Scope, selection: TraceSelection, limit: number): Promise<TraceRef[]> {
-    const where = selected(scope, selection, 'trace_id');
-    const { since: _, until: __, ...others } = selection;
-    // of times alone: by the index of starts, whatever the statistics say
-    if (Object.values(others).every((one) => one === undefined)) await followIndexes(this.database);
+  /** Reads the newest traces of a selection, after a position. */
+  async refs(
+    scope: Scope,
+    selection: TraceSelection,
+    limit: number,
+    after?: TracePosition,
+  ): Promise<TraceRef[]> {
+    const where = selected(scope, selection);
+    if (after) {
+      where.add(
+        sql`(started_at, trace_id) < (${microsecondsToTime(sql`${after.started_us}`)}, ${after.trace_id})`,
+      );
+    }
+    // by times alone: the index of starts is right whatever the statistics say
+    if (!selection.trace_ids && !selection.session_ids) await followIndexes(this.database);
     return this.database.query<TraceRef>(
-      `SELECT trace_id, session_id, started_at FROM traces WHERE ${where.toString()}
-       ORDER BY started_at DESC, trace_id DESC LIMIT ${where.parameter(limit)}`,
-      where.values,
+      sql`SELECT trace_id, session_id, started_at, ${timeToMicroseconds(raw('started_at'))}::text AS started_us
+        FROM traces WHERE ${where.sql} ORDER BY started_at DESC, trace_id DESC LIMIT ${limit}`,
     );
   }
 
-  sessionRefs(scope: Scope, selection: TraceSelection, limit: number): Promise<SessionRef[]> {
-    const where = selected(scope, selection, 'session_id').add('session_id IS NOT NULL');
+  /** Reads the sessions of a selection, newest first by their last trace, after a position. */
+  sessionRefs(
+    scope: Scope,
+    selection: TraceSelection,
+    limit: number,
+    after?: SessionPosition,
+  ): Promise<SessionRef[]> {
+    const last = raw('max(started_at)');
+    const next = after
+      ? sql`HAVING (${last}, session_id) < (${microsecondsToTime(sql`${after.last_started_us}`)}, ${after.session_id})`
+      : empty;
+    const where = selected(scope, selection).add(sql`session_id IS NOT NULL`);
     return this.database.query<SessionRef>(
-      `SELECT session_id, max(started_at) AS last_started_at FROM traces WHERE ${where.toString()}
-       GROUP BY session_id ORDER BY max(started_at) DESC, session_id DESC LIMIT ${where.parameter(limit)}`,
-      where.values,
+      sql`SELECT session_id, ${last} AS last_started_at, ${timeToMicroseconds(last)}::text AS last_started_us
+        FROM traces WHERE ${where.sql}
+        GROUP BY session_id ${next} ORDER BY ${last} DESC, session_id DESC LIMIT ${limit}`,
     );
   }
 
@@ -97,32 +116,32 @@ export class TraceRepository {
     selection: TraceSelection,
     of: 'trace_id' | 'session_id',
   ): Promise<number> {
-    const where = selected(scope, selection, of);
-    const counted = of === 'trace_id' ? '*' : 'DISTINCT session_id';
+    const counted = raw(of === 'trace_id' ? '*' : 'DISTINCT session_id');
     const [row] = await this.database.query<{ found: number }>(
-      `SELECT count(${counted}) AS found FROM traces WHERE ${where.toString()}`,
-      where.values,
+      sql`SELECT count(${counted}) AS found FROM traces WHERE ${selected(scope, selection).sql}`,
     );
     return row?.found ?? 0;
   }
 
-  /** Content is read from the first trace on, as long as it comes to no more than `maxBytes`. */
-  ofSession(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
-    return this.database.query<TraceRow>(OF_SESSION, [scope.workspaceId, sessionId, limit, maxBytes]);
+  /** Reads the first traces of a session, by start, with content up to `maxBytes` together. */
+  ofSession({ workspaceId }: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(
+      prepared(
+        'trace.of-session',
+        sql`SELECT ${columnsWhere(sql`t.contents <= ${maxBytes}`)}
+          FROM (
+            SELECT *, sum(content_size) OVER (ORDER BY started_at, trace_id ROWS UNBOUNDED PRECEDING) AS contents
+            FROM traces WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}
+            ORDER BY started_at, trace_id LIMIT ${limit}
+          ) t ORDER BY t.started_at, t.trace_id`,
+      ),
+    );
   }
 }
 
-function selected(scope: Scope, selection: TraceSelection, id: 'trace_id' | 'session_id'): Where {
-  const { trace_ids, session_ids, since, until, among = [], except = [] } = selection;
-  const where = Where.estimatedByAverage(scope.key)
-    .addIf(trace_ids, 'trace_id = ANY(?::text[])')
-    .addIf(session_ids, 'session_id = ANY(?::text[])')
-    .addIf(since, 'started_at >= ?')
-    .addIf(until, 'started_at < ?');
-  const isIn = ({ select }: KeptIds) =>
-    `EXISTS (SELECT 1 FROM (${select}) kept(id) WHERE kept.id = traces.${id})`;
-  for (const ids of among) where.add(isIn(ids), ...ids.values);
-  // anti-joins, which stop with the last row that is asked for
-  for (const ids of except) where.add(`NOT ${isIn(ids)}`, ...ids.values);
-  return where;
-}
+const selected = (scope: Scope, { trace_ids, session_ids, since, until }: TraceSelection): Where =>
+  Where.estimatedByAverage(scope.key)
+    .addIf(trace_ids, (ids) => sql`trace_id = ANY(${ids}::text[])`)
+    .addIf(session_ids, (ids) => sql`session_id = ANY(${ids}::text[])`)
+    .addIf(since, (time) => sql`started_at >= ${time}`)
+    .addIf(until, (time) => sql`started_at < ${time}`);

@@ -1,32 +1,48 @@
 import { Injectable } from '@nestjs/common';
+import { decodeTraceRequest, type DecodedTraceRequest } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { TRACE_ID, TraceStore } from '../trace-store';
-import type { TreeLimits } from '../trace-tree';
-import type { TraceDto, TraceTreeDto } from './trace.dto';
-import { toTraceDto, toTraceTreeDto } from './trace.mapper';
-import { toTraceFilters, type TraceListQueryDto } from './trace-query.dto';
+import { ExportLimiter, ExportQueue } from '../exports/export-queue';
+import { ExportMetrics } from '../exports/export.metrics';
+import type { TraceListQueryDto } from './trace-query.dto';
+import { TraceStore } from './trace-store';
+import { toTraceDto, type TraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
+import { TRACE_ID, type TreeLimits } from './trace.types';
 
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
 
-/** Traces as they are read. Errors: 503 when they cannot be read, or not in time. */
+/** Reads traces. Errors: 503 when they cannot be read, or not in time. */
 @Injectable()
 export class TraceService {
   constructor(private readonly store: TraceStore) {}
 
   async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<TraceDto>> {
-    const { rows, page } = await this.store.heeding(signal).listTraces(scope, toTraceFilters(query), query);
+    const { rows, page } = await this.store.withSignal(signal).listTraces(scope, query);
     return { items: rows.map(toTraceDto), page };
   }
 
-  /** A trace with the first of its spans. Error: 404 where it is not there. */
+  /** Reads a trace with its first spans. Error: 404 for an unknown trace. */
   async get(scope: Scope, traceId: string, signal: AbortSignal): Promise<TraceTreeDto> {
     const tree = TRACE_ID.test(traceId)
-      ? await this.store.heeding(signal).findTree(scope, traceId, LIMITS)
+      ? await this.store.withSignal(signal).findTree(scope, traceId, LIMITS)
       : undefined;
     if (!tree) throw problem.notFound('trace', traceId);
     return toTraceTreeDto(tree);
+  }
+}
+
+/** Stores exports of traces. */
+@Injectable()
+export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
+  constructor(store: TraceStore, metrics: ExportMetrics, limiter: ExportLimiter) {
+    super(metrics, limiter, {
+      signal: 'traces',
+      decode: decodeTraceRequest,
+      addRepeated: (repeated, { spans }) => repeated.addSources(spans),
+      store: (exports) =>
+        store.append(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),
+    });
   }
 }

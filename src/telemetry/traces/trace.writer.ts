@@ -1,38 +1,37 @@
 import { Injectable } from '@nestjs/common';
+import { Pace, retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
-import { Pace } from '#platform/turns';
-import { ModelPrices } from '../model-prices';
 import { DayPartitions } from '../partitions/day-partitions';
-import { changesOf, type SessionTrace } from '../sessions/session-change';
-import { SessionKeepingRepository } from '../sessions/session-keeping.repository';
+import { changesOf, type SessionTrace } from './session-change';
+import { SessionWriteRepository } from './session-write.repository';
+import { ModelPrices } from '../span-mapping/model-prices';
 import { sourcesOf } from '../sources/source-record';
-import { SourceWriter } from '../sources/source.writer';
-import type { SpanBatch } from '../trace-store';
+import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type PlacedSpan, SpanRepository } from './span.repository';
 import { type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
-import type { TracePlace } from './trace-place';
+import type { SpanBatch, TracePlace } from './trace.types';
 import { type KeyedPlace, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
-/** How often it is begun anew where others have stored traces between the look for them and the storing. */
-const LOOKS = 5;
+/** Attempts at storing, if others store traces between the look for them and the storing. */
+const ATTEMPTS = 5;
 
-/** Locking them now would be out of the order of the keys. */
+/** Others have inserted traces meanwhile. Locking these now would be out of the order of the keys. */
 class TracesAppeared extends Error {}
 
-/** Traces by workspace and id. */
+/** The locations of traces, by workspace and id. */
 interface Placed {
   places: Map<string, TracePlace>;
-  /** Those of them that this transaction has stored. */
-  stored: Set<string>;
-  /** The others, as they were when they were locked. */
+  /** The traces that this transaction has inserted. */
+  inserted: Set<string>;
+  /** The others, as they were when locked. */
   before: Map<string, SessionTrace>;
 }
 
 /**
- * Stores spans with what they add to their traces, each span once. All writers lock traces, then sessions, then sources,
- * each in the order of their keys; spans and what models used are written under the lock of their trace's row. So two
- * transactions with the same spans wait for one another, and whoever comes second finds what the first has stored.
+ * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, each in the
+ * order of their keys. Spans and model usage are written under the lock of their trace's row. So two transactions with the
+ * same spans wait for each other, and the second finds the spans of the first.
  */
 @Injectable()
 export class TraceWriter {
@@ -41,12 +40,12 @@ export class TraceWriter {
     private readonly partitions: DayPartitions,
     private readonly spans: SpanRepository,
     private readonly traces: TraceWriteRepository,
-    private readonly sessions: SessionKeepingRepository,
-    private readonly sources: SourceWriter,
+    private readonly sessions: SessionWriteRepository,
+    private readonly sources: SourceWriteRepository,
     private readonly prices: ModelPrices,
   ) {}
 
-  /** In one transaction: when it returns they are committed. */
+  /** Stores the spans in one transaction. When it returns, they are committed. */
   async write(batches: readonly SpanBatch[]): Promise<void> {
     const pace = new Pace();
     const records = await toSpanRecords(batches, this.prices.table, pace);
@@ -54,13 +53,11 @@ export class TraceWriter {
     const traces = await aggregateTraces(records, pace);
     const attempt = (): Promise<void> =>
       this.database.transaction((tx) => this.store(tx, records, traces, pace));
-    for (let looks = 1; ; looks++) {
-      try {
-        return await this.partitions.withPartitions('spans', attempt);
-      } catch (error) {
-        if (!(error instanceof TracesAppeared) || looks === LOOKS) throw error;
-      }
-    }
+    await retry(() => this.partitions.withPartitions('spans', attempt), {
+      attempts: ATTEMPTS,
+      isRetryable: (error) => error instanceof TracesAppeared,
+      firstDelayMs: 0,
+    });
   }
 
   private async store(
@@ -69,23 +66,23 @@ export class TraceWriter {
     traces: readonly TraceAggregate[],
     pace: Pace,
   ): Promise<void> {
-    const { places, stored, before } = await this.place(tx, traces);
+    const { places, inserted, before } = await this.place(tx, traces);
     const fresh: PlacedSpan[] = [];
     const known: PlacedSpan[] = [];
     for (const record of records) {
       const key = traceKey(record.workspaceId, record.span.traceId);
-      (stored.has(key) ? fresh : known).push({ record, place: places.get(key)! });
+      (inserted.has(key) ? fresh : known).push({ record, place: places.get(key)! });
     }
     await this.spans.insertNew(tx, fresh);
     const missing = await this.spans.insertMissing(tx, known);
-    const begun = traces.filter((trace) => stored.has(keyOf(trace)));
+    const begun = traces.filter((trace) => inserted.has(keyOf(trace)));
     const added =
       missing.length < known.length
         ? await aggregateTraces(missing, pace)
-        : traces.filter((trace) => !stored.has(keyOf(trace)));
+        : traces.filter((trace) => !inserted.has(keyOf(trace)));
     const merged = await this.traces.merge(tx, added);
     await this.traces.mergeModels(tx, [...begun, ...added]);
-    await this.sessions.keep(tx, [
+    await this.sessions.apply(tx, [
       ...begun.flatMap((trace) =>
         changesOf(undefined, { ...trace, sessionId: trace.session?.value ?? null }),
       ),
@@ -95,9 +92,9 @@ export class TraceWriter {
   }
 
   /**
-   * Locks the traces, and stores those that are not there.
+   * Locks the existing traces, and inserts the missing ones.
    *
-   * @throws TracesAppeared where one of these was stored by somebody else meanwhile
+   * @throws TracesAppeared where somebody else has inserted one of these meanwhile
    */
   private async place(tx: Tx, traces: readonly TraceAggregate[]): Promise<Placed> {
     const places = new Map<string, TracePlace>();
@@ -109,9 +106,9 @@ export class TraceWriter {
     };
     for (const row of await this.traces.lock(tx, traces)) before.set(keep(row), toSessionTrace(row));
     const missing = traces.filter((trace) => !places.has(keyOf(trace)));
-    const stored = new Set((await this.traces.insertNew(tx, missing)).map(keep));
-    if (stored.size < missing.length) throw new TracesAppeared();
-    return { places, stored, before };
+    const inserted = new Set((await this.traces.insertNew(tx, missing)).map(keep));
+    if (inserted.size < missing.length) throw new TracesAppeared();
+    return { places, inserted, before };
   }
 }
 

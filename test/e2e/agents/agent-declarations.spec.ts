@@ -110,7 +110,7 @@ describe('the declaration of an agent', () => {
       422,
       ['tools/2', 'skills/1'].map((place) => ({
         pointer: `/resources/0/spec/${place}`,
-        detail: 'is there twice',
+        detail: 'repeats an earlier element',
       })),
     ]);
   });

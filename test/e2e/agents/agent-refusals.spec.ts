@@ -49,7 +49,7 @@ describe('agents', () => {
     ]);
   });
 
-  it('are refused with what is wrong alone: which is there twice, and what is no list', async () => {
+  it('are refused with the duplicate elements, or with the member that is not a list', async () => {
     const tool = (tool_name: string) => ({ server_id: 's', tool_name });
     const answers = [
       await create({ tools: [tool('a'), tool('b'), tool('b')] }),
@@ -57,8 +57,8 @@ describe('agents', () => {
       await create({ tools: {} }),
     ];
     expect(answers.map(({ body }) => body.errors)).toEqual([
-      [{ pointer: '/tools', detail: 'may not name the same twice, as /1 and /2 do' }],
-      [{ pointer: '/required_permissions', detail: 'may not name the same twice, as /0 and /1 do' }],
+      [{ pointer: '/tools', detail: 'must not contain duplicates: /1 and /2 are the same' }],
+      [{ pointer: '/required_permissions', detail: 'must not contain duplicates: /0 and /1 are the same' }],
       [{ pointer: '/tools', detail: 'must be an array' }],
     ]);
   });

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
-import { AgentSweepRepository, digestOf } from '../../../src/agents/reconcile/agent-sweep.repository';
-import { type Declared, ReconcileSteps, type Swept } from '../../../src/registry';
+import { AgentRepository, type ComparedAgent, digestOf } from '../../../src/agents/agents/agent.repository';
+import { type Declared, ReconcileSteps, type ReconcileResult } from '../../../src/resources';
 import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture } from './agent-app.fixture';
 import { registerServer } from './parts.fixture';
@@ -28,7 +28,7 @@ describe('a sweep of large agents, or of many', () => {
       [on.org.orgId],
     );
     const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
-    const swept = async (declared: Declared[]): Promise<{ read: number; swept: Swept }> => {
+    const swept = async (declared: Declared[]): Promise<{ read: number; swept: ReconcileResult }> => {
       let read = 0;
       const result = await app.database.transaction((tx) => {
         const counted = new Proxy(tx, {
@@ -75,10 +75,10 @@ describe('a sweep of large agents, or of many', () => {
     ]);
     expect((await on.sweep()).status).toBe(200);
     const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
-    const sweeps = app.get(AgentSweepRepository);
+    const agents = app.get(AgentRepository);
     await app.database.transaction(async (tx) => {
-      const [owned] = await sweeps.lockDeclared(tx, scope, { appId: '', app: '' }, ['one']);
-      const [row] = await sweeps.read(tx, scope, [owned!.agent_id]);
+      const [owned] = await agents.lockDeclared<ComparedAgent>(tx, scope, '', ['one']);
+      const [row] = await agents.findMany(tx, scope, [owned!.agent_id]);
       expect(row!.instructions).toBe(odd);
       expect(owned!.content_sha256).toBe(digestOf(row!));
     });

@@ -112,6 +112,19 @@ describe('a sweep of an app with agents', () => {
       `/registry/v1/audit-log?resource_id=${undeclared.agent_id}&action=archive`,
     );
     expect(log.body.page.total).toBe(1);
+    const restored = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);
+    expect([restored.status, restored.body.detail]).toEqual([
+      409,
+      'The app support owns this agent. Declare it in the app; its next reconcile creates it anew.',
+    ]);
+    await on.admin.post('/registry/v1/apps/support/archive');
+    const released = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);
+    expect(released).toMatchObject({
+      status: 200,
+      body: { app: null, sync_state: 'unmanaged', archived_at: null },
+    });
+    expect((await on.admin.post('/registry/v1/apps/support/restore')).status).toBe(200);
+    expect((await on.agents('sync_state=unmanaged')).map(({ name }) => name)).toEqual(['undeclared']);
   });
 
   it('refers to what is there already, by names or ids, and follows a name to what has it now', async () => {

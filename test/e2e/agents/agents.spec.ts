@@ -91,15 +91,12 @@ describe('agents', () => {
     });
   });
 
-  it('have a name of their own in their workspace, which archiving sets free', async () => {
-    const { body: first } = await create({ name: 'taken' });
+  it('may have the name of an agent in another workspace', async () => {
     const answers = [
       await create({ name: 'taken' }),
       await create({ name: 'taken', workspace_id: await org.newWorkspace() }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([409, 201]);
-    await admin.post(`${AGENTS}/${first.agent_id}/archive`);
-    expect((await create({ name: 'taken' })).status).toBe(201);
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   });
 
   it('keep their name: another is immutable_field, the same is accepted', async () => {
@@ -234,17 +231,6 @@ describe('agents', () => {
     expect([state.status, state.body.code]).toEqual([422, 'validation_failed']);
     expect((await editor.get(`${AGENTS}?state=synced`)).status).toBe(400);
     expect((await editor.get(`${AGENTS}?workspace_id=wsp_none`)).body.items).toEqual([]);
-  });
-
-  it('are archived once and for all, by admins', async () => {
-    const { body: agent } = await create();
-    const path = `${AGENTS}/${agent.agent_id}`;
-    expect((await editor.post(`${path}/archive`)).status).toBe(403);
-    const archived = await admin.post(`${path}/archive`);
-    expect((await admin.post(`${path}/archive`)).body).toEqual(archived.body);
-    expect((await editor.patch(path, { model: 'm' })).status).toBe(409);
-    expect((await editor.get(path)).body.archived_at).not.toBeNull();
-    expect((await editor.get(path, { 'if-none-match': '"1"' })).status).toBe(200);
   });
 
   it('are in the audit log, without their instructions', async () => {

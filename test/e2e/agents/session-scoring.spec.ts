@@ -138,7 +138,7 @@ describe('scoring the sessions of agents', () => {
     expect(result!.answers).toMatchObject({ output: 'small', count: 2, is_truncated: true });
     await say(session, 'assistant', 'y'.repeat(9 * 1024 * 1024));
     const [refused] = await scored({ session_ids: [session] });
-    expect(refused!.error).toMatch(/What was said last in it makes more than 8 MiB/);
+    expect(refused!.error).toMatch(/The last message of the session exceeds 8 MiB/);
   });
 
   it('knows no agents of other workspaces', async () => {

@@ -232,7 +232,7 @@ describe('the agreement of two scorers', () => {
 
     it.each<[string, () => Promise<Scorer>, () => Promise<Scorer>]>([
       ['they score a choice differently', () => held.judge(scored([1, 2, 3])), () => held.judge(scored([1, 2, 4]))],
-      ['a label is none of the choices', () => code(), () => held.judge({ type: 'choice', choices: scored([1, 2]).choices.slice(0, 2) })],
+      ['a label is not one of the choices', () => code(), () => held.judge({ type: 'choice', choices: scored([1, 2]).choices.slice(0, 2) })],
       ['neither has choices', () => code(), () => on.scorer(BOOLEAN)],
     ])('has none where %s', async (_, first, second) => {
       const [one, other] = [await first(), await second()];

@@ -4,38 +4,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
-import { ComparisonRepository } from '../../../src/evaluation/comparison/comparison.repository';
-import { ComputingTurns, type Lane } from '../../../src/evaluation/comparison/computing-turns';
-import { PreparedComparison } from '../../../src/evaluation/comparison/prepared-comparison';
-import { compare, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
+import { AnalysisPool } from '../../../src/evaluation/analysis/computation/analysis.pool';
+import { ComparisonRepository } from '../../../src/evaluation/analysis/comparison/comparison.repository';
+import { ScoreReader } from '../../../src/evaluation/analysis/comparison/score-reader';
+import { compare, compared, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const NEVER = new AbortController().signal;
-/** Requests of one lane that may wait. */
-const WAITING_MAX = 64;
+/** Requests that may wait. */
+const WAITING_MAX = 128;
 
 /** What a workspace would lose to others that have much compared, or to its own requests that nobody waits for. */
 describe('comparisons that wait for their turn', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
-  let turns: ComputingTurns;
+  let pool: AnalysisPool;
 
   beforeAll(async () => {
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
-    turns = app.get(ComputingTurns);
+    pool = app.get(AnalysisPool);
   });
   afterAll(() => app.close());
 
-  /** Takes all turns of a lane, for another workspace. @returns gives them back. */
-  async function occupied(lane: Lane): Promise<() => Promise<void>> {
+  /** Takes all threads, for other organizations. @returns gives them back */
+  async function occupied(): Promise<() => Promise<void>> {
     let release = (): void => undefined;
     const end = new Promise<void>((resolve) => (release = resolve));
     const begun: Promise<void>[] = [];
-    const held = [0, 1].map((n) => {
+    const held = Array.from({ length: pool.threads }, (_, n) => {
       let begin = (): void => undefined;
       begun.push(new Promise<void>((resolve) => (begin = resolve)));
-      return turns.take({ orgId: `other ${n}`, workspaceId: 'theirs' } as Scope, lane, NEVER, () => {
+      return pool.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, () => {
         begin();
         return end;
       });
@@ -47,12 +47,12 @@ describe('comparisons that wait for their turn', () => {
     };
   }
 
-  /** Whether one more of this workspace may wait. */
-  async function isFree(lane: Lane): Promise<boolean> {
+  /** Whether one more request of this workspace may wait. */
+  async function isFree(): Promise<boolean> {
     const leaving = new AbortController();
     const free = new Error('there is room');
     const own = { orgId: space.organization.orgId, workspaceId: space.id } as Scope;
-    const waiting = turns.take(own, lane, leaving.signal, () => Promise.resolve());
+    const waiting = pool.reserve(own, leaving.signal, () => Promise.resolve());
     leaving.abort(free);
     const reason = await waiting.then(
       () => free,
@@ -68,25 +68,12 @@ describe('comparisons that wait for their turn', () => {
     await experimentOf(space, scored('s', [0, 0, 1])),
   ];
 
-  it('are held up by large ones of others only where they are large themselves', async () => {
-    const [candidate, baseline] = await pairOf();
-    const { experiment_id: large } = await space.experiment({ baseline_experiment_id: baseline });
-    await fill(space, app.database, large, 1_001, `'{"s": 1}'::jsonb`);
-    const release = await occupied('large');
-    let isAnswered = false;
-    const waiting = compare(space, large).finally(() => (isAnswered = true));
-    expect((await compared(space, candidate, baseline)).scorers).toHaveLength(1);
-    expect(isAnswered).toBe(false);
-    await release();
-    expect((await waiting).status).toBe(200);
-  });
-
   it('do not wait for further cases of frozen experiments, and work out no statistics for them', async () => {
     const [candidate, baseline] = await pairOf();
     for (const id of [candidate, baseline]) await space.finalize(id);
     const only = { only: 'improved', offset: '1', limit: '1' };
     expect((await compared(space, candidate, baseline, only)).cases.page.total).toBe(1);
-    const release = await occupied('small');
+    const release = await occupied();
     expect((await compared(space, candidate, baseline, only)).cases.page.total).toBe(1);
     let isAnswered = false;
     const whole = compare(space, candidate, { baseline_experiment_id: baseline }).finally(() => (isAnswered = true));
@@ -95,34 +82,34 @@ describe('comparisons that wait for their turn', () => {
     await release();
     expect((await whole).body.scorers).toHaveLength(1);
     // from now on they are kept too
-    const again = await occupied('small');
+    const again = await occupied();
     expect((await compared(space, candidate, baseline)).scorers).toEqual((await whole).body.scorers);
     await again();
   }); // prettier-ignore
 
-  it('work out no statistics where cases alone are asked for, of running experiments neither', async () => {
+  it('read the scores of frozen experiments once for all pages, and those of running ones for each', async () => {
     const [candidate, baseline] = await pairOf();
-    const worked = jest.spyOn(PreparedComparison.prototype, 'compare');
-    const { page } = (await compared(space, candidate, baseline, { limit: '1' })).cases;
-    expect(worked).toHaveBeenCalledTimes(1);
-    const further: Record<string, string>[] = [
-      { cursor: page.next_cursor! },
-      { offset: '1' },
-      { offset: '1', only: 'improved' },
-    ];
-    for (const id of [undefined, candidate, baseline]) {
-      if (id !== undefined) await space.finalize(id);
-      for (const query of further) {
-        expect((await compared(space, candidate, baseline, query)).scorers).toBeNull();
-      }
-    }
-    expect(worked).toHaveBeenCalledTimes(1);
-    worked.mockRestore();
-  });
+    const reader = app.get(ScoreReader);
+    const read = jest.spyOn(reader, 'read');
+    const page = (query: Record<string, string>) => compared(space, candidate, baseline, { limit: '1', ...query });
+    const cursor = (await page({})).cases.page.next_cursor!;
+    const further: Record<string, string>[] = [{ cursor }, { offset: '1' }, { offset: '1', only: 'improved' }];
+    for (const query of further) expect((await page(query)).scorers).toBeNull();
+    expect(read).toHaveBeenCalledTimes(1 + further.length);
+    for (const id of [candidate, baseline]) await space.finalize(id);
+    // a further page lacks the statistics, which the first one then adds
+    expect((await page({ offset: '1' })).scorers).toBeNull();
+    expect((await page({})).scorers).toHaveLength(1);
+    read.mockClear();
+    expect((await page({})).scorers).toHaveLength(1);
+    for (const query of further) expect((await page(query)).scorers).toBeNull();
+    expect(read).not.toHaveBeenCalled();
+    read.mockRestore();
+  }); // prettier-ignore
 
   it('are refused where too many wait, and make room when their client goes', async () => {
     const [candidate, baseline] = await pairOf();
-    const release = await occupied('small');
+    const release = await occupied();
     const url = `${app.url}${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
     const headers = {
       authorization: `Bearer ${await space.organization.token('viewer')}`,
@@ -135,7 +122,7 @@ describe('comparisons that wait for their turn', () => {
         () => 'gone',
       ),
     );
-    while (await isFree('small')) await delay(5);
+    while (await isFree()) await delay(5);
     const refused = await compare(space, candidate, { baseline_experiment_id: baseline });
     expect(outcome(refused)).toEqual([503, 'service_overloaded']);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -154,7 +141,7 @@ describe('comparisons that wait for their turn', () => {
 
     const gone = (shed + 1) % WAITING_MAX;
     clients[gone]!.abort();
-    while (!(await isFree('small'))) await delay(5);
+    while (!(await isFree())) await delay(5);
     await release();
     expect((await theirs).status).toBe(200);
     const statuses = await Promise.all(waiting);
@@ -190,7 +177,7 @@ describe('comparisons that wait for their turn', () => {
       await expect(fetch(url, { headers, signal: client.signal })).rejects.toThrow();
       // its turn is free again, without the other side having been read
       await (
-        await occupied('small')
+        await occupied()
       )();
       expect(sides).toBe(1);
     } finally {
@@ -222,52 +209,6 @@ describe('comparisons that wait for their turn', () => {
     );
     return { client, closed, status };
   };
-
-  it('take one turn where several ask for the same, and go on when the first of their clients goes', async () => {
-    const [candidate, baseline] = await pairOf();
-    for (const id of [candidate, baseline]) await space.finalize(id);
-    const repository = app.get(ComparisonRepository);
-    const { eachScored, find } = repository;
-    let [sides, found] = [0, 0];
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    repository.eachScored = async (...given) => {
-      sides++;
-      await released;
-      return eachScored.apply(repository, given);
-    };
-    repository.find = async (...given) => {
-      const row = await find.apply(repository, given);
-      found++;
-      return row;
-    };
-    try {
-      const first = await leaving(candidate, baseline, '&limit=1');
-      while (sides < 1) await delay(5);
-      const second = compare(space, candidate, { baseline_experiment_id: baseline });
-      // each has found both experiments
-      while (found < 4) await delay(5);
-      for (let i = 0; i < 5; i++) await app.database.query('SELECT 1');
-      let isFree = false;
-      const other = turns.take({ workspaceId: 'another', orgId: 'another' } as Scope, 'small', NEVER, () => {
-        isFree = true;
-        return Promise.resolve();
-      });
-      await app.database.query('SELECT 1');
-      expect(isFree).toBe(true);
-      await other;
-      first.client.abort();
-      await first.closed;
-      release();
-      expect((await second).body.scorers).toHaveLength(1);
-      expect(await first.status).toBe('gone');
-      // one of each experiment, for both
-      expect(sides).toBe(2);
-    } finally {
-      release();
-      Object.assign(repository, { eachScored, find });
-    }
-  });
 
   it('have two pages of their cases read at once, and none whose client has gone', async () => {
     const [candidate, baseline] = await pairOf();

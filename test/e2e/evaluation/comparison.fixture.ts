@@ -1,5 +1,8 @@
 import type { Answer } from '#testing';
-import type { ComparisonDto, ScorerComparisonDto } from '../../../src/evaluation/comparison/comparison.dto';
+import type {
+  ComparisonDto,
+  ScorerComparisonDto,
+} from '../../../src/evaluation/analysis/comparison/comparison.dto';
 import type { EvaluationWorkspace } from './evaluation.harness';
 
 export const EXPERIMENTS = '/eval/v1/experiments';

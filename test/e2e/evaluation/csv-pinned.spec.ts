@@ -66,7 +66,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(statuses(answer)).toEqual([201, 400, 409, 201, 400]);
     expect(answer.body.items[1]!.error).toMatchObject({
       code: 'invalid_request',
-      detail: expect.stringMatching(/^\/items\/1\/case_id: is not a case of the CSV version/),
+      detail: expect.stringMatching(/^\/items\/1\/case_id: must be a case of the CSV version/),
       errors: [{ pointer: '/items/1/case_id' }],
     });
     expect(await space.results(experiment.experiment_id, [{ case_id: 'c1' }, { case_id: 'c,3' }])).toEqual([

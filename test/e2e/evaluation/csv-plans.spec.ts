@@ -1,9 +1,12 @@
 import { createTestApp, type TestApp } from '#testing';
-import { CHUNK_OF_ROW, GET_CHUNK } from '../../../src/evaluation/dataset-versions/dataset-version.repository';
-import { CSV_CASES } from '../../../src/evaluation/results/case.repository';
+import type { Scope } from '#platform/auth';
+import {
+  DatasetVersionRepository,
+  type DatasetVersionRow,
+} from '../../../src/evaluation/datasets/versions/dataset-version.repository';
 import { uploaded, versionsOf } from './dataset-versions.fixture';
 import { type BulkAnswer, EvaluationWorkspace, statuses } from './evaluation.harness';
-import { nodesOf, type Plan, planOf, scansOf } from './plans.harness';
+import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 
 const CONTENT = 1_000_000;
 
@@ -11,10 +14,21 @@ const CONTENT = 1_000_000;
 describe('what a CSV version holds', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
+  let versions: DatasetVersionRepository;
+  let version: DatasetVersionRow;
 
   beforeAll(async () => {
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
+    versions = app.get(DatasetVersionRepository);
+    const { dataset_id } = await space.dataset();
+    version = {
+      ...{ dataset_id, workspace_id: space.id, version: 1, version_id: 'ver_x', content_id: CONTENT + 1 },
+      ...{ row_count: 400, columns: ['id'], size_bytes: 1, sha256: 'x', case_id_column: 'id' },
+      mapping: { input: [], expected: [], metadata: [], tags: [] },
+      ...{ options_sha256: 'x', created_at: new Date(), created_by: 'test' },
+    };
+    await app.database.transaction((tx) => versions.insert(tx, version));
   });
   afterAll(() => app.close());
 
@@ -35,7 +49,13 @@ describe('what a CSV version holds', () => {
   const analyze = () => app.database.query('ANALYZE dataset_cases, dataset_chunks');
 
   const ids = Array.from({ length: 100 }, (_, n) => `case ${n * 4}`);
-  const planOfCases = (): Promise<Plan> => planOf(app.database, CSV_CASES, [space.id, CONTENT + 1, ids]);
+  const scope = () => ({ workspaceId: space.id }) as Scope;
+  const planOfCases = async (): Promise<Plan> => {
+    const [, plan] = await plansWithin(app, (tx) =>
+      versions.existingCases(tx, scope(), version.dataset_id, 1, ids),
+    );
+    return plan!;
+  };
   function indexOf(plan: Plan): unknown[] {
     const scans = scansOf([plan]);
     expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
@@ -53,9 +73,9 @@ describe('what a CSV version holds', () => {
     for (const prepare of [() => undefined, analyze]) {
       await prepare();
       expect(indexOf(await planOfCases())).toEqual(['dataset_cases_pkey']);
-      for (const statement of [GET_CHUNK, CHUNK_OF_ROW]) {
-        const plan = await planOf(app.database, statement, [space.id, CONTENT + 1, 7]);
-        expect(indexOf(plan)).toEqual(['dataset_chunks_pkey']);
+      for (const read of ['chunk', 'chunkOfRow'] as const) {
+        const [plan] = await plansWithin(app, () => versions[read](scope(), CONTENT + 1, 7));
+        expect(indexOf(plan!)).toEqual(['dataset_chunks_pkey']);
       }
     }
   });

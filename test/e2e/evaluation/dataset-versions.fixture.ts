@@ -4,7 +4,7 @@ import type { Answer, ApiClient, TestApp } from '#testing';
 import type {
   DatasetCaseDto,
   DatasetVersionDto,
-} from '../../../src/evaluation/dataset-versions/dataset-version.dto';
+} from '../../../src/evaluation/datasets/versions/dataset-version.dto';
 import type { EvaluationWorkspace, Wire } from './evaluation.harness';
 
 export type DatasetVersion = Wire<DatasetVersionDto>;

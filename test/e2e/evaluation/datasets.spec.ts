@@ -86,15 +86,15 @@ describe('datasets', () => {
       expect(await names('')).toEqual([]);
     });
 
-    it('takes what is just within its limits, and ignores a member it does not know', async () => {
+    it('takes what is just within its limits, and ignores members that only the service sets', async () => {
       const answer = await space.post(DATASETS, {
         name: '😀'.repeat(255),
         metadata: { x: 'x'.repeat(16 * 1024 - 8) },
         tags: Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(255, 'x')),
-        color: 'red',
+        record_count: 7,
       });
       expect(answer.status).toBe(201);
-      expect(answer.body).not.toHaveProperty('color');
+      expect(answer.body).toMatchObject({ record_count: 0 });
     });
 
     it('with a long list where tags should be is refused at once, not compared pair by pair', async () => {
@@ -233,7 +233,7 @@ describe('datasets', () => {
         name: 'renamed',
         metadata: { drop: null, deep: { drop: null, more: 3 } },
         input_schema: schema,
-        color: 1,
+        record_count: 7,
       };
       const { status, headers, body } = await space.editor.patch<Dataset>(path, patch, {
         'content-type': 'application/merge-patch+json',
@@ -251,6 +251,14 @@ describe('datasets', () => {
       const clear = { description: null, tags: null, metadata: null, input_schema: null };
       const cleared = await space.editor.patch<Dataset>(path, clear);
       expect(cleared.body).toMatchObject({ description: null, tags: [], metadata: {}, input_schema: null });
+    });
+
+    it('takes what was read, changed: read-only members are ignored', async () => {
+      const before = await space.dataset({ name: 'read', record_count: 7 });
+      const path = `${DATASETS}/${before.dataset_id}`;
+      const sent = { ...before, created_at: '2020-01-01T00:00:00.000Z', description: 'changed' };
+      const { status, body } = await space.editor.patch<Dataset>(path, sent);
+      expect([status, body.description, body.created_at]).toEqual([200, 'changed', before.created_at]);
     });
 
     it.each<[string, Record<string, unknown>, number, string]>([

@@ -1,9 +1,9 @@
 import { newId } from '#platform/ids';
 import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
-import type { DatasetDto } from '../../../src/evaluation/datasets/dataset.dto';
-import type { ExperimentDto } from '../../../src/evaluation/experiments/experiment.dto';
-import type { RecordDto, RecordVersionDto } from '../../../src/evaluation/records/record.dto';
-import type { ResultDto } from '../../../src/evaluation/results/result.dto';
+import type { DatasetDto } from '../../../src/evaluation/datasets/datasets/dataset.dto';
+import type { ExperimentDto } from '../../../src/evaluation/experiments/experiments/experiment.dto';
+import type { RecordDto, RecordVersionDto } from '../../../src/evaluation/datasets/records/record.dto';
+import type { ResultDto } from '../../../src/evaluation/experiments/results/result.dto';
 
 /** A view as it arrives: times are text. */
 export type Wire<View> = {

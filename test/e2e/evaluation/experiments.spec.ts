@@ -240,7 +240,7 @@ describe('experiments', () => {
       const changed = await patch(before.experiment_id, {
         ...fields,
         metadata: { drop: null },
-        color: 'red',
+        finalized_at: '2026-11-20T00:00:00Z',
       });
       expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
       expect(changed.body).toEqual({

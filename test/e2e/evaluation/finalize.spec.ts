@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Answer, createTestApp, type TestApp } from '#testing';
 import {
   type BulkAnswer,
+  type Dataset,
   EvaluationWorkspace,
   type Experiment,
   outcome,
@@ -217,6 +218,22 @@ describe('finalizing an experiment', () => {
       const next = await space.finalize(later);
       expect(recordsOf(next).map((one) => one.version)).toEqual([1, 3, 3, 1]);
       expect(next.dataset_snapshot!.sha256).not.toBe(final.dataset_snapshot!.sha256);
+    });
+
+    it('without the records that were archived then, also where they were restored since', async () => {
+      const { dataset_id } = await space.dataset();
+      const made = (await space.record(dataset_id)).dataset_record_id;
+      const path = `/eval/v1/datasets/${dataset_id}/records/${made}`;
+      const begin = async () => (await space.experiment({ dataset_id })).experiment_id;
+      const experiments = [await begin()];
+      for (const step of ['archive', 'restore', 'archive', 'restore']) {
+        expect((await space.evaluator.post(`${path}/${step}`)).status).toBe(200);
+        experiments.push(await begin());
+      }
+      const counts: number[] = [];
+      for (const id of experiments) counts.push((await space.finalize(id)).dataset_snapshot!.record_count);
+      expect(counts).toEqual([1, 0, 1, 0, 1]);
+      expect((await space.viewer.get<Dataset>(`/eval/v1/datasets/${dataset_id}`)).body.record_count).toBe(1);
     });
 
     it('also of an empty or since archived one, and none where there is no dataset', async () => {

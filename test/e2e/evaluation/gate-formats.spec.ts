@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import type { GateResultDto } from '../../../src/evaluation/gate/gate.dto';
+import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { experimentOf, EXPERIMENTS } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { parseXml, type XmlElement } from './xml.fixture';
@@ -67,7 +67,7 @@ describe('the outcome of a gate is answered', () => {
       expect(cases.map((one) => all(one, 'failure').length)).toEqual(kept.map((_, i) => (i % 2 === 0 ? 1 : 0)));
       expect(all(cases[0]!, 'failure')[0]).toMatchObject({
         attributes: { type: 'min_mean' },
-        text: 'Mean 0.25 of 1 score; at least 0.5 is asked for.',
+        text: 'Mean 0.25 of 1 score; at least 0.5 is required.',
       });
     }); // prettier-ignore
 
@@ -97,7 +97,7 @@ describe('the outcome of a gate is answered', () => {
       '| ❌ failed | ` near ` | ` min_mean ` | 0.4999999999 < 0.5',
       '| ❌ failed | ` misspelt ` | ` min_mean ` | none, not ≥ 0.5',
     ]);
-    expect(rows[5]).toContain('Mean 0.4999999999 of 3 scores; at least 0.5 is asked for.');
+    expect(rows[5]).toContain('Mean 0.4999999999 of 3 scores; at least 0.5 is required.');
   });
 
   it('as Markdown, in a table that no name breaks', async () => {
@@ -122,7 +122,7 @@ describe('the outcome of a gate is answered', () => {
     expect(cells[7]).toBe('` line break tab `');
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
     expect(text).toContain('7 of 15 checks passed.');
-    expect(text).toContain('The experiment is running: the outcome may change.');
+    expect(text).toContain('The experiment is still running, so the result may change.');
   });
 
   it.each([

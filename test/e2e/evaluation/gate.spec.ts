@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import type { GateResultDto } from '../../../src/evaluation/gate/gate.dto';
+import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { byScorer, compared, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 
@@ -99,19 +99,19 @@ describe('the gate of an experiment', () => {
       expect(
         (await send(candidate, { rules: rules.slice(1), baseline_experiment_id: null })).body.passed,
       ).toBe(false);
-      expect(body.checks[3]!.detail).toBe('Mean 0.94 of 50 scores; at least 0.99 is asked for.');
+      expect(body.checks[3]!.detail).toBe('Mean 0.94 of 50 scores; at least 0.99 is required.');
     });
 
     it.each<[Rule, string]>([
       [
         { min_mean: -1 },
-        'There are no scores by this scorer; a mean of at least -1 is asked for.',
+        'This scorer has no scores; a mean of at least -1 is required.',
       ],
-      [{ min_mean: -1, confident: true }, 'There are no scores by this scorer; a mean of at least -1 is asked for.'],
-      [{ min_count: 1 }, '0 scores; at least 1 is asked for.'],
+      [{ min_mean: -1, confident: true }, 'This scorer has no scores; a mean of at least -1 is required.'],
+      [{ min_count: 1 }, '0 scores; at least 1 is required.'],
       [
         { max_regression: 1 },
-        'No case has a score by this scorer in both experiments; a difference of at least -1 is asked for.',
+        'No case has a score by this scorer in both experiments; a difference of at least -1 is required.',
       ],
     ])('nothing to be good that is not there: %j', async (rule, detail) => {
       const found = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
@@ -134,7 +134,7 @@ describe('the gate of an experiment', () => {
       passed: false,
       actual: null,
       estimate: 1,
-      detail: 'Mean 1 of 1 score; there are too few cases to be sure, and at least 0.5 is asked for.',
+      detail: 'Mean 1 of 1 score; too few cases to be sure, and at least 0.5 is required.',
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ passed: false, actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).passed).toBe(true);

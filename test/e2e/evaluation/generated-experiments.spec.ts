@@ -14,7 +14,7 @@ describe('whatever is sent to each operation of experiments that takes a body', 
   afterAll(() => bodies.close());
 
   it.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
-    '%s: 1,000 bodies get a documented answer, and never a 500',
+    '%s: any body gets a documented answer, and never a 500',
     (_, operation) => bodies.drive(operation),
     300_000,
   );

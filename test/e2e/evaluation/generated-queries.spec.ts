@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { committedDocument, createTestApp, type TestApp } from '#testing';
+import { committedDocument, createTestApp, sized, type TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import type { Document } from './generated-bodies.harness';
 
-const RUNS = 200;
+const RUNS = sized(50, 200);
 
 interface Parameter {
   name: string;

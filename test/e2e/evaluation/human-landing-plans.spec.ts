@@ -1,10 +1,9 @@
-import type { Tx } from '#platform/db';
+import type { Scope } from '#platform/auth';
 import { createTestApp, type TestApp } from '#testing';
-import { HumanLandingRepository } from '../../../src/evaluation/scores/human-landing.repository';
-import { UploadLandingRepository } from '../../../src/evaluation/scores/upload-landing.repository';
-import { INSERT_RESULTS } from '../../../src/evaluation/results/result.repository';
+import { ScoreWriteBackRepository } from '../../../src/evaluation/experiments/results/score-write-back.repository';
+import { ResultRepository } from '../../../src/evaluation/experiments/results/result.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { type Plan, planOf, scansOf, vacuumed } from './plans.harness';
+import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
 
 const traceId = (n: number): string => String(n).padStart(32, '0');
 
@@ -50,21 +49,7 @@ describe('with many results and many scores of people', () => {
   });
   afterAll(() => app.close());
 
-  /** The plans of all statements of a transaction that read a table. */
-  async function plansOf(work: (tx: Tx) => Promise<unknown>): Promise<Plan[]> {
-    const plans: Plan[] = [];
-    await app.database.transaction((tx) =>
-      work({
-        ...tx,
-        query: async (statement, values = []) => {
-          const text = typeof statement === 'string' ? statement : statement.text;
-          plans.push(await planOf(tx, text, values));
-          return tx.query(statement, values);
-        },
-      }),
-    );
-    return plans;
-  }
+  const scope = () => ({ workspaceId: space.id, principalId: 'test' }) as Scope;
 
   const expectLookups = (plans: Plan[], indexes: string[]): void => {
     const scans = scansOf(plans);
@@ -75,34 +60,44 @@ describe('with many results and many scores of people', () => {
   };
 
   it('an upload looks for scores of what it names, and for nothing else', async () => {
-    const row = { result_id: 'res_x', case_id: 'x', trace_id: traceId(1) };
-    const values = [JSON.stringify([row]), experimentId, space.id, new Date(), 'test'];
-    expectLookups([await planOf(app.database, INSERT_RESULTS.text, values)], ['human_scores_named']);
+    const results = app.get(ResultRepository);
+    const row = {
+      result_id: 'res_x',
+      case_id: 'x',
+      trace_id: traceId(1),
+      metadata: {},
+      tags: [],
+      scores: {},
+    };
+    const rows = [{ ...row, score_details: {} }] as unknown as Parameters<typeof results.insertMany>[3];
+    const plans = await plansWithin(app, (tx) =>
+      results.insertMany(tx, scope(), experimentId, rows, new Date()),
+    );
+    expectLookups(plans, ['human_scores_named']);
   });
 
-  it('what was said before is found by what results name', async () => {
-    const landings = app.get(UploadLandingRepository);
+  it('earlier scores are found by the names in new results', async () => {
     const results = Array.from({ length: 100 }, (_, n) => ({
       result_id: `res_${traceId(n).slice(6)}`,
       trace_id: traceId(n),
       session_id: `s${n}`,
     }));
-    const scope = { workspaceId: space.id } as Parameters<typeof landings.land>[1];
-    const plans = await plansOf((tx) => landings.land(tx, scope, experimentId, results));
+    const plans = await plansWithin(app, (tx) =>
+      app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
+    );
     expectLookups(plans, ['human_scores_named']);
   });
 
   it.each(['trace', 'session'] as const)('a score of a %s finds the results that name it', async (kind) => {
-    const landings = app.get(HumanLandingRepository);
-    const scope = { workspaceId: space.id } as Parameters<typeof landings.land>[1];
-    const landing = {
+    const writeBack = app.get(ScoreWriteBackRepository);
+    const score = {
       ...{ scorerId: 'scr_1', name: 'n', outputSha256: 'o', minAnnotations: 1 },
       at: new Date(),
     };
-    const plans = await plansOf(async (tx) => {
-      const results = await landings.naming(tx, scope, kind, kind === 'trace' ? traceId(1) : 's1');
+    const plans = await plansWithin(app, async (tx) => {
+      const results = await writeBack.resultsNaming(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
       expect(results.length).toBeGreaterThan(1);
-      await landings.land(tx, scope, results, landing);
+      await writeBack.intoResults(tx, scope(), results, score);
     });
     expect(plans).toHaveLength(6);
     expectLookups(plans, ['human_scores_present']);

@@ -1,4 +1,4 @@
-import type { SqlExecutor } from '#platform/db';
+import type { SqlExecutor, Statement, Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { Answer, TestApp } from '#testing';
 import type { Page } from './evaluation.harness';
@@ -19,22 +19,49 @@ export async function plansOf(
 ): Promise<Plan[]> {
   const spy = jest.spyOn(database, 'query');
   const answer = await ask();
-  const statements = [...spy.mock.calls];
+  const statements = spy.mock.calls.map(([statement, values]) =>
+    typeof statement === 'string'
+      ? { text: statement, values: values ?? [] }
+      : { text: statement.text, values: values ?? statement.values ?? [] },
+  );
   spy.mockRestore();
   expect([title, answer.status, answer.body.items.length > 0]).toEqual([title, 200, true]);
-  const selects = statements.filter(([text]) => typeof text === 'string' && /page_key|count\(/.test(text));
+  const selects = statements.filter(({ text }) => /page_key|count\(/.test(text));
   expect(selects).toHaveLength(2);
-  return Promise.all(selects.map(([text, values]) => planOf(database, text as string, values)));
+  return Promise.all(selects.map(({ text, values }) => planOf(database, text, values)));
 }
 
 /** The plan of one statement. */
 export async function planOf(
   on: SqlExecutor,
-  statement: string,
+  statement: Statement,
   values: readonly unknown[] = [],
 ): Promise<Plan> {
-  const [row] = await on.query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${statement}`, values);
+  const { text, values: own = values } = typeof statement === 'string' ? { text: statement } : statement;
+  const [row] = await on.query<{ 'QUERY PLAN': RawJson }>(`EXPLAIN (FORMAT JSON) ${text}`, own);
   return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
+}
+
+/** The plans of the statements that `work` runs in a transaction, or on the database. */
+export async function plansWithin(
+  { database }: TestApp,
+  work: (tx: Tx) => Promise<unknown>,
+): Promise<Plan[]> {
+  const plans: Plan[] = [];
+  const onDatabase = jest.spyOn(database, 'query');
+  await database.transaction((tx) =>
+    work({
+      ...tx,
+      query: async (statement, values) => {
+        plans.push(await planOf(tx, statement, values));
+        return tx.query(statement, values);
+      },
+    }),
+  );
+  const statements = [...onDatabase.mock.calls];
+  onDatabase.mockRestore();
+  for (const [statement, values] of statements) plans.push(await planOf(database, statement, values));
+  return plans;
 }
 
 export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];

@@ -52,9 +52,10 @@ describe('records in bulk', () => {
       'no object',
       null,
       { input: 1, tags: 'none', label: 7 },
-      { input: 'good too', workspace_id: 'ignored' },
+      { input: 'good too', workspace_id: 'ignored', created_at: 'ignored' },
+      { input: 'unknown', colour: 'red' },
     ]);
-    expect(statuses(answer)).toEqual([201, 400, 422, 400, 400, 400, 201]);
+    expect(statuses(answer)).toEqual([201, 400, 422, 400, 400, 400, 201, 400]);
     expect(answer.body.items[1]!.error).toMatchObject({
       status: 400,
       code: 'invalid_request',

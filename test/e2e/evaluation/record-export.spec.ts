@@ -80,7 +80,9 @@ describe('an export under way', () => {
   const batchesRead = async (during: () => Promise<unknown>): Promise<number> => {
     const spy = jest.spyOn(app.database, 'query');
     const read = () =>
-      spy.mock.calls.filter(([text]) => typeof text === 'string' && text.includes('examined')).length;
+      spy.mock.calls.filter(
+        ([statement]) => typeof statement !== 'string' && statement.text.includes('examined'),
+      ).length;
     try {
       await during();
       for (let before = -1; before !== read(); await delay(300)) before = read();

@@ -27,11 +27,15 @@ describe('a small body that would be a large one', () => {
       'gzip, base64': base64(zeros),
       'base64, gzip': await bombOf(GIB / 4, 'A'.charCodeAt(0)),
     };
-    app = await createTestApp();
+    app = await createTestApp({ env: { MEMORY_BUDGET_BYTES: String(66 * MIB) } });
     on = await ScoringFixture.create(app);
     route = `/eval/v1/scorers/${(await on.scorer()).scorer_id}/score`;
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
-      env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
+      env: {
+        PATH: process.env.PATH,
+        ...app.env,
+        REQUEST_TIMEOUT_MS: '120000',
+      },
       execArgv: ['--expose-gc'],
     });
     const [port] = (await once(child, 'message')) as [number];
@@ -128,7 +132,7 @@ describe('a small body that would be a large one', () => {
     expect(grown).toBeLessThan(64);
   }, 60_000);
 
-  it('that is well finds room for a few at a time, and for those of another organization', async () => {
+  it('shares the memory budget: a few at a time are taken, and those of another organization', async () => {
     const other = await ScoringFixture.create(app);
     const others = await other.scorer();
     const body = large(LIMIT, await on.trace());
@@ -151,7 +155,7 @@ describe('a small body that would be a large one', () => {
     });
     const statuses = (await Promise.all([...blocked, ...rest])).map(({ status }) => status).sort();
     expect(statuses).toEqual([200, 200, 200, 200, 200, 503, 503]);
-    // what is answered has given its room back
+    // answered requests have released their bytes
     expect((await post('gzip', body, here)).status).toBe(200);
   }, 60_000);
 });

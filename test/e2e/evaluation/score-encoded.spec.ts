@@ -126,13 +126,11 @@ describe('a request to score with an encoded body', () => {
     },
   );
 
-  it('in gzip is 415 where another operation does not take it', async () => {
-    const body = gzipSync(JSON.stringify({ workspace_id: on.workspaceId, name: 'a' }));
-    for (const encoding of ['gzip', 'base64']) {
-      const answer = await on.evaluator.post('/eval/v1/datasets', body, { 'content-encoding': encoding });
-      expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
-      expect(answer.headers.get('accept-encoding')).toBe('identity');
-    }
+  it('in base64 is 415 where another operation does not take it', async () => {
+    const body = base64(JSON.stringify({ workspace_id: on.workspaceId, name: 'a' }));
+    const answer = await on.evaluator.post('/eval/v1/datasets', body, { 'content-encoding': 'base64' });
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
+    expect(answer.headers.get('accept-encoding')).toBe('gzip, identity');
   });
 
   it.each<[string, string, number, string, (json: string) => Buffer | string]>([

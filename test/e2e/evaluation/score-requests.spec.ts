@@ -217,10 +217,10 @@ describe('a request to score', () => {
         expect(answer.body.code).toBe('service_unavailable');
         // what is missing, and what to do without it
         expect(answer.body.detail).toMatch(
-          /judge backend of the kind llm.* has none.*not run, tested or previewed/,
+          /no judge backend of kind `llm`.*cannot run, test or preview.*Nothing was stored/,
         );
         expect(answer.body.detail).toMatch(
-          /operator sets JUDGE_BASE_URL.*run a scorer of the kind code.*scores of results, each with this scorer_id/,
+          /operator to set JUDGE_BASE_URL.*run a scorer of kind `code`.*upload its scores with this scorer_id/,
         );
         expect(await runsOf()).toEqual([]);
       },
@@ -373,8 +373,8 @@ describe('a request to score', () => {
     expect(again.body).toEqual(cancelled.body);
     const results = await on.resultsOf(body.score_run_id);
     expect(results.map((one) => [one.error, one.score])).toEqual([
-      ['The run was cancelled before this was scored.', undefined],
-      ['The run was cancelled before this was scored.', undefined],
+      ['The run was cancelled before it scored this target.', undefined],
+      ['The run was cancelled before it scored this target.', undefined],
     ]);
   });
 });

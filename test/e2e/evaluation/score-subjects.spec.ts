@@ -91,7 +91,7 @@ describe('a scorer is shown', () => {
       { type: 'contains', path: 'trace.spans', value: { name: 'step 1099' } },
     ]) {
       const item = await checked(check);
-      expect(item.error).toContain('larger than a scorer is shown');
+      expect(item.error).toContain('too large to be shown to a scorer in full');
       expect(item).not.toHaveProperty('score');
     }
     expect(await checked({ type: 'max_duration_ms', max: 5_000 })).toMatchObject({ score: 1 });
@@ -244,7 +244,9 @@ describe('a scorer is shown', () => {
     it('nothing where the root span alone is larger than a scorer is shown', async () => {
       const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
       const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
-      expect(answer.body.results).toMatchObject([{ error: expect.stringContaining('Its root span') }]);
+      expect(answer.body.results).toMatchObject([
+        { error: expect.stringContaining('The root span of the trace exceeds') },
+      ]);
       expect(answer.body.results[0]).not.toHaveProperty('score');
     });
 
@@ -257,10 +259,10 @@ describe('a scorer is shown', () => {
       const output = 'x'.repeat(9 * MIB);
       await on.trace({ sessionId: 'begins', startedAt: at, output });
       await on.trace({ sessionId: 'begins', startedAt: at + 1, output: 'small' });
-      expect(await refusal('begins')).toContain('What was said first in it');
+      expect(await refusal('begins')).toContain('The first message of the session exceeds');
       await on.trace({ sessionId: 'ends', startedAt: at, output: 'small' });
       await on.trace({ sessionId: 'ends', startedAt: at + 1, output });
-      expect(await refusal('ends')).toContain('What was said last in it');
+      expect(await refusal('ends')).toContain('The last message of the session exceeds');
     });
 
     it('of a session its messages before what its traces repeat of them, and is told', async () => {

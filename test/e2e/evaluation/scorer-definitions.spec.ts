@@ -3,8 +3,8 @@ import type { Scope } from '#platform/auth';
 import { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
-import { ScorerDefinitions } from '../../../src/evaluation/scorers/definitions/scorer-definitions';
-import type { ScorerKind } from '../../../src/evaluation/scorers/scorer.entity';
+import { ScorerDefinitions } from '../../../src/evaluation/scorers/scorer-definitions';
+import type { ScorerKind } from '../../../src/evaluation/scorers/definitions/scorer-kind';
 
 const CHOICE = {
   type: 'choice',
@@ -42,27 +42,27 @@ const CHECKS = [
 /** One of each form, with every member that it has. */
 const SAMPLES: [schema: string, kind: ScorerKind, definition: object][] = [
   [
-    'ScriptDefinitionDto',
+    'ScriptDefinition',
     'code',
     { language: 'javascript', source: 'function score() { return 1 }', timeout_ms: 500, memory_mb: 16 },
   ],
-  ['ChecksDefinitionDto', 'code', { checks: CHECKS, aggregate: 'mean' }],
+  ['ChecksDefinition', 'code', { checks: CHECKS, aggregate: 'mean' }],
   [
-    'LlmDefinitionDto',
+    'LlmDefinition',
     'llm_judge',
     {
       ...{ backend: 'llm', model: 'm', prompt: 'Is {{output}} right?', output: QUESTIONS },
       ...{ reasoning: true, samples: 3, temperature: 0.5 },
     },
   ],
-  ['LlmDefinitionDto', 'llm_judge', { prompt: 'p', output: CHOICE }],
+  ['LlmDefinition', 'llm_judge', { prompt: 'p', output: CHOICE }],
   [
-    'ClassifierDefinitionDto',
+    'ClassifierDefinition',
     'llm_judge',
     { backend: 'classifier', model: 'm', prompt: 'p', output: CHOICE, reasoning: false },
   ],
-  ['HumanDefinitionDto', 'human', { rubric: 'Kind?', output: QUESTIONS, min_annotations: 2 }],
-  ['HumanDefinitionDto', 'human', { rubric: 'Kind?', output: NUMERIC }],
+  ['HumanDefinition', 'human', { rubric: 'Kind?', output: QUESTIONS, min_annotations: 2 }],
+  ['HumanDefinition', 'human', { rubric: 'Kind?', output: NUMERIC }],
 ];
 
 /** What may stand in the place of any value, next to what is the least and the most of some member. */
@@ -75,7 +75,7 @@ const OTHERS: unknown[] = [
 
 /** Rules between members, and of texts that are languages, which a schema cannot tell. */
 const BEYOND_SCHEMAS =
-  /greater than min|above max|more than once|name of another check|needs either|must begin with|cannot be used|ReferenceError|type must be one|schema has \d+ characters/;
+  /greater than min|above max|more than once|needs either|must begin with|cannot be used|ReferenceError|type must be one|schema has \d+ characters/;
 
 /** Every way to put something else in one place, or to leave it out. */
 function* changed(value: unknown): Generator {
@@ -146,12 +146,12 @@ describe('definitions of scorers', () => {
   }, 120_000); // prettier-ignore
 
   it.each([
-    ['a tag that does not end', 'Is {{output right?', 'is no Mustache template: Unclosed tag at 18'],
-    ['a section that does not end', '{{#input}}x', 'is no Mustache template: Unclosed section "input" at 11'],
-    ['a partial', 'Is {{> other}} right?', 'has a partial, {{> other}}, and there are none'],
-    ['a misspelt variable', '{{ouput}}', 'has {{ouput}}, and the variables are input, output, expected, metadata, trace, session'],
-    ['the same where it would be said instead', '{{^expected}}{{ouput}}{{/expected}}', 'has {{ouput}}, and the variables are'],
-    ['a path that leads nowhere', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is no path'],
+    ['a tag that does not end', 'Is {{output right?', 'is not a Mustache template: Unclosed tag at 18'],
+    ['a section that does not end', '{{#input}}x', 'is not a Mustache template: Unclosed section "input" at 11'],
+    ['a partial', 'Is {{> other}} right?', 'has a partial, {{> other}}, and partials are not supported'],
+    ['a misspelt variable', '{{ouput}}', 'has an unknown variable, {{ouput}}; the variables are input, output, expected, metadata, trace, session'],
+    ['the same where it would be said instead', '{{^expected}}{{ouput}}{{/expected}}', 'has an unknown variable, {{ouput}}; the variables are'],
+    ['a path that leads nowhere', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is not a path'],
     ['sections too deep', '{{#input}}'.repeat(17) + '{{/input}}'.repeat(17), 'has sections more than 16 deep'],
     ['more space than anybody needs', `{{input${' '.repeat(90_000)}}}`, 'has more than 1000 characters of whitespace in a row'],
   ])('refuse a prompt with %s before anything is judged by it', async (_, prompt, why) => {

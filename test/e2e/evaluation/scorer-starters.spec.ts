@@ -7,9 +7,9 @@ import {
   jsonExport,
   type TestApp,
 } from '#testing';
+import type { Output } from '../../../src/evaluation/scorers/definitions/definition.forms';
 import {
   type Answer as GivenAnswer,
-  type Output,
   scoreOfAnswer,
 } from '../../../src/evaluation/scorers/definitions/output.answer';
 import type { ScorerStarterDto } from '../../../src/evaluation/scorers/starters/scorer-starter.dto';

@@ -38,7 +38,7 @@ describe('scorers', () => {
   const pathOf = (scorer: { scorer_id: string }) => `/eval/v1/scorers/${scorer.scorer_id}`;
 
   it('are created with a first version, and read back as they were sent', async () => {
-    const definition = { ...SCRIPT, timeout_ms: 500, note: { b: 1, a: null } };
+    const definition = { source: SCRIPT.source, timeout_ms: 500, language: 'javascript' };
     const answer = await create({
       definition,
       description: 'Compares.',
@@ -179,6 +179,9 @@ describe('scorers', () => {
     ['code', {}, '/definition'],
     ['code', { language: 'javascript', source: 'function score( {' }, '/definition/source'],
     ['code', { language: 'python', source: 'x' }, '/definition/language'],
+    ['code', { ...SCRIPT, 'time/out': 1 }, '/definition/time~1out'],
+    ['llm_judge', { ...JUDGE, promt: 'x' }, '/definition/promt'],
+    ['human', { ...HUMAN, output: { ...HUMAN.output, step: 1 } }, '/definition/output/step'],
     ['code', { checks: [{ type: 'equals' }, { type: 'sorcery' }] }, '/definition/checks/1/type'],
     ['llm_judge', { output: { type: 'boolean' } }, '/definition/prompt'],
     ['llm_judge', { ...JUDGE, backend: 'oracle' }, '/definition/backend'],
@@ -241,7 +244,7 @@ describe('scorers', () => {
     expect(created.map((one) => one.status)).toEqual([201, 201, 201, 201]);
   });
 
-  it('are listed newest first, by kind, grain, tag and words', async () => {
+  it('are listed newest first, by name, kind, grain, tag and words', async () => {
     const exact = await newScorer({ name: 'exact match', tags: ['text'] });
     const judge = await newScorer({
       name: 'politeness',
@@ -254,6 +257,9 @@ describe('scorers', () => {
       (await editor.get(`/eval/v1/scorers${query}`)).body.items.map((one: any) => one.scorer_id);
     expect(await ids('')).toEqual([judge.scorer_id, exact.scorer_id]);
     expect(await ids('?sort=name')).toEqual([exact.scorer_id, judge.scorer_id]);
+    expect(await ids('?name=exact%20match')).toEqual([exact.scorer_id]);
+    expect(await ids('?name=Exact%20match')).toEqual([]);
+    expect(await ids('?name=exact')).toEqual([]);
     expect(await ids('?scorer_kind=llm_judge')).toEqual([judge.scorer_id]);
     expect(await ids('?grain=trace')).toEqual([exact.scorer_id]);
     expect(await ids('?tag=text')).toEqual([exact.scorer_id]);

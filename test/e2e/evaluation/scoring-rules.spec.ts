@@ -118,6 +118,8 @@ describe('a scoring rule', () => {
     const same = await patch(rule, { filters, workspace_id: on.workspaceId, scorer_id: scorer.scorer_id });
     expect([same.status, same.headers.get('etag'), same.body]).toEqual([200, '"2"', changed.body]);
     const cleared = await patch(rule, { filters: null, quiet_seconds: null, grain: 'session' });
+    const readBack = await patch(rule, { quiet_seconds: 900 });
+    expect([readBack.headers.get('etag'), readBack.body]).toEqual(['"3"', cleared.body]);
     expect(cleared.body).toMatchObject({ filters: [], quiet_seconds: 900, grain: 'session' });
   });
 
@@ -129,6 +131,16 @@ describe('a scoring rule', () => {
     expect(disabled.body).toMatchObject({ enabled: false, enabled_at: rule.enabled_at });
     const enabled = await patch(rule, { enabled: true });
     expect(Date.parse(enabled.body.enabled_at)).toBeGreaterThan(Date.parse(rule.enabled_at));
+  });
+
+  it('that is restored begins anew', async () => {
+    const rule = await made();
+    const path = `${rules}/${rule.rule_id}`;
+    const archived = await on.evaluator.post(`${path}/archive`);
+    expect(archived.body.enabled_at).toBe(rule.enabled_at);
+    const restored = await on.evaluator.post(`${path}/restore`);
+    expect(restored.body).toMatchObject({ rule_id: rule.rule_id, enabled: true, archived_at: null });
+    expect(Date.parse(restored.body.enabled_at)).toBeGreaterThan(Date.parse(rule.enabled_at));
   });
 
   it.each([
@@ -203,8 +215,9 @@ describe('a scoring rule', () => {
         await on.evaluator.get(path),
         await on.evaluator.patch(path, { enabled: false }),
         await on.evaluator.post(`${path}/archive`),
+        await on.evaluator.post(`${path}/restore`),
       ];
-      expect(answers.map(outcome)).toEqual(Array(3).fill([404, 'not_found']));
+      expect(answers.map(outcome)).toEqual(Array(4).fill([404, 'not_found']));
     }
     const nowhere = rulesOf({ scorer_id: 'scr_x' });
     expect(outcome(await create({}, nowhere))).toEqual([404, 'not_found']);
@@ -268,6 +281,7 @@ describe('a scoring rule', () => {
     expect(outcome(await create())).toEqual([409, 'conflict']);
     expect(outcome(await patch(left, { enabled: false }))).toEqual([409, 'conflict']);
     expect((await on.evaluator.post(`${rules}/${left.rule_id}/archive`)).status).toBe(200);
+    expect(outcome(await on.evaluator.post(`${rules}/${left.rule_id}/restore`))).toEqual([409, 'conflict']);
   });
 
   it('is one of at most 20, also of those that are made at once', async () => {
@@ -277,6 +291,7 @@ describe('a scoring rule', () => {
     await on.evaluator.post(`${rules}/${one.rule_id}/archive`);
     expect((await create()).status).toBe(201);
     expect(outcome(await create())).toEqual([409, 'conflict']);
+    expect(outcome(await on.evaluator.post(`${rules}/${one.rule_id}/restore`))).toEqual([409, 'conflict']);
   });
 
   it('is made once where its request is repeated', async () => {

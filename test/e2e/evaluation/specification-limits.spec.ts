@@ -206,9 +206,12 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     it('"items per bulk create (records or results): 100"', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id } = await space.experiment();
-      const many = (count: number) =>
-        Array.from({ length: count }, (_, n) => ({ case_id: `${n}`, input: n }));
-      for (const path of [`${DATASETS}/${dataset_id}/records`, `${EXPERIMENTS}/${experiment_id}/results`]) {
+      const places = [
+        [`${DATASETS}/${dataset_id}/records`, 'external_id'],
+        [`${EXPERIMENTS}/${experiment_id}/results`, 'case_id'],
+      ] as const;
+      for (const [path, id] of places) {
+        const many = (count: number) => Array.from({ length: count }, (_, n) => ({ [id]: `${n}`, input: n }));
         expect((await post(`${path}/bulk`, { items: many(101) })).status).toBe(400);
         expect((await post(`${path}/bulk`, { items: [] })).status).toBe(400);
         const { body } = await post(`${path}/bulk`, { items: many(100) });

@@ -86,6 +86,7 @@ describe('the routes of evaluation, as they are specified:', () => {
     const bodies: Record<string, Fields> = {
       'POST /datasets': { workspace_id, name: `d ${++names}` },
       'POST /datasets/{id}/records': { workspace_id, input: 1 },
+      'PATCH /datasets/{id}/records/{rid}': { label: 'changed' },
       'POST /datasets/{id}/records/bulk': { workspace_id, items: [{ input: 1 }] },
       'POST /experiments': { workspace_id, name: 'n' },
       'POST /experiments/{id}/results': { workspace_id, case_id: 'a' },

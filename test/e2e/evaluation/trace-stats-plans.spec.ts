@@ -41,14 +41,14 @@ describe('figures over the traces of an experiment, where there are many others'
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements by which a query is answered, that look at results. */
+  /** The plans of the statements that answer a query: the named traces, their figures, and the coverage. */
   async function nodesOf(body: object): Promise<Plan[]> {
     const sent = await sentBy(app.database, async () => {
       const answer = await space.viewer.post(path, body);
       expect([answer.status, answer.body.coverage.traces_found]).toEqual([200, 200]);
     });
-    const selects = sent.filter(({ text }) => /FROM results/.test(text));
-    expect(selects).toHaveLength(2);
+    const selects = sent.filter(({ text }) => /FROM results|JOIN traces/.test(text));
+    expect(selects).toHaveLength(3);
     const plans = await Promise.all(
       selects.map(async ({ text, values }) => {
         const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(

@@ -1,5 +1,5 @@
 import { newSpan, SPAN_START, type TestApp, type TestAttributes, type TestSpan } from '#testing';
-import type { TraceStatsDto } from '../../../src/evaluation/traces/trace-stats.dto';
+import type { TraceStatsDto } from '../../../src/evaluation/experiments/traces/trace-stats.dto';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace } from './evaluation.harness';
 

@@ -1,14 +1,8 @@
-import type { RawJson } from '#platform/json';
+import type { SqlExecutor } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
+import { nodesOf, type Plan, planOf } from './plans.harness';
 import { ScoringFixture } from './scoring.fixture';
-import { sentBy } from './work.harness';
-
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  Plans?: Plan[];
-}
+import { watched } from './work.harness';
 
 const TRACES = 20_000;
 const SCORED_FROM = TRACES / 10;
@@ -69,47 +63,41 @@ describe('of many traces those that are not scored', () => {
     return answer.body.results.map((one: any) => one.trace_id);
   };
 
-  /** The plans of the statements by which traces are chosen or counted. */
-  async function plansOf(body: object, status: number): Promise<Plan[][]> {
-    const sent = await sentBy(app.database, async () => expect((await ask(body)).status).toBe(status));
-    const looking = sent.filter(({ text }) =>
-      /FROM traces WHERE workspace_id = \(SELECT \$1\) AND started_at >=/.test(text),
-    );
-    return Promise.all(
-      looking.map(async ({ text, values }) => {
-        const [row] = await app.database.query<{ 'QUERY PLAN': RawJson }>(
-          `EXPLAIN (FORMAT JSON) ${text}`,
-          values,
-        );
-        return nodesOf((row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan);
-      }),
-    );
+  /** The plans, as made in their transactions, of the pages of traces and of the look-ups of their earlier scores. */
+  async function plansOf(body: object): Promise<{ pages: Plan[][]; lookups: Plan[][] }> {
+    const plans: { pages: Plan[][]; lookups: Plan[][] } = { pages: [], lookups: [] };
+    const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
+      const isPage = /FROM traces WHERE workspace_id = \(SELECT \$1\) AND started_at >=/.test(text);
+      if (!isPage && !/FROM score_results/.test(text)) return;
+      const plan = nodesOf(await planOf({ query, manager: app.database.manager }, text, values));
+      (isPage ? plans.pages : plans.lookups).push(plan);
+    };
+    await watched(app.database, explain, async () => expect((await ask(body)).status).toBe(200));
+    return plans;
   }
-  const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-  it('are refused without a limit, with their count, by one statement that finds and one that counts', async () => {
+  it('are refused without a limit, with their count', async () => {
     expect((await ask({})).body.detail).toContain('holds 3800 targets');
-    expect(await plansOf({}, 422)).toHaveLength(2);
     expect((await ask({ grain: 'session' })).body.detail).toContain('holds 2001 targets');
-    expect(await plansOf({ grain: 'session' }, 422)).toHaveLength(2);
   });
 
   it.each([
-    ['never tried', { mode: 'preview', limit: 5 }, 1],
-    [
-      'not scored, where too few were never tried',
-      { mode: 'preview', since: time(SCORED_FROM), limit: 5 },
-      2,
-    ],
-  ])('are found along indexes, unsorted, no further than asked for: those %s', async (_, body, count) => {
-    const plans = await plansOf(body, 200);
-    expect(plans).toHaveLength(count);
-    for (const nodes of plans) {
-      const types = nodes.map((node) => node['Node Type']);
-      expect(types).not.toContain('Seq Scan');
-      expect(types).not.toContain('Sort');
-      const used = nodes.map((node) => node['Index Name']);
-      expect(used).toEqual(expect.arrayContaining(['traces_by_start', 'score_results_target']));
+    ['the first page has some', { mode: 'preview', until: time(SCORED_FROM), limit: 5 }, 1],
+    // 18,000 were tried: 100, 200, 400, … 3,200, and then 5,000 at a time
+    ['the newest were all tried', { mode: 'preview', limit: 5 }, 9],
+    ['too few were never tried', { mode: 'preview', since: time(SCORED_FROM), limit: 5 }, 9],
+  ])('are found along indexes, unsorted, no further than needed where %s', async (_, body, count) => {
+    const { pages, lookups } = await plansOf(body);
+    expect([pages.length, lookups.length]).toEqual([count, count]);
+    const used = (nodes: Plan[]) => nodes.flatMap((node) => node['Index Name'] ?? []);
+    for (const nodes of pages) {
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort');
+      expect(used(nodes)).toEqual(['traces_by_start']);
+    }
+    for (const nodes of lookups) {
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      // either is an index of targets
+      expect(used(nodes).some((index) => /^score_results_(target|scored)$/.test(index))).toBe(true);
     }
   });
 

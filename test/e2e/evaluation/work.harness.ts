@@ -1,4 +1,4 @@
-import type { Database, PreparedStatement, SqlExecutor } from '#platform/db';
+import type { Database, Statement, SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 interface ExecutedPlan {
@@ -26,19 +26,23 @@ type Watch = (on: Query, text: string, values: readonly unknown[]) => Promise<vo
 /** Watches every statement that a process executes meanwhile. */
 export async function watched(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
   const { query, transaction } = database;
-  const textOf = (statement: string | PreparedStatement): string =>
+  const textOf = (statement: Statement): string =>
     typeof statement === 'string' ? statement : statement.text;
+  const valuesOf = (statement: Statement, values?: readonly unknown[]): readonly unknown[] =>
+    values ?? (typeof statement === 'string' ? [] : (statement.values ?? []));
   const spies = [
-    jest.spyOn(database, 'query').mockImplementation(async (statement, values = []) => {
-      await transaction.call(database, (tx) => watch(tx.query, textOf(statement), values));
+    jest.spyOn(database, 'query').mockImplementation(async (statement, values) => {
+      await transaction.call(database, (tx) =>
+        watch(tx.query, textOf(statement), valuesOf(statement, values)),
+      );
       return query.call(database, statement, values) as never;
     }),
     jest.spyOn(database, 'transaction').mockImplementation(((inner: Parameters<typeof transaction>[0]) =>
       transaction.call(database, (tx) =>
         inner({
           ...tx,
-          query: async (statement, values = []) => {
-            await watch(tx.query, textOf(statement), values);
+          query: async (statement, values) => {
+            await watch(tx.query, textOf(statement), valuesOf(statement, values));
             return tx.query(statement, values) as never;
           },
         }),

@@ -202,7 +202,7 @@ describe('the secret of an MCP server', () => {
     ]);
   });
 
-  it('goes with the type none, and with the server', async () => {
+  it('is deleted with the type none and with an archived server, which is restored without', async () => {
     for (const auth of [null, { type: 'none' }]) {
       const path = await registered({ type: 'header', header: 'X-Key', value: SECRET });
       const { body } = await editor.patch(path, { auth });
@@ -212,6 +212,8 @@ describe('the secret of an MCP server', () => {
     const path = await registered({ type: 'bearer', value: SECRET });
     const { body } = await admin.post(`${path}/archive`);
     expect([body.auth.has_value, await kept(path)]).toEqual([false, null]);
+    const restored = await admin.post(`${path}/restore`);
+    expect([restored.body.auth.has_value, await kept(path)]).toEqual([false, null]);
   });
 
   it('cannot be read by copying it to another server', async () => {

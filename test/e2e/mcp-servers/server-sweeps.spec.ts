@@ -23,7 +23,7 @@ describe('MCP servers that an app declares', () => {
   };
 
   it('are told to the log by their names as they are made', async () => {
-    const slug = await on.swept(server('a', { tools: [tool('x')] }));
+    const slug = await on.reconciled(server('a', { tools: [tool('x')] }));
     const [one] = await on.serversOf(slug);
     expect(
       (await entries(`resource_id=${one.server_id}`)).map(({ action, changes }) => [action, changes]),
@@ -32,7 +32,7 @@ describe('MCP servers that an app declares', () => {
   });
 
   it('are told to the log where their tools change, once with what else does, and are counted', async () => {
-    const slug = await on.swept(
+    const slug = await on.reconciled(
       server('both', { tools: [tool('x')] }),
       server('same', { tools: [tool('x')] }),
       server('tools', { tools: [tool('x')] }),
@@ -45,7 +45,7 @@ describe('MCP servers that an app declares', () => {
         server('tools', { tools: [tool('x'), tool('y')] }),
       ],
     });
-    await on.sweep(slug);
+    await on.reconcile(slug);
     const updates = async (one: any) =>
       (await entries(`resource_id=${one.server_id}&action=update`)).map(({ changes }) => changes);
     expect([await updates(both), await updates(same), await updates(tools)]).toEqual([
@@ -60,28 +60,28 @@ describe('MCP servers that an app declares', () => {
     ]);
     expect(await countsOf()).toEqual({ created: 0, updated: 2, archived: 0 });
     const before = await on.everything();
-    await on.sweep(slug);
+    await on.reconcile(slug);
     expect(await on.everything()).toEqual(before);
   });
 
   it('are as declared when they are given a secret, and drifted when anything else is changed', async () => {
-    const slug = await on.swept(server('a', { auth: { type: 'bearer' } }));
+    const slug = await on.reconciled(server('a', { auth: { type: 'bearer' } }));
     const [one] = await on.serversOf(slug);
     const path = `${SERVERS}/${one.server_id}`;
     const state = async (body: object) => (await on.editor.patch(path, body)).body.sync_state as string;
     expect(await state({ auth: { value: 'tok' } })).toBe('synced');
     expect(await state({ auth: { type: 'header', header: 'X-Key', value: 'tok' } })).toBe('drifted');
     expect(await state({ auth: { value: 'other' } })).toBe('drifted');
-    await on.sweep(slug);
+    await on.reconcile(slug);
     expect(await state({ tools: [tool('x')] })).toBe('drifted');
-    await on.sweep(slug);
+    await on.reconcile(slug);
     expect(await state({ auth: { value: 'more' }, tools: [tool('y')] })).toBe('drifted');
-    await on.sweep(slug);
+    await on.reconcile(slug);
     expect(await state({ auth: { value: 'again' }, metadata: { a: 1 } })).toBe('drifted');
   });
 
   it('are synced where a sweep archives them, as are agents and skills', async () => {
-    const slug = await on.swept(server('a'), skill('b'), agent('c'));
+    const slug = await on.reconciled(server('a'), skill('b'), agent('c'));
     await on.patch(slug, { resources: [] });
     const lists = [SERVERS, '/skill/v1/skills', '/agent/v1/agents'];
     const states = () =>
@@ -96,7 +96,7 @@ describe('MCP servers that an app declares', () => {
       ['pending', false],
       ['pending', false],
     ]);
-    await on.sweep(slug);
+    await on.reconcile(slug);
     expect(await states()).toEqual([
       ['synced', true],
       ['synced', true],
@@ -108,7 +108,7 @@ describe('MCP servers that an app declares', () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => tool(`t${i}`));
     const resources = Array.from({ length: 11 }, (_, i) => server(`s${i}`, { tools }));
     const { body } = await on.declare({ resources: resources.slice(0, 10) });
-    expect((await on.sweep(body.app as string)).status).toBe(200);
+    expect((await on.reconcile(body.app as string)).status).toBe(200);
     const answers = [
       await on.declare({ resources }),
       await on.editor.patch(`${APPS}/${body.app}`, { resources }),

@@ -16,7 +16,7 @@ describe('a pool of which no connection becomes free', () => {
       expect(refused.body).toMatchObject({
         status: 503,
         code: 'service_unavailable',
-        detail: 'No connection to the database could be had in time. Try again.',
+        detail: 'No database connection became free in time. Try again.',
       });
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await api.get(path)).status).toBe(200);

@@ -9,7 +9,7 @@ import { Metrics } from '#platform/metrics';
 import { createTestApp, newOrganization, TcpProxy, type TestApp } from '#testing';
 import { PostgresQueueDepthRepository } from '../../../libs/platform/jobs/postgres-queue-depth.repository';
 import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
-import { OpenRunsRepository } from '../../../src/evaluation/scoring/open-runs.repository';
+import { ScoreRunRepository } from '../../../src/evaluation/scoring/score-run.repository';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
 import { holdExperiment, untilHeld } from './held-experiment.fixture';
@@ -163,13 +163,13 @@ describe('GET /metrics', () => {
 
   it('reads its figures by indexes, however much there is that has ended', async () => {
     const spy = jest.spyOn(app.database, 'query');
-    await app.get(OpenRunsRepository).count();
+    await app.get(ScoreRunRepository).countOpen();
     await app.get(PostgresQueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
-    const statements = spy.mock.calls as unknown as [{ text: string }, unknown[]?][];
+    const statements = spy.mock.calls as unknown as [{ text: string; values: unknown[] }][];
     spy.mockRestore();
     const indexes = await app.database.transaction(async (tx) => {
       await tx.query('SET LOCAL enable_seqscan = off');
-      const plans = await Promise.all(statements.map(([{ text }, values]) => planOf(tx, text, values)));
+      const plans = await Promise.all(statements.map(([{ text, values }]) => planOf(tx, text, values)));
       return plans.map((plan) => nodesOf(plan).flatMap((node) => node['Index Name'] ?? []));
     });
     expect(indexes).toEqual([

@@ -112,7 +112,7 @@ describe('organizations and people', () => {
       expect((await owner.post(USERS, { user_id: 'twice' })).status).toBe(201);
       expect((await owner.post(USERS, { user_id: 'twice' })).body).toMatchObject({
         code: 'conflict',
-        detail: 'The organization has a user of this id already.',
+        detail: 'The organization already has a user with this user_id: twice.',
       });
       const stranger = await newOrganization(app);
       expect((await (await stranger.member('owner')).post(USERS, { user_id: 'twice' })).status).toBe(201);

@@ -41,10 +41,10 @@ export class AppsFixture {
     return by.post(APPS, { workspace_id: this.org.workspaceId, app: slug, resources: [], ...body });
   }
 
-  /** Declares an app, and sweeps it. @returns its slug. */
-  async swept(...resources: object[]): Promise<string> {
+  /** Declares an app, and reconciles it. @returns its slug. */
+  async reconciled(...resources: object[]): Promise<string> {
     const { body } = await this.declare({ resources });
-    const answer = await this.sweep(body.app as string);
+    const answer = await this.reconcile(body.app as string);
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return body.app as string;
   }
@@ -59,7 +59,7 @@ export class AppsFixture {
     return answer.body;
   }
 
-  sweep(app: string, by: ApiClient = this.admin): Promise<Answer> {
+  reconcile(app: string, by: ApiClient = this.admin): Promise<Answer> {
     return by.post(`${APPS}/${app}/reconcile`);
   }
 

@@ -7,7 +7,7 @@ import {
   type TestOrganization,
   type TestWorker,
 } from '#testing';
-import { EmbeddingSweeper } from '../../../src/registry/search/embeddings/embedding.sweeper';
+import { EmbeddingWorker } from '../../../src/registry/search/embeddings/embedding.worker';
 import { EmbeddingsServer } from './embeddings.server';
 import { editorOf, names, register, search } from './search.fixture';
 
@@ -33,22 +33,15 @@ describe('search by the embeddings of another backend', () => {
     server.reply = () => 'answers';
   });
 
-  /** Has the worker sweep until something is so. */
+  /** Has the worker embed what is due until something is so. */
   const until = async (isSo: () => Promise<boolean>, by = worker): Promise<void> => {
     for (let turn = 0; turn < 200; turn++) {
-      await by.get(EmbeddingSweeper).sweep();
+      await by.get(EmbeddingWorker).fill();
       if (await isSo()) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error('It is not so, and does not come to be.');
   };
-  const backends = async (): Promise<string[]> =>
-    (
-      await app.database.query<{ told: string }>(
-        `SELECT split_part(identity, ':', 1) || CASE WHEN is_active THEN ' active' ELSE '' END AS told
-         FROM search_backends ORDER BY 1`,
-      )
-    ).map(({ told }) => told);
   const isEmbedded = async (id: string): Promise<boolean> => {
     const rows = await app.database.query(
       'SELECT 1 FROM search_embeddings WHERE resource_id = $1 AND is_pending',
@@ -56,40 +49,41 @@ describe('search by the embeddings of another backend', () => {
     );
     return rows.length === 0;
   };
+  const nothingIsDue = async (): Promise<boolean> =>
+    (await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending AND attempts = 0')).length ===
+    0;
 
-  it('goes by the built-in one until all documents are embedded by the other, and then by that', async () => {
+  it('embeds all documents again that another embedder has embedded, and finds them by words meanwhile', async () => {
     const workspace_id = await org.newWorkspace();
-    const query = { mode: 'vector', query: 'automobile', workspace_id };
-    for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `climate ${n}` });
-    await register(editor, workspace_id, { name: 'my car' });
-    await register(editor, workspace_id, { name: 'poisoned weather' });
+    const builtin = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+    try {
+      const by = builtin.api(await org.token('editor'));
+      for (let n = 0; n < 40; n++) await register(by, workspace_id, { name: `climate ${n}` });
+      await register(by, workspace_id, { name: 'my car' });
+      await register(by, workspace_id, { name: 'poisoned weather' });
+      expect((await names(by, { mode: 'vector', query: 'my car', workspace_id }))[0]).toBe('my car');
+    } finally {
+      await builtin.close();
+    }
+    expect((await names(editor, { query: 'my car', workspace_id }))[0]).toBe('my car');
+    expect(await names(editor, { mode: 'vector', query: 'automobile', workspace_id })).toEqual([]);
 
-    server.reply = () => (server.asked.length > 1 ? { status: 503 } : 'answers');
-    worker = await createTestWorker(app);
-    await until(() => Promise.resolve(server.count('climate') > 0));
-    expect(await backends()).toEqual(['builtin-2 active', 'openai']);
-    expect((await names(editor, { ...query, query: 'my car' }))[0]).toBe('my car');
-    const meanwhile = await register(editor, workspace_id, { name: 'a car of tomorrow' });
-
-    // one of the texts is refused: the others are embedded, and searches do not wait for it
+    // The backend rejects one of the texts. The others are embedded all the same.
     server.reply = ({ json }) =>
       json.input.some((text) => text.includes('poison')) ? { status: 400 } : 'answers';
-    await app.database.query(`UPDATE search_embeddings SET due_at = now(), attempts = 5 WHERE resource_id =
-      (SELECT resource_id FROM search_documents WHERE name LIKE 'poison%') AND is_pending`);
-    await until(async () => (await backends()).join() === 'openai active');
-    const { body } = await search(editor, query);
-    expect(
-      body.items
-        .slice(0, 2)
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual(['a car of tomorrow', 'my car']);
+    worker = await createTestWorker(app);
+    await until(nothingIsDue);
+    await app.database.query('UPDATE search_embeddings SET due_at = now() WHERE is_pending');
+    await until(
+      async () => (await names(editor, { mode: 'vector', query: 'car', workspace_id })).length >= 41,
+    );
+    const { body } = await search(editor, { mode: 'vector', query: 'automobile', workspace_id });
+    expect(body.items[0]!.name).toBe('my car');
     expect(body.items.map(({ name }) => name)).not.toContain('poisoned weather');
-    expect(await isEmbedded(meanwhile)).toBe(true);
     expect(await names(editor, { mode: 'keyword', query: 'poisoned', workspace_id })).toEqual([
       'poisoned weather',
     ]);
-    const [asked] = server.asked;
+    const asked = server.asked.find(({ json }) => json.input.includes('my car'));
     expect([asked!.path, asked!.authorization, asked!.json.model]).toEqual([
       '/v1/embeddings',
       'Bearer sk-of-embeddings',
@@ -138,15 +132,19 @@ describe('search by the embeddings of another backend', () => {
     ['is down', () => ({ status: 500 }), 'answered 500'],
     ['limits', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'answered 429'],
     ['does not answer', () => 'hangs', 'did not answer within 2 s'],
-    ['does not end', () => 'floods', 'more than vectors take'],
-    ['answers no JSON', () => ({ status: 200, body: '<html>' }), 'something else than JSON'],
+    ['does not end', () => 'floods', 'more bytes than vectors take'],
+    ['answers no JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
     ['answers too few', () => ({ status: 200, body: '{"data": []}' }), 'without the 1 vectors'],
     [
       'answers no numbers',
       () => ({ status: 200, body: '{"data": [{"embedding": [null]}]}' }),
-      'vectors that are none',
+      'invalid vectors',
     ],
-    ['answers others', () => ({ status: 200, body: '{"data": [{"embedding": [1, 2]}]}' }), 'another length'],
+    [
+      'answers others',
+      () => ({ status: 200, body: '{"data": [{"embedding": [1, 2]}]}' }),
+      'a different length',
+    ],
     ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'answered 302'],
   ] as const;
 
@@ -174,21 +172,25 @@ describe('search by the embeddings of another backend', () => {
     },
   );
 
-  it('goes by the built-in one again where a worker is configured without another, and clears the other away', async () => {
-    await worker.close();
+  it('goes back to the built-in embedder when a worker starts without a backend', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'my car' });
     const env = { EMBEDDINGS_BASE_URL: '', EMBEDDINGS_MODEL: '', EMBEDDINGS_API_KEY: '' };
-    worker = await createTestWorker(app, env);
-    await until(async () => (await backends()).join() === 'builtin-2 active');
-    await until(async () => {
-      const rows = await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending');
-      return rows.length === 0;
-    });
-    expect(await names(editor, { mode: 'vector', query: 'my cars', workspace_id })).toEqual(['my car']);
-    const [left] = await app.database.query<{ count: number }>(
-      `SELECT count(*) FROM search_embeddings WHERE backend_id NOT IN (SELECT backend_id FROM search_backends WHERE is_active)`,
-    );
-    expect(left!.count).toBe(0);
+    const next = await createTestWorker(app, env);
+    const builtin = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+    try {
+      const isFilled = async () =>
+        (await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending')).length === 0;
+      await until(isFilled, next);
+      // The worker that started before stays out of it.
+      await worker.get(EmbeddingWorker).upkeep();
+      await worker.get(EmbeddingWorker).fill();
+      expect(await isFilled()).toBe(true);
+      const by = builtin.api(await org.token('viewer'));
+      expect(await names(by, { mode: 'vector', query: 'my cars', workspace_id })).toEqual(['my car']);
+    } finally {
+      await builtin.close();
+      await next.close();
+    }
   });
 });

@@ -5,9 +5,10 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import type { SqlExecutor } from '#platform/db';
+import { type Sql, sql, type SqlExecutor } from '#platform/db';
 import { KeywordSearchRepository, RANKED_MAX } from '../../../src/registry/search/keyword-search.repository';
-import { markOf, soughtOf } from '../../../src/registry/search/search-words';
+import { normalizeQuery } from '../../../src/registry/search/normalized-query';
+import { markOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 const MANY = RANKED_MAX + 100;
@@ -58,21 +59,20 @@ describe('searches of much', () => {
     const explained = (on: SqlExecutor): SqlExecutor =>
       ({
         manager: on.manager,
-        query: async <Row>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
-          if (statement.startsWith('WITH')) {
+        query: async <Row>(statement: Sql): Promise<Row[]> => {
+          if (statement.text.startsWith('WITH')) {
             const rows = await on.query<Record<string, string>>(
-              `EXPLAIN (ANALYZE, COSTS OFF) ${statement}`,
-              values,
+              sql`EXPLAIN (ANALYZE, COSTS OFF) ${statement}`,
             );
             plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
           }
-          return on.query<Row>(statement, values);
+          return on.query<Row>(statement);
         },
       }) as SqlExecutor;
     const ranking = await app.database.transaction((tx) =>
       app
         .get(KeywordSearchRepository)
-        .rank(explained(tx), small.scope, {}, soughtOf('r'), { limit: 10, offset: 0 }),
+        .rank(explained(tx), small.scope, {}, normalizeQuery('r'), { limit: 10, offset: 0 }),
     );
     expect(ranking.documents).toHaveLength(1);
     const scans = [

@@ -5,8 +5,8 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import { SearchIndex } from '../../../src/registry/search/search-index';
-import { markOf } from '../../../src/registry/search/search-words';
+import { SearchIndex } from '../../../src/resources/search-index/search-index';
+import { markOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('search by names', () => {

@@ -5,26 +5,28 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { vector } from '@electric-sql/pglite-pgvector';
 import type { QueryRunner } from 'typeorm';
 import { expandRoles, type OrgScope, orgScope } from '#platform/auth';
+import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
-import { RegistrySearch1795132801510 } from '../../../src/database/migrations/1795132801510-registry-search';
-import { SearchBackendRepository } from '../../../src/registry/search/embeddings/search-backend.repository';
-import { embedBuiltin } from '../../../src/registry/search/embeddings/builtin.embedder';
+import { Resources1795305600100 } from '../../../src/database/migrations/1795305600100-resources';
+import { BUILTIN_DIMENSIONS, embedBuiltin } from '../../../src/resources/search-index/builtin.embedder';
+import { BUILTIN_IDENTITY } from '../../../src/resources/search-index/embedding';
 import { VectorIndexRepository } from '../../../src/registry/search/embeddings/vector-index.repository';
-import { SearchIndex } from '../../../src/registry/search/search-index';
-import { SearchIndexRepository } from '../../../src/registry/search/search-index.repository';
+import { SearchIndex } from '../../../src/resources/search-index/search-index';
+import { SearchIndexRepository } from '../../../src/resources/search-index/search-index.repository';
 import { VectorSearchRepository } from '../../../src/registry/search/vector-search.repository';
 
 const DOCUMENTS = 3_000;
+const INDEX = `search_embeddings_near_${BUILTIN_IDENTITY}`;
 
 /** What the repositories ask of a database, answered by a PostgreSQL that has pgvector. */
 class PgliteDatabase {
-  readonly statements: string[] = [];
+  readonly statements: { text: string; values: unknown[] }[] = [];
   constructor(private readonly pglite: PGlite) {}
 
-  async query<Row>(statement: string | { text: string }, values: readonly unknown[] = []): Promise<Row[]> {
-    const text = typeof statement === 'string' ? statement : statement.text;
-    this.statements.push(text);
-    return (await this.pglite.query<Row>(text, [...values])).rows;
+  async query<Row>(statement: string | { text: string; values: unknown[] }): Promise<Row[]> {
+    const { text, values } = typeof statement === 'string' ? { text: statement, values: [] } : statement;
+    this.statements.push({ text, values });
+    return (await this.pglite.query<Row>(text, values)).rows;
   }
 
   async unhurried(statement: string): Promise<void> {
@@ -64,15 +66,15 @@ describe('search by vectors where there is pgvector', () => {
   let pglite: PGlite;
   let database: PgliteDatabase;
   let searches: VectorSearchRepository;
-  let backends: SearchBackendRepository;
+  let indexes: VectorIndexRepository;
 
   beforeAll(async () => {
     pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
     database = new PgliteDatabase(pglite);
-    await new RegistrySearch1795132801510().up({
+    await new Resources1795305600100().up({
       query: (text: string) => pglite.exec(text),
     } as unknown as QueryRunner);
-    const index = new SearchIndex(new SearchIndexRepository());
+    const index = new SearchIndex({} as Environment, new SearchIndexRepository());
     for (const [org, count] of [
       ['org_large', DOCUMENTS],
       ['org_small', 40],
@@ -84,20 +86,27 @@ describe('search by vectors where there is pgvector', () => {
       }));
       await database.transaction((tx) => index.put(tx, scopeOf(org), ...documents));
     }
-    backends = new SearchBackendRepository(database.asDatabase);
+    indexes = new VectorIndexRepository(database.asDatabase);
     searches = new VectorSearchRepository();
     searches.comparedMax = 100;
   });
   afterAll(() => pglite.close());
 
-  const rank = async (org: string, query: string) => {
-    const backend = await backends.active();
+  const rank = (org: string, query: string) => {
     database.statements.length = 0;
-    return database.transaction((tx) =>
-      searches.rank(tx, scopeOf(org), {}, backend, embedBuiltin(query)!, -1),
-    );
+    const near = { identity: BUILTIN_IDENTITY, vector: embedBuiltin(query)! };
+    return database.transaction((tx) => searches.rank(tx, scopeOf(org), {}, near, -1));
   };
-  const usedIndex = (): boolean => database.statements.some((text) => text.includes('<=>'));
+  const byIndex = () => database.statements.find(({ text }) => text.includes('<=>'));
+  const usedIndex = (): boolean => byIndex() !== undefined;
+  const createIndex = () => indexes.create(BUILTIN_IDENTITY, BUILTIN_DIMENSIONS);
+  const indexNames = async (): Promise<string[]> => {
+    const { rows } = await pglite.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_index JOIN pg_class ON oid = indexrelid
+       WHERE relname LIKE 'search_embeddings_near%' AND indisvalid`,
+    );
+    return rows.map(({ name }) => name);
+  };
 
   it('finds the same, with the same scores in the same order, by the index as without', async () => {
     const queries = ['invoice agent', 'weather reports 12', 'plan a route', 'mail'];
@@ -105,10 +114,9 @@ describe('search by vectors where there is pgvector', () => {
     for (const query of queries) without.push(await rank('org_large', query));
     expect(usedIndex()).toBe(false);
 
-    const indexes = new VectorIndexRepository(database.asDatabase);
     expect(await indexes.isUsable()).toBe(true);
-    await indexes.create(await backends.active());
-    expect((await backends.active()).is_indexed).toBe(true);
+    await createIndex();
+    expect(await indexNames()).toEqual([INDEX]);
 
     for (const [at, query] of queries.entries()) {
       const found = await rank('org_large', query);
@@ -122,19 +130,18 @@ describe('search by vectors where there is pgvector', () => {
   });
 
   it('is answered from the index', async () => {
-    const backend = await backends.active();
     await rank('org_large', 'agent');
-    const statement = database.statements.find((text) => text.includes('<=>'))!;
+    const { text, values } = byIndex()!;
     await pglite.exec('BEGIN; SET LOCAL enable_sort = off');
-    const plan = await pglite.query<Record<string, string>>(`EXPLAIN ${statement}`, planValues(statement));
+    const plan = await pglite.query<Record<string, string>>(`EXPLAIN ${text}`, values);
     await pglite.exec('COMMIT');
-    expect(JSON.stringify(plan.rows)).toContain(`search_embeddings_near_${backend.backend_id}`);
+    expect(JSON.stringify(plan.rows)).toContain(INDEX);
   });
 
   it('leaves the rest of the transaction planned as ever', async () => {
-    const backend = await backends.active();
+    const near = { identity: BUILTIN_IDENTITY, vector: embedBuiltin('agent')! };
     const rows = await database.transaction(async (tx) => {
-      await searches.rank(tx, scopeOf('org_large'), {}, backend, embedBuiltin('agent')!, -1);
+      await searches.rank(tx, scopeOf('org_large'), {}, near, -1);
       return tx.query<{ enable_sort: string }>('SHOW enable_sort');
     });
     expect(usedIndex()).toBe(true);
@@ -150,26 +157,12 @@ describe('search by vectors where there is pgvector', () => {
     searches.comparedMax = 100;
   });
 
-  it('makes an index again that was left behind unfinished, and takes one away', async () => {
-    const indexes = new VectorIndexRepository(database.asDatabase);
-    const backend = await backends.active();
-    await pglite.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass($1)`, [
-      `search_embeddings_near_${backend.backend_id}`,
-    ]);
-    expect((await backends.active()).is_indexed).toBe(false);
-    await indexes.create(await backends.active());
-    expect((await backends.active()).is_indexed).toBe(true);
-    await indexes.drop(backend);
-    expect((await backends.active()).is_indexed).toBe(false);
+  it('builds an index again that was left unfinished, and drops those of other embedders', async () => {
+    await pglite.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass($1)`, [INDEX]);
+    expect(await indexNames()).toEqual([]);
+    await createIndex();
+    await indexes.create('remote_0123456789abcdef', 5);
+    await indexes.dropOthers(BUILTIN_IDENTITY);
+    expect(await indexNames()).toEqual([INDEX]);
   });
 });
-
-/** The values of a statement of the index, as they were. */
-function planValues(statement: string): unknown[] {
-  const numbers = embedBuiltin('agent')!;
-  const literal = `{${[0, 100, 200].map((at) => `"(${numbers.subarray(at, at + 100).join(',')})"`).join(',')}}`;
-  const count = Math.max(...Array.from(statement.matchAll(/\$(\d+)/g), ([, number]) => Number(number)));
-  return Array.from({ length: count }, (_, at) =>
-    at === count - 1 ? `[${numbers.join(',')}]` : at === count - 2 ? literal : 'org_large',
-  );
-}

@@ -5,10 +5,8 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import type { QueryRunner } from 'typeorm';
-import { RegistrySearchForms1795132801591 } from '../../../src/database/migrations/1795132801591-registry-search-forms';
 import { SOME_MAX } from '../../../src/registry/search/keyword-search.repository';
-import { markOf } from '../../../src/registry/search/search-words';
+import { markOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('the ranking by words', () => {
@@ -65,21 +63,6 @@ describe('the ranking by words', () => {
     expect(await scores(workspace_id, query)).toEqual([[name, 1]]);
     const { body } = await search(editor, { mode: 'keyword', query, workspace_id });
     expect(body.items[0]!.highlight).toContain('<mark>');
-  });
-
-  it('has what was stored in another form before', async () => {
-    const workspace_id = await org.newWorkspace();
-    const name = 'Cre\u0300me';
-    const id = await register(editor, workspace_id, { name });
-    await app.database.query(
-      `UPDATE search_documents SET words = to_tsvector('simple', $2 || name) WHERE resource_id = $1`,
-      [id, markOf(org.orgId)],
-    );
-    expect((await scores(workspace_id, 'cr\u00e8me')).every(([, score]) => score < 0.5)).toBe(true);
-    await new RegistrySearchForms1795132801591().up({
-      query: (text: string) => app.database.query(text),
-    } as unknown as QueryRunner);
-    expect(await scores(workspace_id, 'cr\u00e8me')).toEqual([[name, 1]]);
   });
 
   it('has for each beginning of a word names before descriptions before texts, and short names first', async () => {

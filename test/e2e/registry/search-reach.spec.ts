@@ -5,8 +5,8 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import type { SqlExecutor } from '#platform/db';
-import { FoundDocumentRepository } from '../../../src/registry/search/found-document.repository';
+import type { Sql, SqlExecutor } from '#platform/db';
+import { SearchHitRepository } from '../../../src/registry/search/search-hit.repository';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('what searches tell', () => {
@@ -35,7 +35,7 @@ describe('what searches tell', () => {
     await (await org.member('admin')).post(`/registry/v1/workspaces/${gone}/archive`);
     expect(await all(editor)).toEqual(Array(3).fill([[kept], 1]));
     expect(await all(editor, { workspace_id: gone })).toEqual(Array(3).fill([[gone], 1]));
-    expect(await all(editor.in(gone))).toEqual(Array(3).fill([[gone], 1]));
+    expect(await all(editor.in(gone))).toEqual(Array(3).fill([[kept], 1]));
     const filters = { updated_after: '2020-01-01T00:00:00Z' };
     expect(await all(editor, { filters })).toEqual(Array(3).fill([[kept], 1]));
   });
@@ -62,12 +62,12 @@ describe('what searches tell', () => {
     await app.database.transaction(async (tx) => {
       const on = {
         manager: tx.manager,
-        query: <Row>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
-          if (statement.includes('ts_headline')) {
-            expect(statement).not.toContain('search_documents');
-            looked.push(...(values.at(-1) as string[]));
+        query: <Row>(statement: Sql): Promise<Row[]> => {
+          if (statement.text.includes('ts_headline')) {
+            expect(statement.text).not.toContain('search_documents');
+            looked.push(...(statement.values.at(-1) as string[]));
           }
-          return tx.query<Row>(statement, values);
+          return tx.query<Row>(statement);
         },
       } as SqlExecutor;
       const [row] = await tx.query<{ document_id: number }>(
@@ -75,10 +75,10 @@ describe('what searches tell', () => {
         [workspace_id],
       );
       await app
-        .get(FoundDocumentRepository)
+        .get(SearchHitRepository)
         .read(on, org.scope, { workspaceId: workspace_id }, [row!.document_id], ['sea', 'lorem']);
       await app
-        .get(FoundDocumentRepository)
+        .get(SearchHitRepository)
         .read(on, org.scope, { workspaceId: workspace_id }, [row!.document_id], ['nowhere']);
     });
     expect(looked).toHaveLength(2);

@@ -8,7 +8,7 @@ import {
   type TestOrganization,
   type TestWorker,
 } from '#testing';
-import { EmbeddingSweeper } from '../../../src/registry/search/embeddings/embedding.sweeper';
+import { EmbeddingWorker } from '../../../src/registry/search/embeddings/embedding.worker';
 import { EmbeddingsServer } from './embeddings.server';
 import { editorOf, names, register, search } from './search.fixture';
 
@@ -36,61 +36,45 @@ describe('search where a backend of embeddings refuses or fails', () => {
     await server.close();
   });
 
-  const sweep = async (times = 1): Promise<void> => {
-    for (let turn = 0; turn < times; turn++) await worker.get(EmbeddingSweeper).sweep();
-  };
-  const active = async (): Promise<string> => {
-    const [row] = await app.database.query<{ kind: string }>(
-      `SELECT split_part(identity, ':', 1) AS kind FROM search_backends WHERE is_active`,
-    );
-    return row!.kind;
-  };
+  const fill = () => worker.get(EmbeddingWorker).fill();
   const dueNow = () => app.database.query('UPDATE search_embeddings SET due_at = now() WHERE is_pending');
-  const isProbe = (input: string[]): boolean => input[0]!.startsWith('How many');
-
-  it('is never switched to a backend that refuses everything', async () => {
-    server.reply = () => ({ status: 400 });
-    worker = await createTestWorker(app);
-    await sweep(2);
-    expect(await app.database.query('SELECT 1 FROM search_backends')).toHaveLength(1);
-    await worker.close();
-
-    server.reply = ({ json }) => (isProbe(json.input) ? 'answers' : { status: 400 });
-    worker = await createTestWorker(app);
-    for (let turn = 0; turn < 7; turn++) {
-      await sweep();
-      await dueNow();
-    }
-    const refused = await app.database.query(
-      'SELECT 1 FROM search_embeddings WHERE is_pending AND attempts >= 5',
-    );
-    expect(refused).toHaveLength(4);
-    expect(await active()).toBe('builtin-2');
-    expect((await names(editor, { mode: 'vector', query: 'my car', workspace_id }))[0]).toBe('my car');
-  });
-
-  it('is not switched to one that embeds less than nearly all', async () => {
-    server.reply = ({ json }) =>
-      json.input.some((text) => text.includes('car')) ? { status: 400 } : 'answers';
-    await dueNow();
-    await sweep(2);
-    expect(await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending')).toHaveLength(1);
-    expect(await active()).toBe('builtin-2');
-  });
-
-  it('embeds what else is in a batch with a text that the backend fails of, and counts that one’s attempts', async () => {
-    for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `weather ${n}` });
-    server.reply = ({ json }) =>
-      json.input.some((text) => text.includes('car')) ? { status: 500 } : 'answers';
-    await app.database.query('UPDATE search_embeddings SET due_at = now(), attempts = 0 WHERE is_pending');
-    await sweep();
-    const pending = await app.database.query<{ name: string; attempts: number }>(
+  const pending = () =>
+    app.database.query<{ name: string; attempts: number }>(
       `SELECT name, attempts FROM search_embeddings JOIN search_documents USING (document_id) WHERE is_pending`,
     );
-    expect(pending).toEqual([{ name: 'my car', attempts: 1 }]);
-    await app.database.query('UPDATE search_embeddings SET attempts = 5 WHERE is_pending');
-    await sweep();
-    expect(await active()).toBe('openai');
+
+  it('embeds what else is in a batch with a text that the backend rejects, and retries that one alone', async () => {
+    server.reply = ({ json }) =>
+      json.input.some((text) => text.includes('car')) ? { status: 400 } : 'answers';
+    worker = await createTestWorker(app);
+    for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `weather ${n}` });
+    for (let turn = 0; turn < 3; turn++) {
+      await fill();
+      await dueNow();
+    }
+    expect(await pending()).toEqual([{ name: 'my car', attempts: expect.any(Number) }]);
+    const [text, ...others] = server.asked.at(-1)!.json.input;
+    expect([text!.startsWith('my car\n'), others]).toEqual([true, []]);
+    const { body } = await search(editor, { mode: 'vector', query: 'climate', workspace_id, limit: 100 });
+    expect(body.items).toHaveLength(43);
+  });
+
+  it('retries a text that the backend fails of less and less often, and embeds it once it can', async () => {
+    await app.database.query('UPDATE search_embeddings SET attempts = 30 WHERE is_pending');
+    server.reply = () => ({ status: 500 });
+    await dueNow();
+    await fill();
+    const [row] = await app.database.query<{ hours: number }>(
+      `SELECT round(extract(epoch FROM due_at - now()) / 3600)::integer AS hours FROM search_embeddings WHERE is_pending`,
+    );
+    expect(row!.hours).toBe(24);
+    server.reply = () => 'answers';
+    for (let turn = 0; turn < 100 && (await pending()).length > 0; turn++) {
+      await dueNow();
+      await fill();
+      await sleep(50);
+    }
+    expect((await names(editor, { mode: 'vector', query: 'automobile', workspace_id }))[0]).toBe('my car');
   });
 
   it('asks once about a query that many search for, and remembers what is answered', async () => {
@@ -178,9 +162,9 @@ describe('search where a backend of embeddings refuses or fails', () => {
     }
     await register(editor, workspace_id, { name: 'money of workers' });
     server.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });
-    await sweep();
+    await fill();
     await dueNow();
-    await sweep();
+    await fill();
     expect(server.count('money of workers')).toBe(1);
   });
 });

@@ -212,10 +212,10 @@ describe('search by words', () => {
       expect(await all(editor)).toEqual(itself);
     });
 
-    it('of other workspaces than the header’s nothing', async () => {
-      expect(await all(editor.in(org.workspaceId))).toEqual(nothing);
-      expect(await all(editor.in(org.workspaceId), { workspace_id: elsewhere })).toEqual(nothing);
-      expect(await all(editor.in(elsewhere))).toEqual(itself);
+    it('in the workspace that it names, whatever the header names', async () => {
+      expect(await all(editor.in(org.workspaceId))).toEqual(itself);
+      expect(await all(editor, { workspace_id: org.workspaceId })).toEqual(nothing);
+      expect(await all(editor.in(org.workspaceId), { workspace_id: elsewhere })).toEqual(itself);
       expect(await all(editor, { workspace_id: 'wsp_nope' })).toEqual(nothing);
     });
 

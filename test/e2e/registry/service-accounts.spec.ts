@@ -89,7 +89,7 @@ describe('service accounts and their keys', () => {
     const { body } = await make({ name: 'unique' });
     expect((await admin.post(ACCOUNTS, { name: 'unique' })).body).toMatchObject({
       code: 'conflict',
-      detail: 'The organization has a service account of this name already.',
+      detail: `The organization already has a service account with this name: ${body.service_account_id}.`,
     });
     const path = `${ACCOUNTS}/${body.service_account_id}`;
     const archived = await admin.post<{ archived_at: string }>(`${path}/archive`);

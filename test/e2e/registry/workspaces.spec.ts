@@ -111,7 +111,7 @@ describe('workspaces', () => {
     const { workspace_id } = await make({ name: 'unique' });
     expect((await admin.post(WORKSPACES, { name: 'unique' })).body).toMatchObject({
       code: 'conflict',
-      detail: 'The organization has a workspace of this name already.',
+      detail: `The organization already has a workspace with this name: ${workspace_id}.`,
     });
     const archived = await admin.post<Workspace>(`${WORKSPACES}/${workspace_id}/archive`);
     expect(archived.body.archived_at).not.toBeNull();

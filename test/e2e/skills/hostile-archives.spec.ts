@@ -1,17 +1,13 @@
 import { deflateRawSync } from 'node:zlib';
 import { createTestApp, type TestApp } from '#testing';
 import { SkillCallers, skillMd } from './skills.fixture';
-import { extraField, type RawEntry, zipOf } from './zip.fixture';
+import { type RawEntry, zipOf } from './zip.fixture';
 
 const MIB = 1024 * 1024;
 
 let made = 0;
 const skill = (): RawEntry => ({ name: 'SKILL.md', content: skillMd(`hostile-${(made += 1)}`) });
 const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, content: 'x', ...more });
-
-/** Field 0x7075, by which some programs take another name. */
-const otherName = (name: string): Buffer =>
-  extraField(0x7075, Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(name)]));
 
 const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
 
@@ -32,13 +28,13 @@ describe('an archive that is no skill', () => {
     ['with a path of one dot within', () => zipOf([skill(), file('a/./b')]), /leave the directory/],
     ['with a path upwards behind one dot', () => zipOf([skill(), file('./../b')]), /leave the directory/],
     ['with an absolute path behind one dot', () => zipOf([skill(), file('.//etc/passwd')]), /relative/],
-    ['with a path upwards, for Windows', () => zipOf([skill(), file('.. /.. /evil')]), /dot or a blank/],
+    ['with a path upwards, for Windows', () => zipOf([skill(), file('.. /.. /evil')]), /dot or a space/],
     [
       'with another stream, for Windows',
       () => zipOf([skill(), file('SKILL.md::$DATA')]),
-      /may not hold any of/,
+      /must not contain any of/,
     ],
-    ['with a device, for Windows', () => zipOf([skill(), file('a/aux.txt')]), /device on Windows/],
+    ['with a device, for Windows', () => zipOf([skill(), file('a/aux.txt')]), /Windows device/],
     ['with an absolute path', () => zipOf([skill(), file('/etc/passwd')]), /relative/],
     ['with a drive', () => zipOf([skill(), file('C:/evil')]), /drive/],
     ['with a backslash', () => zipOf([skill(), file('..\\evil')]), /backslash/],
@@ -65,35 +61,40 @@ describe('an archive that is no skill', () => {
     ],
     ['with a device', () => zipOf([skill(), file('null', { mode: 0o020666 })]), /device/],
     ['with a file that is a directory', () => zipOf([skill(), file('dir', { mode: 0o040755 })]), /device/],
-    ['with a directory that has a content', () => zipOf([skill(), file('dir/')]), /has a content/],
     [
       'with what is encrypted',
       () => zipOf([skill(), file('secret', { flags: 0x801, method: 8 })]),
       /encrypted/,
     ],
-    ['with strong encryption', () => zipOf([skill(), file('secret', { flags: 0x841 })]), /not a well-formed/],
+    [
+      'with strong encryption',
+      () => zipOf([skill(), file('secret', { flags: 0x841 })]),
+      /not a valid zip archive/,
+    ],
     ['with another compression', () => zipOf([skill(), file('a', { method: 12 })]), /deflate/],
     ['with a path twice', () => zipOf([skill(), file('a'), file('a')]), /twice/],
-    ['with paths equal but for case', () => zipOf([skill(), file('Read.md'), file('READ.md')]), /told apart/],
+    [
+      'with paths equal but for case',
+      () => zipOf([skill(), file('Read.md'), file('READ.md')]),
+      /are the same on file systems/,
+    ],
     [
       'with paths equal but for accents',
       () => zipOf([skill(), file('\u00e4.md'), file('a\u0308.md')]),
-      /told apart/,
+      /are the same on file systems/,
     ],
-    ['with paths equal when folded', () => zipOf([skill(), file('Straße'), file('STRASSE')]), /told apart/],
+    [
+      'with paths equal when folded',
+      () => zipOf([skill(), file('Straße'), file('STRASSE')]),
+      /are the same on file systems/,
+    ],
     ['with a file in a file', () => zipOf([skill(), file('a'), file('a/b')]), /is a file/],
     ['with a file in a file, but for case', () => zipOf([skill(), file('A/b'), file('a')]), /is a file/],
     [
-      'with a file that is a directory as well',
-      () => zipOf([skill(), file('a'), file('a/', { content: '' })]),
-      /a file as well/,
+      'with two SKILL.md, but for case',
+      () => zipOf([skill(), file('skill.md')]),
+      /are the same on file systems/,
     ],
-    [
-      'with a file in whose place a directory is',
-      () => zipOf([skill(), file('A'), file('a/b/', { content: '' })]),
-      /a file as well/,
-    ],
-    ['with two SKILL.md, but for case', () => zipOf([skill(), file('skill.md')]), /told apart/],
     ['without SKILL.md', () => zipOf([file('README.md')]), /no SKILL\.md/],
     ['with skill.md', () => zipOf([{ ...skill(), name: 'skill.md' }]), /no SKILL\.md/],
     [
@@ -113,7 +114,7 @@ describe('an archive that is no skill', () => {
       /at most 1000 files/,
     ],
     [
-      'that says it is too large',
+      'that states too large a size',
       () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 33 * MIB })]),
       /at most 32 MiB/,
     ],
@@ -127,59 +128,31 @@ describe('an archive that is no skill', () => {
       /at most 32 MiB/,
     ],
     [
-      'that inflates to more than it says',
+      'that inflates to more than it states',
       () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 1 })]),
       /damaged/,
     ],
     [
-      'that inflates to less than it says',
+      'that inflates to less than it states',
       () => zipOf([skill(), file('a', { method: 8, packed: deflateRawSync(Buffer.from('x')), size: 2 })]),
       /damaged/,
     ],
-    ['whose stored sizes differ', () => zipOf([skill(), file('a', { size: 2 })]), /not a well-formed/],
+    ['whose stored sizes differ', () => zipOf([skill(), file('a', { size: 2 })]), /not a valid zip archive/],
     ['with another checksum', () => zipOf([skill(), file('a', { crc: 1 })]), /damaged/],
-    [
-      'with bytes behind what is deflated',
-      () =>
-        zipOf([
-          skill(),
-          file('a', {
-            method: 8,
-            packed: Buffer.concat([deflateRawSync(Buffer.from('x')), Buffer.from('more')]),
-          }),
-        ]),
-      /damaged/,
-    ],
     [
       'with what is not deflated',
       () => zipOf([skill(), file('a', { method: 8, packed: Buffer.from('zzz') })]),
       /damaged/,
     ],
+    ['that is cut off', () => whole().subarray(0, -30), /not a valid zip archive/],
+    ['that lacks its beginning', () => whole().subarray(20), /not a valid zip archive/],
     [
-      'with another name where its bytes lie',
-      () => zipOf([skill(), file('a', { localName: 'b' })]),
-      /another name/,
+      'with bytes behind its end',
+      () => Buffer.concat([whole(), Buffer.from('xx')]),
+      /not a valid zip archive/,
     ],
-    [
-      'with another name in an extra field where its bytes lie',
-      () => zipOf([skill(), file('a', { local: { extra: otherName('b') } })]),
-      /another name/,
-    ],
-    [
-      'with another name in a second extra field',
-      () => zipOf([skill(), file('a', { extra: Buffer.concat([otherName('a'), otherName('b')]) })]),
-      /another name/,
-    ],
-    [
-      'with another name in an extra field',
-      () => zipOf([skill(), file('a', { extra: otherName('b') })]),
-      /another name/,
-    ],
-    ['that is cut off', () => whole().subarray(0, -30), /not a well-formed/],
-    ['that lacks its beginning', () => whole().subarray(20), /not a well-formed/],
-    ['with bytes behind its end', () => Buffer.concat([whole(), Buffer.from('xx')]), /not a well-formed/],
-    ['that is none', () => Buffer.from('SKILL.md'), /not a well-formed/],
-    ['that is nothing', () => Buffer.alloc(0), /not a well-formed/],
+    ['that is none', () => Buffer.from('SKILL.md'), /not a valid zip archive/],
+    ['that is nothing', () => Buffer.alloc(0), /not a valid zip archive/],
   ];
 
   it.each(archives)('%s is refused, and tells why', async (_, zip, told) => {
@@ -188,21 +161,7 @@ describe('an archive that is no skill', () => {
     expect(answer.body.detail).toMatch(told);
   });
 
-  it('whose entries share their bytes is refused', async () => {
-    const name = `shared-${(made += 1)}`;
-    const zip = zipOf([{ name: 'SKILL.md', content: skillMd(name) }, file('a'), file('a', { offset: 0 })]);
-    // the second a says that its bytes lie where those of SKILL.md do
-    const moved = zipOf([
-      file('a', { content: skillMd(name) }),
-      { ...file('a', { content: skillMd(name), offset: 0 }) },
-    ]);
-    const answers = [await callers.upload(zip), await callers.upload(moved)];
-    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
-    expect(answers[0]!.body.detail).toMatch(/"a" has another name in another place/);
-    expect(answers[1]!.body.detail).toMatch(/"a" overlaps/);
-  });
-
-  it('of more bytes than an upload may have is 413', async () => {
+  it('of more bytes than an upload can have is 413', async () => {
     const answer = await callers.upload(Buffer.alloc(36 * MIB + 1));
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });

@@ -5,9 +5,9 @@ import {
   type Declared,
   ReconcileSteps,
   type ReconcileStep,
-  SweepRefused,
-  type Swept,
-} from '../../../src/registry';
+  ReconcileRefused,
+  type ReconcileResult,
+} from '../../../src/resources';
 import { SkillDirectory } from '../../../src/skills';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
@@ -28,7 +28,7 @@ describe('skills that an app declares', () => {
     scope: Scope;
     owner: { appId: string; app: string };
     list: () => Promise<any[]>;
-    sweep: (specs: Record<string, object>) => Promise<Swept>;
+    sweep: (specs: Record<string, object>) => Promise<ReconcileResult>;
   }
   /** An app in a workspace of its own. */
   async function newApp(workspaceId?: string): Promise<Swept1> {
@@ -115,8 +115,8 @@ describe('skills that an app declares', () => {
     const refused = await sweep({ fine: spec('f'), theirs: spec('x'), unmanaged: spec('x') }).catch(
       (error: unknown) => error,
     );
-    expect(refused).toBeInstanceOf(SweepRefused);
-    expect((refused as SweepRefused).faults.map(({ pointer }) => pointer)).toEqual([
+    expect(refused).toBeInstanceOf(ReconcileRefused);
+    expect((refused as ReconcileRefused).faults.map(({ pointer }) => pointer)).toEqual([
       '/resources/1/name',
       '/resources/2/name',
     ]);
@@ -129,7 +129,7 @@ describe('skills that an app declares', () => {
     await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one'], 'pending'));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 2 }, { sync_state: 'synced' }]);
     await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one', 'two'], 'failed'));
-    await app.database.transaction((tx) => step.mend(tx, scope, owner, ['two']));
+    await app.database.transaction((tx) => step.resetFailed(tx, scope, owner, ['two']));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 4 }, { sync_state: 'failed' }]);
     await app.database.transaction((tx) => step.release(tx, scope, owner));
     expect(await list()).toMatchObject([

@@ -62,7 +62,7 @@ describe('skills that are refused', () => {
       const answer = await editor.patch(`${SKILLS}/${skill.skill_id}`, { license: 'MIT', files });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
       expect(answer.body.errors).toEqual([
-        { pointer: '/files', detail: 'cannot be patched: make a version of them by POST …/versions' },
+        { pointer: '/files', detail: 'cannot be patched: create a version with POST …/versions' },
       ]);
     }
     expect((await editor.get(`${SKILLS}/${skill.skill_id}`)).body).toEqual(skill);

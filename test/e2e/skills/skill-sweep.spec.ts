@@ -2,7 +2,7 @@ import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { createTestApp, type TestApp } from '#testing';
-import { ReconcileSteps, type ReconcileStep } from '../../../src/registry';
+import { ReconcileSteps, type ReconcileStep } from '../../../src/resources';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
 const MIB = 1024 * 1024;

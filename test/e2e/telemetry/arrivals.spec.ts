@@ -12,7 +12,7 @@ import {
   type TestSpan,
 } from '#testing';
 import { type ArrivalPlace, TraceArrivals } from '../../../src/telemetry';
-import type { ArrivalQuery } from '../../../src/telemetry/trace-arrivals';
+import type { ArrivalQuery } from '../../../src/telemetry/traces/trace-arrivals';
 import { workOf } from '../evaluation/work.harness';
 
 /** What a user would lose: traces that nobody looks at, because they came while others were looked at. */

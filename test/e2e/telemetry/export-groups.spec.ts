@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, newOrganization, newSpanId, newTraceId, type TestApp } from '#testing';
-import { BodyRooms } from '#platform/http';
-import { EXPORT_ROOM } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
+import { BodyBudgets } from '#platform/http';
+import { EXPORT_BUDGET } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
 import { Holder } from './holder.fixture';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
 
@@ -62,7 +62,7 @@ describe('exports that are stored together', () => {
     const bodies = Array.from({ length: EXPORTS }, bodyOf);
     answers.push(...bodies.map(send));
     const bytes = bodies.reduce((sum, body) => sum + JSON.stringify(body).length, 0);
-    while (app.get(BodyRooms).of(EXPORT_ROOM).size < bytes) await delay(10);
+    while (app.get(BodyBudgets).of(EXPORT_BUDGET).used < bytes) await delay(10);
     await holder.release();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(answers.map(() => 200));
     const groups = await app.database.query(

@@ -12,9 +12,9 @@ import {
   type TestOrganization,
   type TestSpan,
 } from '#testing';
-import { BodyRooms } from '#platform/http';
+import { BodyBudgets } from '#platform/http';
 import { Metrics } from '#platform/metrics';
-import { EXPORT_ROOM } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
+import { EXPORT_BUDGET } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter, TRACES } from './otlp.harness';
 
 const MIB = 1024 * 1024;
@@ -59,7 +59,7 @@ describe('more telemetry than can be stored', () => {
     for (;;) {
       const first = await Promise.race([...(answer ? [answer] : []), delay(10)]);
       if (first) return first;
-      if (app.get(BodyRooms).of(EXPORT_ROOM).size >= bytes) return undefined;
+      if (app.get(BodyBudgets).of(EXPORT_BUDGET).used >= bytes) return undefined;
     }
   }
 
@@ -187,7 +187,7 @@ describe('more telemetry than can be stored', () => {
     await held(400_000);
     expect((await exporter.protobuf([sized(400_000)])).status).toBe(503);
     gone.destroy();
-    while (app.get(BodyRooms).of(EXPORT_ROOM).size >= 400_000) await delay(10);
+    while (app.get(BodyBudgets).of(EXPORT_BUDGET).used >= 400_000) await delay(10);
     const next = sized(400_000);
     const taking = exporter.protobuf([next]);
     expect(await held(400_000, taking)).toBeUndefined();

@@ -1,8 +1,8 @@
-import { type PreparedStatement, type SqlExecutor } from '#platform/db';
+import { type SqlExecutor, type Statement } from '#platform/db';
 import { createTestApp, newOrganization, newTraceId, type TestApp, type TestOrganization } from '#testing';
 import { workspaceScope, type Scope } from '#platform/auth';
 import { SpanRepository } from '../../../src/telemetry/traces/span.repository';
-import type { PlacedTrace } from '../../../src/telemetry/traces/trace-place';
+import type { PlacedTrace } from '../../../src/telemetry/traces/trace.types';
 import { TraceRepository } from '../../../src/telemetry/traces/trace.repository';
 
 interface Plan {
@@ -53,15 +53,16 @@ describe('reading traces where there are many', () => {
     const plans: Plan[] = [];
     const explaining: SqlExecutor = {
       manager: app.database.manager,
-      query: async <Row>(statement: string | PreparedStatement, values: readonly unknown[] = []) => {
-        const text = typeof statement === 'string' ? statement : statement.text;
+      query: async <Row>(statement: Statement, given?: readonly unknown[]) => {
+        const { text, values = given } =
+          typeof statement === 'string' ? { text: statement, values: undefined } : statement;
         if (text.startsWith('SET LOCAL')) return []; // it plans well also without
         const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): [{ Plan: Plan }] } }>(
           `EXPLAIN (FORMAT JSON) ${text}`,
           values,
         );
         plans.push(row!['QUERY PLAN'].parse()[0].Plan);
-        return app.database.query<Row>(statement, values);
+        return app.database.query<Row>(statement, given);
       },
     };
     await work(explaining);

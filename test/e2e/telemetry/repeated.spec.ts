@@ -65,7 +65,7 @@ describe('what an export tells once and has stored again and again', () => {
     const answer = await send(path, body);
     expect([answer.status, answered.json(answer)]).toMatchObject([
       400,
-      { code: 'invalid_request', detail: expect.stringContaining('send smaller batches') as string },
+      { code: 'invalid_request', detail: expect.stringContaining('Send smaller batches') as string },
     ]);
     const [kept] = await app.database.query<{ sources: number }>(
       'SELECT count(*) AS sources FROM span_sources',

@@ -1,8 +1,9 @@
 import { type Scope, workspaceScope } from '#platform/auth';
-import { Database, type PreparedStatement, readWithin, type SqlExecutor } from '#platform/db';
+import { Database, readWithin, type SqlExecutor, type Statement } from '#platform/db';
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { equals, ofAttribute } from '../../../src/telemetry/lists/record-list.repository';
+import type { LogListQueryDto } from '../../../src/telemetry/logs/log.dto';
 import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
+import type { MetricListQueryDto } from '../../../src/telemetry/metrics/metric.dto';
 import { MetricListRepository } from '../../../src/telemetry/metrics/metric-list.repository';
 
 interface Plan {
@@ -74,8 +75,9 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
   async function plansOf(list: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[][]> {
     const plans: Plan[] = [];
     await readWithin(app.get(Database), performance.now() + 60_000, (reads) => {
-      const query = async (statement: string | PreparedStatement, values: readonly unknown[] = []) => {
-        const text = typeof statement === 'string' ? statement : statement.text;
+      const query = async (statement: Statement, given?: readonly unknown[]) => {
+        const { text, values = given } =
+          typeof statement === 'string' ? { text: statement, values: undefined } : statement;
         // all that a workspace has may be counted along any index
         if (/^\s*SELECT (?!count)/.test(text)) {
           const [row] = await reads.query<any>(`EXPLAIN (FORMAT JSON) ${text}`, values);
@@ -96,11 +98,10 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     return [...new Set(days.map((name) => name.replace(/_\d{8}_/, ' ')))].sort();
   };
 
-  const none = { attributes: [] };
-  const logs = (filters: object) => (on: SqlExecutor) =>
-    new LogListRepository(on).list(scope, { ...none, ...filters }, { limit: 20 });
-  const points = (filters: object) => (on: SqlExecutor) =>
-    new MetricListRepository(on).list(scope, { ...none, ...filters }, { limit: 20 });
+  const logs = (query: LogListQueryDto) => (on: SqlExecutor) =>
+    new LogListRepository(on).list(scope, { ...query, limit: 20 });
+  const points = (query: MetricListQueryDto) => (on: SqlExecutor) =>
+    new MetricListRepository(on).list(scope, { ...query, limit: 20 });
 
   it.each([
     ['all', logs({}), 'log_records workspace_id_logged_at_log_no_idx'],
@@ -110,18 +111,14 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
       logs({ trace_id: `${'0'.repeat(29)}064` }),
       'log_records workspace_id_trace_id_logged_at_log_no_idx',
     ],
-    ['what is severe', logs({ severity_number: 17 }), 'log_records workspace_id_logged_at_log_no_idx1'],
-    [
-      'an attribute',
-      logs({ attributes: [ofAttribute({ key: 'a', value: 'b' })] }),
-      'log_records workspace_id_logged_at_log_no_idx',
-    ],
+    ['what is severe', logs({ severity: '17' }), 'log_records workspace_id_logged_at_log_no_idx1'],
+    ['an attribute', logs({ attribute: ['a:b'] }), 'log_records workspace_id_logged_at_log_no_idx'],
     ['a text', logs({ q: 'nothing' }), 'log_records workspace_id_logged_at_log_no_idx'],
     ['points', points({}), 'metric_points workspace_id_measured_at_point_no_idx'],
     ['a metric', points({ name: 'rare' }), 'metric_points workspace_id_left_measured_at_point__idx'],
     [
       'a type of a service',
-      points({ service_name: 'bank', type: 'gauge', attributes: [equals('unit', 's')] }),
+      points({ service_name: 'bank', type: 'gauge', attribute: ['unit:s'] }),
       'metric_points workspace_id_service_name_measured_a_idx',
     ],
   ] as const)('has %s listed along an index in each partition, without sorting', async (_, list, index) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
-import { PostgresTraceStore } from '../../../src/telemetry/postgres-trace.store';
+import { TraceStore } from '../../../src/telemetry/traces/trace-store';
 import { TRACES } from './otlp.harness';
 import { MS, ReadingWorkspace } from './reading.fixture';
 
@@ -103,7 +103,7 @@ describe('the spans of a trace', () => {
   it('are read no faster than the client takes them, and no further once it has gone', async () => {
     const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
     const transactions = jest.spyOn(app.database, 'transaction');
-    const pages = jest.spyOn(PostgresTraceStore.prototype, 'listSpans');
+    const pages = jest.spyOn(TraceStore.prototype, 'listSpans');
     const answer = await unread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');
     await app.database.query('SELECT pg_sleep(0.5)');

@@ -108,6 +108,10 @@ describe('the trace store, as scoring reads it', () => {
     expect(await sessions(scope, { until: at(3) })).toEqual(['b', 'a']);
     expect(await sessions(scope, { session_ids: ['b', 'c'] })).toEqual(['b']);
     expect(await sessions(scope, {}, 1)).toEqual(['a']);
+    const [newest] = await store.sessionRefs(scope, {}, 1);
+    expect(await store.sessionRefs(scope, {}, 1, newest)).toMatchObject([{ session_id: 'b' }]);
+    const [oldest] = await store.sessionRefs(scope, { until: at(3) }, 10, newest);
+    expect(oldest).toMatchObject({ session_id: 'b' });
     expect(await store.countSelectedSessions(scope, {})).toBe(2);
     expect(await store.countSelectedSessions(scope, { until: at(2) })).toBe(1);
   });

@@ -206,7 +206,7 @@ describe('the row of a trace', () => {
       const outcomes = trace_ids.map((id) => body.results.find((one: any) => one.trace_id === id));
       expect(outcomes).toEqual([
         expect.objectContaining({ score: 1 }),
-        expect.objectContaining({ error: expect.stringContaining('does not tell what it cost') }),
+        expect.objectContaining({ error: expect.stringContaining('the cost of the trace is unknown') }),
       ]);
     });
   });

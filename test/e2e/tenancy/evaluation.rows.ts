@@ -10,6 +10,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/datasets/{dataset_id}': NOTHING,
   'PATCH /eval/v1/datasets/{dataset_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /eval/v1/datasets/{dataset_id}/archive': NOTHING,
+  'POST /eval/v1/datasets/{dataset_id}/restore': NOTHING,
   'POST /eval/v1/datasets/{dataset_id}/versions': { type: 'text/csv', bodies: () => ['question\nx\n'] },
   'GET /eval/v1/datasets/{dataset_id}/versions': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/versions/{version}': NOTHING,
@@ -30,6 +31,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': NOTHING,
   'PATCH /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': { bodies: () => [{ label: 'x' }] },
   'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/archive': NOTHING,
+  'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/restore': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/versions': NOTHING,
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/versions/{version}': NOTHING,
 
@@ -53,6 +55,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/experiments/{experiment_id}': NOTHING,
   'PATCH /eval/v1/experiments/{experiment_id}': { bodies: () => [{ experiment_status: 'failed' }] },
   'POST /eval/v1/experiments/{experiment_id}/archive': NOTHING,
+  'POST /eval/v1/experiments/{experiment_id}/restore': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/compare': {
     queries: (theirs) => [`baseline_experiment_id=${theirs.experiment_id}`],
   },
@@ -81,6 +84,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/scorers/{scorer_id}': NOTHING,
   'PATCH /eval/v1/scorers/{scorer_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /eval/v1/scorers/{scorer_id}/archive': NOTHING,
+  'POST /eval/v1/scorers/{scorer_id}/restore': NOTHING,
   'GET /eval/v1/scorers/{scorer_id}/versions': NOTHING,
   'GET /eval/v1/scorers/{scorer_id}/versions/{version}': NOTHING,
   'GET /eval/v1/scorers/{scorer_id}/agreement': {
@@ -104,6 +108,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'GET /eval/v1/scorers/{scorer_id}/rules/{rule_id}': NOTHING,
   'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,
+  'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/restore': NOTHING,
   'POST /eval/v1/scores': {
     bodies: (theirs, own) => [
       {

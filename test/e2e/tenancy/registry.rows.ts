@@ -32,6 +32,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/workspaces/{workspace_id}': NOTHING,
   'PATCH /registry/v1/workspaces/{workspace_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /registry/v1/workspaces/{workspace_id}/archive': NOTHING,
+  'POST /registry/v1/workspaces/{workspace_id}/restore': NOTHING,
   'GET /registry/v1/workspaces/{workspace_id}/members': NOTHING,
   'GET /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
   'PUT /registry/v1/workspaces/{workspace_id}/members/{principal_id}': {
@@ -51,6 +52,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
     bodies: () => [{ status: 'suspended' }],
   },
   'POST /registry/v1/service-accounts/{service_account_id}/archive': ORGANIZATION,
+  'POST /registry/v1/service-accounts/{service_account_id}/restore': ORGANIZATION,
   'POST /registry/v1/service-accounts/{service_account_id}/keys': {
     level: 'organization',
     bodies: () => [{ name: 'x' }],
@@ -74,6 +76,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/repos/{repo_id}': NOTHING,
   'PATCH /registry/v1/repos/{repo_id}': { bodies: () => [{ name: 'taken over' }] },
   'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
+  'POST /registry/v1/repos/{repo_id}/restore': NOTHING,
   'GET /registry/v1/audit-log': {
     queries: (theirs) => [
       ...filteredBy('workspace_id', 'principal_id')(theirs),
@@ -87,6 +90,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/apps/{app}': NOTHING,
   'PATCH /registry/v1/apps/{app}': { bodies: () => [RESOURCES] },
   'POST /registry/v1/apps/{app}/archive': NOTHING,
+  'POST /registry/v1/apps/{app}/restore': NOTHING,
   'POST /registry/v1/apps/{app}/reconcile': NOTHING,
   'POST /registry/v1/search': {
     bodies: (theirs) =>

@@ -1,48 +1,45 @@
+import { backOffMs, pause } from '#platform/concurrency';
 import { isJsonObject } from '#platform/json';
 import { rootLogger } from '#platform/logging';
-import type { JudgeBackendName } from '../../scorers/definitions/judge.definition';
-import { cutText } from '../../scorers/engine/limits';
-import { pause } from '../../shared/pause';
-import type { JudgeCall } from '../judge-backend';
-import { JudgeFailure } from '../judge-failure';
+import { type JudgeBackendName, cutText } from '../../scorers';
+import { type JudgeCall, JudgeFailure } from '../judge-backend';
 import type { JudgeMetrics, RequestOutcome } from '../judge.metrics';
-import { backOffMs } from './back-off';
 import type { JudgeLimit } from './judge-limit';
-import type { JudgeLimits } from './judge-limits';
+import type { JudgeLimits } from './judge-limit';
 import type { Attempt, JudgeTransport } from './judge-transport';
 
-/** Attempts at one request that may fail otherwise than by a limit of the judge's rate. */
+/** Attempts at one request that may fail, not counting 429s. */
 const TROUBLES_MAX = 6;
-/** Characters of a refusal that an error repeats. */
+/** Characters of a refusal that an error quotes. */
 const REFUSAL_MAX = 300;
-/** At most so often the log says that a judge is in trouble, in ms. */
+/** Shortest time between warnings about a judge in the log, in ms. */
 const COMPLAINTS_MS = 60_000;
 
-/** What a judge said to a request: its answer, or why it will not have it. */
+/** A judge's answer to a request, or its refusal. */
 export type Reply = { value: unknown } | Refused;
 
 interface Refused {
   refusal: Refusal;
-  /** What the scorer's author is told. */
+  /** The message for the scorer's author. */
   error: string;
-  /** The request is at fault, by its form or by what it asks for. */
+  /** Whether the request is at fault, by its form or its content. */
   isOfRequest: boolean;
 }
 
-/** What a judge says of a request that it will not have; a text that it does not say is empty. */
+/** A judge's reason for a refusal. Missing parts are empty. */
 export interface Refusal {
   message: string;
-  /** Of the request, at fault. */
+  /** The parameter of the request that is at fault. */
   parameter: string;
   code: string;
 }
 
-/** Is told of each answer that was paid for, perhaps, and cannot be used: `whole`, or broken off. */
+/** Called for each answer that cannot be used but may be charged: a whole answer, or one that broke off. */
 export type OnLost = (lost: 'whole' | 'part') => void;
 
 /**
- * One judge backend as its requests see it: it is asked until it answers, refuses, or there is no more time. What it says
- * of its rate (429, `Retry-After`) is shared with all others who ask it.
+ * Sends requests to one judge backend, until it answers, refuses, or the time is over. Shares what it learns of the rate
+ * limit (429, `Retry-After`) with all other requests to the judge.
  */
 export class JudgeEndpoint {
   private complainedAt = -Infinity;
@@ -55,8 +52,8 @@ export class JudgeEndpoint {
   ) {}
 
   /**
-   * Sends a request, and again where that may help: after 429 for as long as there is time, after other trouble a few
-   * times. Waits in between take up no slot of the worker. Throws `JudgeFailure` where all that was in vain.
+   * Sends a request, and retries it with back-off: after 429 until the deadline, after other failures a few times. The
+   * waits hold no slot of the worker. Throws `JudgeFailure` when no attempt succeeds.
    */
   async post(model: string, body: string, call: JudgeCall, onLost: OnLost = () => undefined): Promise<Reply> {
     const limit = this.limits.of(this.backend, model);
@@ -69,17 +66,17 @@ export class JudgeEndpoint {
       if ('status' in made) return this.refused(made);
       if ('tooLarge' in made) {
         onLost('whole');
-        throw new JudgeFailure('The judge answered with more than 1 MiB, which is no judgement.');
+        throw new JudgeFailure('The judge answered with more than 1 MiB.');
       }
       if (made.lost) onLost(made.lost);
       if (!made.isLimit) {
         troubles += 1;
         this.complain(made.trouble);
       }
-      const wait = backOffMs(attempt, made.retryAfterMs);
+      const wait = backOffMs(attempt, { retryAfterMs: made.retryAfterMs });
       if (troubles >= TROUBLES_MAX) throw new JudgeFailure(`The judge ${made.trouble}, ${attempt} times.`);
       if (wait >= call.msLeft()) {
-        throw new JudgeFailure(`The judge ${made.trouble}, and there was no more time to ask it again.`);
+        throw new JudgeFailure(`The judge ${made.trouble}, and there was no time left for a retry.`);
       }
       await call.idle((signal) => pause(wait, signal));
     }
@@ -91,21 +88,21 @@ export class JudgeEndpoint {
     return reply;
   }
 
-  /** Tells the operator, who alone can do something about it; not each time. */
+  /** Warns the operator in the log, not more than once a minute. */
   private complain(trouble: string): void {
     const now = performance.now();
     if (now - this.complainedAt < COMPLAINTS_MS) return;
     this.complainedAt = now;
-    rootLogger.warn({ backend: this.backend, trouble }, 'a judge backend is in trouble');
+    rootLogger.warn({ backend: this.backend, trouble }, 'requests to a judge backend fail');
   }
 
-  /** Sends it once, within the permit that it has. Throws the signal's reason when it is aborted. */
+  /** Sends the request once. Throws the signal's reason when it is aborted. */
   private async attempt(limit: JudgeLimit, body: string, call: JudgeCall): Promise<Attempt> {
     const begun = performance.now();
     let made: Attempt | undefined;
     this.metrics.sent(this.backend);
     try {
-      call.checkBudget(); // others may have spent it while this one waited for its turn
+      call.checkBudget(); // others may have spent the budget during the wait
       return (made = await this.transport.send(body, call.signal));
     } finally {
       const elapsedMs = performance.now() - begun;
@@ -128,11 +125,11 @@ const outcomeOf = (made: Attempt): RequestOutcome =>
 
 function refused(status: number, refusal: Refusal): Refused {
   if (status === 401 || status === 403) {
-    const error = `The judge backend refused this service (${status}): its operator has to look at the key.`;
+    const error = `The judge backend refused this service (${status}). Its operator must check the API key.`;
     return { refusal, error, isOfRequest: false };
   }
   if (status >= 300 && status < 400) {
-    const error = `The judge backend answered ${status}, and redirects are not followed.`;
+    const error = `The judge backend answered with a redirect (${status}), which is not followed.`;
     return { refusal, error, isOfRequest: false };
   }
   const said = cutText(refusal.message, REFUSAL_MAX);
@@ -141,8 +138,8 @@ function refused(status: number, refusal: Refusal): Refused {
 }
 
 /**
- * What an error says, as OpenAI's API and those like it write it. Of anything else nothing is repeated: a proxy's page may
- * tell of the operator's network.
+ * Reads an error in the format of OpenAI's API. Quotes nothing else, because a proxy's page may reveal the operator's
+ * network.
  */
 function refusalOf(text: string): Refusal {
   let value: unknown;

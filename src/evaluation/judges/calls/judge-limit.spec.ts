@@ -1,214 +1,205 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { FairLimiter, type Owner } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { Slot, Slots } from '../../scoring/worker-slots';
-import { JudgeLimit } from './judge-limit';
-import type { JudgeLimitRepository, LimitState } from './judge-limit.repository';
-import { type Asked, decreased, exchanged, type Limited, type SharedLimit } from './limit-rules';
+import { decreased, JudgeLimit } from './judge-limit';
+import type { JudgeLimitRepository, ReadLimit, SharedLimit } from './judge-limit.repository';
 
-const never = new AbortController().signal;
-
-/** The row that processes share, by the same rules as the one in the database, each exchange a turn of the loop. */
+/** The row that processes share. Each exchange takes a turn of the event loop. */
 class SharedRow {
   limit: SharedLimit | null = null;
   now = Date.now();
   isAway = false;
-  /** What happens while an exchange is under way. */
-  meanwhile = (): void => undefined;
 
-  async exchange(_: string, asked: Asked): Promise<LimitState> {
-    await this.turn();
-    if (!this.limit) return this.state(asked.wanted);
-    const { limit, granted } = exchanged(this.limit, asked, this.now);
-    this.limit = limit;
-    return this.state(granted);
+  find(): Promise<ReadLimit> {
+    return this.exchange((limit) => limit);
   }
 
-  async decrease(_: string, limited: Limited): Promise<LimitState> {
-    await this.turn();
-    this.limit = decreased(this.limit, limited, this.now);
-    return this.state(0);
+  change(
+    _: string,
+    rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
+  ): Promise<ReadLimit> {
+    return this.exchange(rule);
   }
 
-  get held(): number {
-    return Object.values(this.limit?.holders ?? {}).reduce((sum, one) => sum + one.held, 0);
-  }
-
-  private async turn(): Promise<void> {
-    this.meanwhile();
+  private async exchange(
+    rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
+  ): Promise<ReadLimit> {
     await turn();
     if (this.isAway) throw new Error('The database is away.');
-  }
-
-  private state(granted: number): LimitState {
-    const blockedMs = this.limit ? Math.max(0, this.limit.blockedUntil - this.now) : 0;
-    return { limit: this.limit && this.limit.maxInFlight, granted, blockedMs };
+    this.limit = rule(this.limit, this.now);
+    return { limit: this.limit, now: this.now };
   }
 }
 
 const settled = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await turn();
 };
-const callOf = (signal = new AbortController().signal) => ({
+const callOf = (signal = new AbortController().signal, owner: Owner = 'w') => ({
   signal,
+  owner,
   hasBegun: false,
   queue: <Result>(waiting: (until: AbortSignal) => Promise<Result>) => waiting(signal),
 });
-const left = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number) => ({
+const ended = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number) => ({
   ...{ outcome, elapsedMs: 0, retryAfterMs },
 });
 
-describe('the limit of a judge, in two processes', () => {
+describe('JudgeLimit', () => {
   let row: SharedRow;
-  let a: JudgeLimit;
-  let b: JudgeLimit;
+  const newProcess = (): JudgeLimit => new JudgeLimit('llm:m', row as unknown as JudgeLimitRepository);
+  let limit: JudgeLimit;
   beforeEach(() => {
     row = new SharedRow();
-    [a, b] = ['a', 'b'].map((name) => new JudgeLimit('llm:m', name, row as unknown as JudgeLimitRepository)) as [JudgeLimit, JudgeLimit]; // prettier-ignore
+    limit = newProcess();
   });
 
-  /** Lets a process be limited with so many requests under way, which end. */
-  const limitTo = async (limit: JudgeLimit, count: number): Promise<void> => {
-    await Promise.all(Array.from({ length: count }, () => limit.enter(callOf())));
-    limit.leave(left('limited'));
-    for (let more = 1; more < count; more++) limit.leave(left('failed'));
+  /** Sends this many requests at once. The judge limits the first of them, and the others fail. */
+  const meetLimit = async (count: number, retryAfterMs?: number): Promise<void> => {
+    for (let one = 0; one < count; one++) await limit.enter(callOf());
+    row.now += 1;
+    limit.leave(ended('limited', retryAfterMs));
+    for (let one = 1; one < count; one++) limit.leave(ended('failed'));
     await settled();
   };
+  /** Starts requests that wait, and records the order in which they are admitted. */
+  const queued = (order: string[], name: string, call: object = {}): Promise<void> =>
+    limit.enter({ ...callOf(), ...call }).then(() => void order.push(name));
 
-  it('is not raised by what was answered before it was felt', async () => {
-    for (let count = 0; count < 100; count++) {
-      await a.enter(callOf());
-      a.leave(left('answered'));
-    }
-    await Promise.all(Array.from({ length: 16 }, () => a.enter(callOf())));
-    a.leave(left('limited'));
-    await settled();
-    expect(row.limit!.maxInFlight).toBe(8);
-    a.leave(left('answered'));
-    await settled();
-    expect(row.limit!.maxInFlight).toBeLessThanOrEqual(9);
-  });
-
-  it('lets what was begun go before what was not', async () => {
-    await limitTo(a, 2);
-    await a.enter(callOf());
-    const entered: string[] = [];
-    const enter = (name: string, hasBegun: boolean): void =>
-      void a.enter({ ...callOf(), hasBegun }).then(() => entered.push(name));
-    enter('new', false);
-    enter('begun', true);
-    enter('begun later', true);
-    while (entered.length < 3) {
-      a.leave(left('failed'));
-      await settled();
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    expect(entered).toEqual(['begun', 'begun later', 'new']);
-  });
-
-  it('is none, and no request waits, until the judge answers 429', async () => {
-    await Promise.all([a, b].flatMap((one) => Array.from({ length: 50 }, () => one.enter(callOf()))));
+  it('lets every request through until the judge answers 429', async () => {
+    for (let one = 0; one < 100; one++) await limit.enter(callOf());
     expect(row.limit).toBeNull();
   });
 
-  it('is kept by both together once one of them has met it, and every request has its turn', async () => {
-    await limitTo(a, 8);
-    await b.enter(callOf());
-    b.leave(left('failed'));
-    let [underWay, most, done] = [0, 0, 0];
-    const ask = async (limit: JudgeLimit): Promise<void> => {
-      await limit.enter(callOf());
-      most = Math.max(most, ++underWay - row.limit!.maxInFlight);
-      await turn();
-      underWay -= 1;
-      done += 1;
-      limit.leave(left('answered'));
-    };
-    await Promise.all(Array.from({ length: 60 }, (_, index) => ask(index % 2 ? a : b)));
+  it('halves the requests in flight at the first 429, for other processes too', async () => {
+    await meetLimit(8);
+    expect(row.limit).toMatchObject({ maxInFlight: 4 });
+    const other = newProcess();
+    for (let one = 0; one < 4; one++) await other.enter(callOf());
+    let isAdmitted = false;
+    void other.enter(callOf()).then(() => (isAdmitted = true));
     await settled();
-    expect([done, underWay, row.held]).toEqual([60, 0, 0]);
-    expect(most).toBeLessThanOrEqual(0);
-    expect(row.limit!.maxInFlight).toBeGreaterThan(8);
+    expect(isAdmitted).toBe(false);
+    other.leave(ended('failed'));
+    await settled();
+    expect(isAdmitted).toBe(true);
   });
 
-  it('gives back the place of one who gives up waiting, and his permit where it came too late', async () => {
-    await limitTo(a, 2);
-    await a.enter(callOf());
-    const controller = new AbortController();
-    const leaving = a.enter(callOf(controller.signal));
-    const slots = new Slots(1);
-    const slot = new Slot(slots, never);
-    await slot.take();
-    // the permit comes, and then there is no slot of the worker to go on with until the time is over
-    const late = new AbortController();
-    const lent = a.enter({
-      signal: late.signal,
-      hasBegun: false,
-      queue: (waiting) => slot.lend(late.signal, waiting),
-    });
-    await slots.acquire(never);
-    controller.abort(new Error('nobody wants it'));
-    await expect(leaving).rejects.toThrow('nobody wants it');
-    a.leave(left('answered'));
+  it('grows by one with each round of answers while requests wait', async () => {
+    await meetLimit(4);
+    await limit.enter(callOf());
+    await limit.enter(callOf());
+    const order: string[] = [];
+    for (const name of ['a', 'b', 'c']) void queued(order, name);
     await settled();
-    expect(row.held).toBe(1);
+    expect(order).toEqual([]);
+    limit.leave(ended('answered'));
+    limit.leave(ended('answered'));
+    await settled();
+    expect(row.limit).toMatchObject({ maxInFlight: 3 });
+    expect(order).toEqual(['a', 'b', 'c']);
+  });
+
+  it('does not grow by answers while nothing waits', async () => {
+    await meetLimit(4);
+    for (let one = 0; one < 10; one++) {
+      await limit.enter(callOf());
+      limit.leave(ended('answered'));
+    }
+    await settled();
+    expect(row.limit).toMatchObject({ maxInFlight: 2 });
+  });
+
+  it('admits targets that have begun first, and lets organizations and their workspaces take turns', async () => {
+    await meetLimit(2);
+    await limit.enter(callOf());
+    const order: string[] = [];
+    const a1 = { orgId: 'a', workspaceId: 'a1' };
+    for (const name of ['a1-1', 'a1-2']) void queued(order, name, { owner: a1 });
+    void queued(order, 'a2-1', { owner: { orgId: 'a', workspaceId: 'a2' } });
+    for (const name of ['b-1', 'b-2']) void queued(order, name, { owner: { orgId: 'b', workspaceId: 'b' } });
+    void queued(order, 'begun', { owner: a1, hasBegun: true });
+    for (let one = 1; one <= 6; one++) {
+      await settled();
+      limit.leave(ended('failed'));
+    }
+    await settled();
+    expect(order).toEqual(['begun', 'a1-1', 'b-1', 'a2-1', 'b-2', 'a1-2']);
+  });
+
+  it('gives up waiting when the signal is aborted, and keeps no place', async () => {
+    await meetLimit(2);
+    await limit.enter(callOf());
+    const controller = new AbortController();
+    const leaving = limit.enter(callOf(controller.signal));
+    await settled();
+    controller.abort(new Error('no longer wanted'));
+    await expect(leaving).rejects.toThrow('no longer wanted');
+    await expect(limit.enter(callOf(AbortSignal.abort(new Error('before'))))).rejects.toThrow('before');
+    limit.leave(ended('failed'));
+    await limit.enter(callOf());
+  });
+
+  it('gives a place back that came too late, because the worker had no slot to go on with', async () => {
+    await meetLimit(2);
+    await limit.enter(callOf());
+    const limiter = new FairLimiter({ concurrency: 1 });
+    const late = new AbortController();
+    const { signal } = late;
+    const lent = limiter.run('worker', signal, (slot) =>
+      limit.enter({
+        ...callOf(signal),
+        queue: (waiting) => slot.lend(signal, () => waiting(signal)),
+      }),
+    );
+    void limiter.run('worker', undefined, () => new Promise<void>(() => undefined));
+    await settled();
+    limit.leave(ended('failed'));
+    await settled();
     late.abort(new Error('too late'));
     await expect(lent).rejects.toThrow('too late');
-    await settled();
-    expect(row.held).toBe(0);
-    await b.enter(callOf());
-    await expect(a.enter(callOf(AbortSignal.abort(new Error('before'))))).rejects.toThrow('before');
-    b.leave(left('answered'));
+    await limit.enter(callOf());
   });
 
-  it('keeps nothing of what was given to one who has left in the meantime', async () => {
-    await limitTo(a, 2);
-    const controller = new AbortController();
-    const leaving = a.enter(callOf(controller.signal));
-    row.meanwhile = () => controller.abort(new Error('nobody wants it'));
-    await expect(leaving).rejects.toThrow('nobody wants it');
-    await settled();
-    expect(row.held).toBe(0);
-  });
-
-  it('lets nobody begin before the time that the judge asked for, and holds up no process that ends', async () => {
+  it('admits nobody before the time that the judge asked for, and keeps no process alive', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const before = timers();
-    await a.enter(callOf());
-    a.leave(left('limited', 60_000));
-    await settled();
+    await meetLimit(1, 60_000);
     const controller = new AbortController();
-    const waiting = [a, b].map((one) => one.enter(callOf(controller.signal)));
+    const waiting = [limit, newProcess()].map((one) => one.enter(callOf(controller.signal)));
     await settled();
-    expect(row.held).toBe(0);
+    expect(timers()).toBe(before);
     controller.abort(new Error('enough'));
     for (const one of waiting) await expect(one).rejects.toThrow('enough');
-    expect(timers()).toBe(before);
   });
 
-  it('is no reason to stop where it was never met and cannot be read, and goes on to be kept where it was', async () => {
+  it('goes on with what is known while the database is away', async () => {
     jest.spyOn(rootLogger, 'warn').mockReturnValue(undefined);
     row.isAway = true;
-    await a.enter(callOf());
-    a.leave(left('answered'));
-    row.isAway = false;
-    await limitTo(a, 2);
-    row.isAway = true;
-    const controller = new AbortController();
-    const waiting = a.enter(callOf(controller.signal));
+    await limit.enter(callOf());
+    limit.leave(ended('limited'));
     await settled();
-    expect(row.held).toBe(0);
-    row.isAway = false;
-    await waiting;
-    expect(row.held).toBe(1);
-    const { maxInFlight } = row.limit!;
-    row.isAway = true;
-    a.leave(left('answered'));
-    await settled();
-    row.isAway = false;
-    await a.enter(callOf());
-    expect(row.limit!.maxInFlight).toBeGreaterThan(maxInFlight);
-    a.leave(left('answered'));
-    await settled();
-    expect(row.held).toBe(0);
+    await limit.enter(callOf());
+    expect(row.limit).toBeNull();
+  });
+});
+
+describe('decreased', () => {
+  const limit: SharedLimit = { maxInFlight: 8, blockedUntil: 0, decreasedAt: 1_000, limitedAt: 1_000 };
+  const request = { inFlight: 3, elapsedMs: 100, blockedMs: 0 };
+
+  it('halves once for each congestion', () => {
+    expect(decreased(limit, request, 1_050)).toMatchObject({ maxInFlight: 8, limitedAt: 1_050 });
+    expect(decreased(limit, request, 1_200)).toMatchObject({ maxInFlight: 4, decreasedAt: 1_200 });
+  });
+
+  it('never goes below one', () => {
+    expect(decreased({ ...limit, maxInFlight: 1 }, request, 2_000).maxInFlight).toBe(1);
+    expect(decreased(null, { ...request, inFlight: 1 }, 2_000).maxInFlight).toBe(1);
+  });
+
+  it('never shortens a wait that another request was told', () => {
+    const blocked = decreased(limit, { ...request, blockedMs: 5_000 }, 2_000);
+    expect(blocked.blockedUntil).toBe(7_000);
+    expect(decreased(blocked, request, 3_000).blockedUntil).toBe(7_000);
   });
 });

@@ -1,192 +1,224 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { FairQueue, pathOf } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import type { JudgeCall } from '../judge-backend';
 import type { RequestOutcome } from '../judge.metrics';
-import type { JudgeLimitRepository, LimitState } from './judge-limit.repository';
+import { JudgeLimitRepository, type ReadLimit, type SharedLimit } from './judge-limit.repository';
 
-/** How long a process goes by what it knows of a limit while it asks, in ms. */
+/** How long a process uses what it read of a limit, in ms. */
 const REFRESH_MS = 1_000;
-/** How often a process that holds permits says so, in ms; much more often than it would be forgotten. */
-const RENEW_MS = 4_000;
-/** How long to wait before asking again for permits that were not to be had, in ms: half of it to all of it. */
-const RETRY_MS = 200;
+/** A limit ends when the judge has not answered 429 for this long, in ms. */
+const FORGOTTEN_MS = 600_000;
+/** Longest `Retry-After` that holds back all processes, in ms. */
+const BLOCKED_MAX_MS = 300_000;
+/** Judges whose limits a process remembers. */
+const LIMITS_MAX = 1_000;
 
-/** How a request went. */
-export interface Left {
+/** How a request to a judge ended. */
+export interface RequestEnd {
   outcome: RequestOutcome;
   elapsedMs: number;
-  /** What the judge asked for. */
+  /** The judge's `Retry-After`. */
   retryAfterMs: number | undefined;
 }
 
-type EnteringCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasBegun'>;
-
-interface Waiter {
-  hasBegun: boolean;
-  resolve: () => void;
-}
+type EnteringCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasBegun' | 'owner'>;
 
 /**
- * How many requests may be under way at one judge, over all processes. As long as it has not answered 429 there is no
- * limit, and asking costs nothing. From then on the limit is halved by each congestion and grows by one with each round
- * of answers (additive increase, multiplicative decrease, as in TCP), and every process takes its permits out of the
- * one row that holds it. A process that dies is forgotten after a while, with its permits.
+ * The rate limit of one judge. Until it answers 429 there is none. Then each process keeps to a concurrency that is
+ * halved by every congestion and grows by one with each full round of answers (additive increase, multiplicative
+ * decrease, as in TCP), and to the judge's `Retry-After`. Both are in one row that all processes share.
+ *
+ * Requests wait in a queue in which organizations take turns, and so do the workspaces of each. Targets that have been asked about before go first, because
+ * otherwise the time of many targets would end before that of any is used.
  */
 export class JudgeLimit {
-  private state: LimitState = { limit: null, granted: 0, blockedMs: 0 };
-  private knownAt = -Infinity;
-  /** Requests under way. */
-  private held = 0;
-  /** Answers that the others have not been told of. */
+  private maxInFlight = Infinity;
+  /** By `performance.now()`. */
+  private blockedUntil = -Infinity;
+  private readAt = -Infinity;
+  private inFlight = 0;
+  /** Answers since the limit last grew. */
   private answered = 0;
-  private readonly waiting: Waiter[] = [];
-  /** What is being said to the others; one thing after another, so that what was said last is what is so. */
-  private talk: Promise<void> = Promise.resolve();
-  private exchanging: Promise<void> | undefined;
-  private isServing = false;
-  private renewal: NodeJS.Timeout | undefined;
+  /** 429s that are not yet written to the row. */
+  private unsent429s = 0;
+  private readonly begun = new FairQueue<() => void>();
+  private readonly fresh = new FairQueue<() => void>();
+  /** Reads and writes of the row, one after another, so that the last one leaves the present state. */
+  private exchange: Promise<void> = Promise.resolve();
+  private reading: Promise<void> | undefined;
+  private wakeUp: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly judge: string,
-    /** Names it to the others. */
-    private readonly holder: string,
     private readonly repository: JudgeLimitRepository,
   ) {}
 
-  /** Waits until another request may be sent; each is followed by one `leave`. Throws the signal's reason when it is aborted. */
+  /** Waits until a request may be sent. Follow it by one `leave`. Throws the signal's reason when it is aborted. */
   async enter(call: EnteringCall): Promise<void> {
-    const { signal } = call;
+    const { signal, queue } = call;
     signal.throwIfAborted();
-    const isStale = performance.now() - this.knownAt > REFRESH_MS;
-    if (this.isOpen() && isStale) await this.exchange();
+    await this.refresh();
     signal.throwIfAborted();
-    if (this.isOpen()) this.held += 1;
-    else await this.admitted(call);
-  }
-
-  leave({ outcome, elapsedMs, retryAfterMs = 0 }: Left): void {
-    this.held -= 1;
-    if (outcome === 'answered' && this.state.limit !== null) this.answered += 1;
-    if (outcome === 'limited') void this.decrease(elapsedMs, retryAfterMs);
-    else if (this.state.limit !== null) void this.exchange();
-  }
-
-  /** Waits for a permit. One that came, and cannot be used any more, is given back. */
-  private async admitted({ queue, hasBegun }: EnteringCall): Promise<void> {
+    if (this.isFree() && this.waitingCount === 0) {
+      this.inFlight++;
+      return;
+    }
     let isAdmitted = false;
     try {
       await queue(async (until) => {
-        await this.wait(until, hasBegun);
+        await this.turn(until, call);
         isAdmitted = true;
       });
     } catch (error) {
-      if (isAdmitted) {
-        this.held -= 1;
-        void this.exchange();
-      }
+      if (isAdmitted) this.release();
       throw error;
     }
   }
 
-  /** There is no limit, as far as is known. */
-  private isOpen(): boolean {
-    return this.state.limit === null && this.waiting.length === 0;
+  leave({ outcome, elapsedMs, retryAfterMs = 0 }: RequestEnd): void {
+    if (outcome === 'limited') this.decrease(this.inFlight, elapsedMs, retryAfterMs);
+    else if (outcome === 'answered') this.increase();
+    this.release();
   }
 
-  private wait(signal: AbortSignal, hasBegun: boolean): Promise<void> {
+  private get waitingCount(): number {
+    return this.begun.size + this.fresh.size;
+  }
+
+  private isFree(): boolean {
+    const isBlocked = this.unsent429s > 0 || performance.now() < this.blockedUntil;
+    return !isBlocked && this.inFlight < this.maxInFlight;
+  }
+
+  private turn(signal: AbortSignal, { hasBegun, owner }: EnteringCall): Promise<void> {
     signal.throwIfAborted();
+    const queue = hasBegun ? this.begun : this.fresh;
+    const path = pathOf(owner);
     return new Promise<void>((resolve, reject) => {
-      const waiter = {
-        hasBegun,
-        resolve: (): void => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        },
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
       };
       const leave = (): void => {
-        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        queue.remove(path, begin);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      // what was begun is finished first, or the time of many would be over before that of any is used
-      const others = this.waiting.findIndex((one) => !one.hasBegun);
-      this.waiting.splice(hasBegun && others >= 0 ? others : this.waiting.length, 0, waiter);
-      void this.serve();
+      queue.push(path, begin);
+      this.admit();
     });
   }
 
-  /** Asks for permits until nobody waits. */
-  private async serve(): Promise<void> {
-    if (this.isServing) return;
-    this.isServing = true;
-    while (this.waiting.length > 0) {
-      await this.exchange();
-      if (this.waiting.length === 0) break;
-      // a process that ends meanwhile is not held up by it
-      await sleep(this.state.blockedMs + RETRY_MS * (0.5 + Math.random() / 2), undefined, { ref: false });
+  private release(): void {
+    this.inFlight--;
+    if (this.waitingCount > 0) void this.refresh().then(() => this.admit());
+  }
+
+  private admit(): void {
+    while (this.waitingCount > 0 && this.isFree()) {
+      this.inFlight++;
+      (this.begun.shift() ?? this.fresh.shift())!();
     }
-    this.isServing = false;
+    const blockedMs = this.blockedUntil - performance.now();
+    if (this.waitingCount === 0 || this.wakeUp || blockedMs <= 0) return;
+    this.wakeUp = setTimeout(
+      () => {
+        this.wakeUp = undefined;
+        void this.refresh().then(() => this.admit());
+      },
+      Math.min(blockedMs, REFRESH_MS),
+    ).unref();
   }
 
-  /** Tells the others what this process holds, and asks for what it wants; once for all who come before it is said. */
-  private exchange(): Promise<void> {
-    this.exchanging ??= this.say(async () => {
-      this.exchanging = undefined;
-      const { answered } = this;
-      this.answered = 0;
-      try {
-        const asked = { holder: this.holder, held: this.held, wanted: this.waiting.length, answered };
-        this.state = await this.repository.exchange(this.judge, asked);
-        const isAllTaken = this.admit(this.state.granted);
-        if (!isAllTaken && this.state.limit !== null) void this.exchange();
-      } catch (error) {
-        this.answered += answered;
-        this.state = { ...this.state, blockedMs: 0 };
-        rootLogger.warn({ err: error, judge: this.judge }, 'the limit of a judge could not be read');
-        if (this.state.limit === null) this.admit(this.waiting.length);
-      }
+  private refresh(): Promise<void> {
+    if (performance.now() - this.readAt <= REFRESH_MS) return Promise.resolve();
+    this.reading ??= this.exchangeLimit(() => this.repository.find(this.judge)).finally(
+      () => (this.reading = undefined),
+    );
+    return this.reading;
+  }
+
+  /** Grows the limit by one after a round of answers in which it held somebody back. */
+  private increase(): void {
+    this.answered++;
+    if (this.waitingCount === 0 || this.answered < this.maxInFlight) return;
+    this.answered = 0;
+    void this.exchangeLimit(() =>
+      this.repository.change(
+        this.judge,
+        (limit) => limit && { ...limit, maxInFlight: limit.maxInFlight + 1 },
+      ),
+    ).then(() => this.admit());
+  }
+
+  private decrease(inFlight: number, elapsedMs: number, retryAfterMs: number): void {
+    const blockedMs = Math.min(retryAfterMs, BLOCKED_MAX_MS);
+    this.answered = 0;
+    this.unsent429s++;
+    void this.exchangeLimit(() =>
+      this.repository.change(this.judge, (limit, now) =>
+        decreased(livingLimit(limit, now), { inFlight, elapsedMs, blockedMs }, now),
+      ),
+    ).then(() => {
+      this.unsent429s--;
+      this.admit();
     });
-    return this.exchanging;
   }
 
-  private decrease(elapsedMs: number, retryAfterMs: number): Promise<void> {
-    return this.say(async () => {
+  /** Reads or writes the row. A failure leaves what is known as it is. */
+  private exchangeLimit(exchange: () => Promise<ReadLimit>): Promise<void> {
+    this.exchange = this.exchange.then(async () => {
       try {
-        const limited = { holder: this.holder, held: this.held, elapsedMs, retryAfterMs };
-        this.answered = 0; // of before it was felt
-        this.state = await this.repository.decrease(this.judge, limited);
+        const { limit: read, now } = await exchange();
+        const limit = livingLimit(read, now);
+        this.maxInFlight = limit?.maxInFlight ?? Infinity;
+        this.blockedUntil = limit ? performance.now() + limit.blockedUntil - now : -Infinity;
       } catch (error) {
         rootLogger.warn(
           { err: error, judge: this.judge },
-          'the limit of a judge could not be told to others',
+          'the rate limit of a judge could not be exchanged',
         );
       }
+      this.readAt = performance.now();
     });
+    return this.exchange;
   }
+}
 
-  private say(what: () => Promise<void>): Promise<void> {
-    this.talk = this.talk.then(what).then(() => {
-      this.knownAt = performance.now();
-      this.renew();
-    });
-    return this.talk;
-  }
+const livingLimit = (limit: SharedLimit | null, now: number): SharedLimit | null =>
+  limit && now - limit.limitedAt <= FORGOTTEN_MS ? limit : null;
 
-  /** @returns whether so many were waiting still. */
-  private admit(count: number): boolean {
-    const admitted = this.waiting.splice(0, count);
-    for (const waiter of admitted) {
-      this.held += 1;
-      waiter.resolve();
-    }
-    return admitted.length === count;
-  }
+/**
+ * Halves a limit, once for each congestion: a request that was sent before the last halving tells nothing new. The first
+ * 429 sets the limit to half of the requests that its process had in flight.
+ */
+export function decreased(
+  limit: SharedLimit | null,
+  { inFlight, elapsedMs, blockedMs }: { inFlight: number; elapsedMs: number; blockedMs: number },
+  now: number,
+): SharedLimit {
+  const isNew = !limit || limit.decreasedAt < now - elapsedMs;
+  return {
+    maxInFlight: isNew ? Math.max(1, Math.floor((limit?.maxInFlight ?? inFlight) / 2)) : limit.maxInFlight,
+    blockedUntil: Math.max(limit?.blockedUntil ?? 0, now + blockedMs),
+    decreasedAt: isNew ? now : limit.decreasedAt,
+    limitedAt: now,
+  };
+}
 
-  private renew(): void {
-    if (this.renewal || this.held === 0 || this.state.limit === null) return;
-    this.renewal = setTimeout(() => {
-      this.renewal = undefined;
-      void this.exchange();
-    }, RENEW_MS).unref();
+/** The rate limits of all judges, one for each backend and model. */
+@Injectable()
+export class JudgeLimits {
+  private readonly limits = new LRUCache<string, JudgeLimit>({ max: LIMITS_MAX });
+
+  constructor(private readonly repository: JudgeLimitRepository) {}
+
+  of(backend: string, model: string): JudgeLimit {
+    const judge = `${backend}:${model}`;
+    const known = this.limits.get(judge) ?? new JudgeLimit(judge, this.repository);
+    this.limits.set(judge, known);
+    return known;
   }
 }

@@ -1,9 +1,12 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Agent, request } from 'undici';
+import { Environment } from '#platform/config';
+import { readCapped, retryAfterMs } from '#platform/outbound';
 
-/** Bytes of an answer that are read. What is longer is no judgement. */
+/** Longest answer that is read, in bytes. A longer one is no judgement. */
 const ANSWER_MAX = 1024 * 1024;
 const CONNECT_MS = 10_000;
-/** By this code OpenAI's API says that an account is used up, by the status of a rate that passes. */
+/** The code by which OpenAI's API says, with status 429, that an account is used up. */
 const NO_QUOTA = '"insufficient_quota"';
 
 /** Where a judge is reached. */
@@ -18,18 +21,18 @@ export interface JudgeAddress {
 export type Attempt =
   /** The answer, which was JSON. */
   | { value: unknown }
-  /** It was understood and refused; the same again would be, too. */
+  /** The judge refused the request, and would refuse it again. */
   | { status: number; text: string }
-  /** Its answer is too large to be read: the same again would be, too, and would cost as much. */
+  /** The answer is too large to read. A repeat would cost the same and be as large. */
   | { tooLarge: true }
-  /** It may do better another time. `lost`: an answer that cannot be used, as a whole or broken off. */
+  /** A repeat may succeed. `lost`: an answer arrived in whole or in part and cannot be used, but may be charged. */
   | { trouble: string; retryAfterMs?: number; isLimit: boolean; lost?: 'whole' | 'part' };
 
-/** Sends requests to one judge over HTTP. Redirects are not followed: the request goes where the operator said, or nowhere. */
+/** Sends requests to one judge over HTTP. Does not follow redirects: a request goes where the operator said, or nowhere. */
 export class JudgeTransport {
   private readonly agent = new Agent({
     connect: { timeout: CONNECT_MS },
-    // the whole of an attempt has one deadline, see below
+    // One deadline covers the whole attempt, see `send`.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -68,7 +71,7 @@ export class JudgeTransport {
       body,
       signal,
     });
-    const answer = await readUpTo(ANSWER_MAX, response.body);
+    const answer = await readCapped(response.body, ANSWER_MAX);
     const text = answer === undefined ? undefined : this.withoutSecret(answer);
     const { statusCode: status, headers } = response;
     if (isTransient(status) && !(status === 429 && text?.includes(NO_QUOTA))) {
@@ -83,47 +86,18 @@ export class JudgeTransport {
     }
   }
 
-  /** Of whatever it answers: some repeat what they were sent. */
+  /** Removes the API key, because some judges repeat what they were sent. */
   private withoutSecret(text: string): string {
     const { apiKey } = this.address;
     return apiKey === undefined ? text : text.replaceAll(apiKey, '…');
   }
 }
 
-/** @returns undefined for a longer one, of which no more is read */
-async function readUpTo(max: number, body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // leaving the loop destroys the stream, and with it the connection
-    if (size > max) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** Statuses after which the same request may be answered: too many requests, timeouts, and what is the server's fault. */
+/** Statuses after which a repeat may succeed: too many requests, timeouts and faults of the server. */
 const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 
-type Headers = Dispatcher.ResponseData['headers'];
-
-/** How long to wait, in ms, by `Retry-After` (RFC 9110 section 10.2.3: seconds or a date), or `retry-after-ms`. */
-export function retryAfterMs(headers: Headers, now = Date.now()): number | undefined {
-  const ms = Number(single(headers['retry-after-ms']) || NaN);
-  if (ms >= 0) return ms;
-  const given = single(headers['retry-after'])?.trim();
-  if (!given) return undefined;
-  if (/^\d+(\.\d+)?$/.test(given)) return Number(given) * 1000;
-  const date = Date.parse(given);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
-const single = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value[0] : value;
-
-/** What went wrong, without addresses of the operator's network, which errors of sockets repeat. */
+/** Describes an error without the operator's network addresses, which errors of sockets repeat. */
 function troubleOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? (TROUBLES[code] ?? `could not be asked (${code})`) : 'could not be asked';
@@ -140,3 +114,37 @@ const TROUBLES: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'cannot be reached in time',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CLOSED,
 };
+
+/** The transports to the judges that the environment configures. Closed with the application. */
+@Injectable()
+export class JudgeTransports implements OnApplicationShutdown {
+  readonly llm: JudgeTransport | undefined;
+  readonly classifier: JudgeTransport | undefined;
+
+  constructor(environment: Environment) {
+    const { JUDGE_BASE_URL, JUDGE_API_KEY, CLASSIFIER_BASE_URL, CLASSIFIER_API_KEY } = environment;
+    const timeoutMs = environment.JUDGE_TIMEOUT_MS;
+    if (JUDGE_BASE_URL !== undefined) {
+      const url = chatCompletionsOf(JUDGE_BASE_URL);
+      this.llm = new JudgeTransport({ url, apiKey: JUDGE_API_KEY, timeoutMs });
+    }
+    if (CLASSIFIER_BASE_URL !== undefined) {
+      this.classifier = new JudgeTransport({
+        url: CLASSIFIER_BASE_URL,
+        apiKey: CLASSIFIER_API_KEY,
+        timeoutMs,
+      });
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.llm?.close(), this.classifier?.close()]);
+  }
+}
+
+/** Returns the URL below a base URL, as clients of OpenAI's API build it. Keeps its query. */
+function chatCompletionsOf(base: string): string {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/(\/chat\/completions)?\/*$/, '')}/chat/completions`;
+  return url.href;
+}

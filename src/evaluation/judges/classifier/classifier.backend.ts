@@ -1,26 +1,30 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, toJsonText } from '#platform/json';
-import type { JudgeDefinition } from '../../scorers/definitions/judge.definition';
-import type { Output } from '../../scorers/definitions/output.answer';
-import type { ScoringSubject } from '../../scorers/engine/score-outcome';
+import type { JudgeDefinition, Output, ScoringSubject } from '../../scorers';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
-import type { JudgeBackend, JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
-import { CannotJudge, JudgeFailure } from '../judge-failure';
+import {
+  CannotJudge,
+  type JudgeBackend,
+  type JudgeCall,
+  JudgeFailure,
+  type Judgement,
+  type JudgeRequest,
+} from '../judge-backend';
 import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
 
 type Choices = Extract<Output, { type: 'choice' }>['choices'];
 
-/** What is classified where a definition has no prompt. */
+/** The prompt of a definition without one. */
 const OUTPUT_ALONE = '{{output}}';
 
-/** Probabilities that add up to 1 within this are taken as they are. */
+/** Tolerance within which probabilities count as adding up to 1. */
 const SUM_TOLERANCE = 1e-3;
 
 /**
- * Asks a classifier: `{"inputs", "labels"}`, and `"model"` where the definition names one, is answered by `[{"label",
- * "score"}]`, as zero-shot classification servers do. What is classified is the prompt with the subject in it, or the
- * output where there is none; a classifier takes no orders, so nothing stands between delimiters. It says the same each
- * time and is asked once, whatever `samples` are asked for, and it is free.
+ * Asks a zero-shot classification server: it answers `{"inputs", "labels"}`, and `"model"` where the definition names one,
+ * with `[{"label", "score"}]`. It classifies the expanded prompt, or the output where there is no prompt. A classifier
+ * follows no instructions, so its input needs no delimiters. It is deterministic, so it is asked once whatever `samples`
+ * says, and it is free.
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
@@ -96,7 +100,7 @@ function readProbabilities(value: unknown, choices: Choices): Map<string, number
       throw unreadable('an item of it is not a label with a score from 0 to 1');
     }
     if (!probabilities.has(label))
-      throw unreadable(`${toJsonText(label.slice(0, 100))} is none of the choices`);
+      throw unreadable(`${toJsonText(label.slice(0, 100))} is not one of the choices`);
     probabilities.set(label, score);
   }
   const sum = [...probabilities.values()].reduce((total, score) => total + score, 0);
@@ -108,8 +112,7 @@ function readProbabilities(value: unknown, choices: Choices): Map<string, number
 }
 
 function finite(score: number): number {
-  if (!Number.isFinite(score))
-    throw new JudgeFailure('The scores of the choices are too large to be weighed.');
+  if (!Number.isFinite(score)) throw new JudgeFailure('The scores of the choices are too large to weigh.');
   return score;
 }
 

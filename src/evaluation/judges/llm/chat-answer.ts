@@ -1,25 +1,25 @@
 import { isJsonObject } from '#platform/json';
 
-/** What of a chat completion is read. */
+/** The parts of a chat completion that are read. */
 export interface ChatAnswer {
   text: string;
   /** Why the model stopped: `stop`, `length`, `content_filter` … */
   finishReason: string | undefined;
-  /** Why it would not answer. */
+  /** The model's reason for not answering. */
   refusal: string | undefined;
   logprobs: unknown;
   model: string | undefined;
   inputTokens: number | null;
   outputTokens: number | null;
-  /** In US dollars, where the server says it (as gateways do). */
+  /** In US dollars, where the server reports it (as gateways do). */
   costUsd: number | undefined;
 }
 
-/** Figures beyond these are none. */
+/** Larger figures are ignored. */
 const TOKENS_MAX = 1e9;
 const COST_MAX = 1e6;
 
-/** Reads a chat completion; undefined for what is none. */
+/** Reads a chat completion. Undefined for anything else. */
 export function readChatAnswer(value: unknown): ChatAnswer | undefined {
   const choice =
     isJsonObject(value) && Array.isArray(value.choices) ? (value.choices[0] as unknown) : undefined;
@@ -38,7 +38,7 @@ export function readChatAnswer(value: unknown): ChatAnswer | undefined {
   };
 }
 
-/** The text of a message, which some servers give in parts. */
+/** Returns the text of a message, which some servers send in parts. */
 function textOf(content: unknown): string {
   if (!Array.isArray(content)) return stringOf(content) ?? '';
   return content.map((part) => (isJsonObject(part) ? (stringOf(part.text) ?? '') : '')).join('');

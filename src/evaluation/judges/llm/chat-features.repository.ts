@@ -1,33 +1,54 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#platform/db';
+import { LRUCache } from 'lru-cache';
+import { Database, prepared, sql } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { ChatFeatures } from './chat-request';
+import { rootLogger } from '#platform/logging';
+import { ALL_FEATURES, type ChatFeatures } from './chat-request';
 
-const FIND = {
-  name: 'judge-features.find',
-  text: `SELECT features FROM judge_features WHERE model = $1 AND learned_at > now() - interval '1 day'`,
-};
+/** How long a process uses what it read, in ms, and for how many models it remembers it. */
+const REMEMBERED_MS = 5_000;
+const MODELS_MAX = 1_000;
 
-/** What models of the judge backend take. It is the operator's backend, the same for all workspaces, and tells nothing of any. */
+/**
+ * The features that each model supports, learned from its refusals. All processes share them, so that a preview shows
+ * what would be sent. They are forgotten after a day, because servers gain features. They are the operator's models, and
+ * tell nothing of any workspace.
+ */
 @Injectable()
 export class ChatFeaturesRepository {
+  private readonly known = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: REMEMBERED_MS });
+
   constructor(private readonly database: Database) {}
 
-  async find(model: string): Promise<ChatFeatures | undefined> {
-    const [row] = await this.database.query<{ features: ChatFeatures }>(FIND, [model]);
-    return row?.features;
-  }
-
-  async save(model: string, features: ChatFeatures): Promise<void> {
-    await this.database.query(
-      `INSERT INTO judge_features (model, features) VALUES ($1, $2)
-       ON CONFLICT (model) DO UPDATE SET features = excluded.features, learned_at = now()`,
-      [model, toJsonText(features)],
+  async of(model: string): Promise<ChatFeatures> {
+    const known = this.known.get(model);
+    if (known) return known;
+    const [row] = await this.database.query<{ features: ChatFeatures }>(
+      prepared(
+        'judge-features.find',
+        sql`SELECT features FROM judge_features WHERE model = ${model} AND learned_at > now() - interval '1 day'`,
+      ),
     );
+    const features = row?.features ?? ALL_FEATURES;
+    this.known.set(model, features);
+    return features;
   }
 
-  /** Deletes what is not gone by any more. */
+  /** Stores the features of a request that a model has just answered. A failure only costs another refusal. */
+  async learn(model: string, features: ChatFeatures): Promise<void> {
+    this.known.set(model, features);
+    try {
+      await this.database.query(
+        sql`INSERT INTO judge_features (model, features) VALUES (${model}, ${toJsonText(features)})
+          ON CONFLICT (model) DO UPDATE SET features = excluded.features, learned_at = now()`,
+      );
+    } catch (error) {
+      rootLogger.warn({ err: error, model }, 'the features of a judge could not be stored');
+    }
+  }
+
+  /** Deletes features that are no longer used. */
   async prune(): Promise<void> {
-    await this.database.query(`DELETE FROM judge_features WHERE learned_at < now() - interval '1 day'`);
+    await this.database.query(sql`DELETE FROM judge_features WHERE learned_at < now() - interval '1 day'`);
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Output } from '../../scorers/definitions/output.answer';
+import type { Output } from '../../scorers/definitions/definition.forms';
 import { ALL_FEATURES, chatBody, type ChatFeatures, type ChatQuestion, withoutRefused } from './chat-request';
 
 const question = (output: Output, more: Partial<ChatQuestion> = {}): ChatQuestion => ({

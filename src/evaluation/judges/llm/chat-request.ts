@@ -1,6 +1,6 @@
-import type { Output } from '../../scorers/definitions/output.answer';
+import type { Output } from '../../scorers';
 import type { Refusal } from '../calls/judge-endpoint';
-import { answerSchema } from './answer.schema';
+import { answerSchema } from './judge-answer';
 
 /** One message of a chat completion. */
 export interface ChatMessage {
@@ -9,21 +9,21 @@ export interface ChatMessage {
 }
 
 /**
- * What a server of chat completions takes. What it does not is learned from its refusals, because no server says it
- * beforehand.
+ * The features that a server of chat completions supports. They are learned from its refusals, because no server lists
+ * them.
  */
 export interface ChatFeatures {
-  /** How it is held to JSON. */
+  /** How the server enforces JSON. */
   responseFormat: 'json_schema' | 'json_object' | 'none';
-  /** Tells the log probabilities of tokens. */
+  /** Returns the log probabilities of tokens. */
   logprobs: boolean;
-  /** How the length of an answer is bounded. */
+  /** The parameter that limits the length of an answer. */
   maxTokens: 'max_tokens' | 'max_completion_tokens';
-  /** Takes another temperature than its own. */
+  /** Accepts a temperature other than its default. */
   temperature: boolean;
 }
 
-/** What is tried first of a server that is not known. */
+/** The features that are tried first with an unknown server. */
 export const ALL_FEATURES: ChatFeatures = {
   responseFormat: 'json_schema',
   logprobs: true,
@@ -31,22 +31,22 @@ export const ALL_FEATURES: ChatFeatures = {
   temperature: true,
 };
 
-/** Alternatives of each token that are asked for: as many as the protocol allows. */
+/** Alternatives per token: as many as the protocol allows. */
 const TOP_LOGPROBS = 20;
 
-/** What a request to a chat model says, whatever the server takes. */
+/** The content of a request to a chat model, independent of the server's features. */
 export interface ChatQuestion {
   model: string;
   output: Output;
   withReasoning: boolean;
-  /** Absent: the server's own. */
+  /** Undefined for the server's default. */
   temperature: number | undefined;
-  /** The scorer asks for this temperature. */
+  /** Whether the scorer asks for this temperature. */
   isTemperatureAskedFor: boolean;
   maxTokens: number;
 }
 
-/** The body of a request for a chat completion (OpenAI's `POST /chat/completions`), as JSON text. */
+/** Returns the JSON body of a request for a chat completion (OpenAI's `POST /chat/completions`). */
 export function chatBody(
   question: ChatQuestion,
   messages: readonly ChatMessage[],
@@ -76,13 +76,13 @@ function responseFormat(
   };
 }
 
-/** How a server says that it does not have something, rather than that it is used wrongly. */
+/** Words by which a server says that it lacks a feature, rather than that the feature is used wrongly. */
 const NOT_SUPPORTED =
   /unsupported|(?:not|n't) (?:supported|allowed|permitted|available|accepted)|unrecognized|unknown|unexpected|extra (?:inputs|fields)|use 'max_completion_tokens'/i;
 const WRONGLY_USED =
   /invalid schema|schema (?:is )?(?:invalid|too)|enum|must be (?:between|less|greater|at)/i;
 
-/** What a refusal may be about, and what to do without. */
+/** What a refusal may name, and how to do without it. */
 const ASPECTS: { names: RegExp; without: (features: ChatFeatures) => ChatFeatures | undefined }[] = [
   {
     names: /max_tokens|max_completion_tokens/,
@@ -110,11 +110,11 @@ const ASPECTS: { names: RegExp; without: (features: ChatFeatures) => ChatFeature
 ];
 
 /**
- * What to try a refused request without; undefined where the refusal names nothing that could be left out. A
- * temperature that the scorer asks for is never left out.
+ * Returns the features to retry a refused request with. Undefined where the refusal names nothing that could be left out.
+ * Never drops a temperature that the scorer asks for.
  *
- * `isOfServer`: the server does not have it, whoever asks. What else is refused may be this scorer's own doing, a schema
- * that is too large, and is nobody else's concern.
+ * `isOfServer`: the server lacks the feature for everybody. Otherwise the refusal may concern this scorer alone, for
+ * example a schema that is too large.
  */
 export function withoutRefused(
   features: ChatFeatures,

@@ -1,7 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020';
-import type { Output, SingleOutput } from '../../scorers/definitions/output.answer';
-import { readAnswerText } from './answer.reader';
-import { answerSchema } from './answer.schema';
+import type { Output, SingleOutput } from '../../scorers/definitions/definition.forms';
+import { answerSchema, readAnswerText } from './judge-answer';
 import { instructionsOf } from './instructions';
 
 const CHOICE: SingleOutput = {

@@ -1,8 +1,8 @@
-import type { Output, SingleOutput } from '../../scorers/definitions/output.answer';
+import type { Output, SingleOutput } from '../../scorers';
 import type { DataDelimiters } from '../prompt/data-block';
-import { memberOf } from './answer.schema';
+import { memberOf } from './judge-answer';
 
-/** What every judge is told before the scorer's prompt: what is data, and how to answer. */
+/** Returns the system message of every judge: what is data, and how to answer. */
 export function instructionsOf(
   output: Output,
   withReasoning: boolean,
@@ -39,7 +39,7 @@ function valueText(output: SingleOutput): string {
   }
 }
 
-/** What is said of the choices, where anything is. */
+/** Returns the descriptions of the choices. */
 function choicesText(output: SingleOutput): string {
   if (output.type !== 'choice') return '';
   return output.choices

@@ -1,16 +1,13 @@
-import { judgeBackendOf } from '../../scorers/definitions/judge.definition';
-import type { JudgeDefinition } from '../../scorers/definitions/judge.definition';
-import type { ScoringSubject } from '../../scorers/engine/score-outcome';
+import { judgeBackendOf, type JudgeDefinition, type ScoringSubject } from '../../scorers';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
-import type { JudgeBackend, JudgeRequest } from '../judge-backend';
-import { CannotJudge } from '../judge-failure';
+import { CannotJudge, type JudgeBackend, type JudgeRequest } from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
-import { answerSchema } from './answer.schema';
-import type { KnownFeatures } from './chat-features';
+import { answerSchema } from './judge-answer';
+import type { ChatFeaturesRepository } from './chat-features.repository';
 import type { ChatQuestion } from './chat-request';
 import { instructionsOf } from './instructions';
-import { COMPLAINT_BYTES, LlmRequest } from './llm.request';
+import { COMPLAINT_BYTES, LlmRequest, type TokenPrices } from './llm.request';
 
 /** What an operator says of the model that judges. */
 export interface LlmSettings {
@@ -22,13 +19,6 @@ export interface LlmSettings {
   maxTokens: number;
 }
 
-/** What tokens cost: null for a model of which it is not known. */
-export type TokenPrices = (
-  model: string,
-  inputTokens: number | null,
-  outputTokens: number | null,
-) => number | null;
-
 /** Tokens that a server may add to messages by itself. */
 const OVERHEAD_TOKENS = 200;
 
@@ -37,7 +27,7 @@ export class LlmBackend implements JudgeBackend {
   constructor(
     private readonly settings: LlmSettings,
     private readonly endpoint: JudgeEndpoint,
-    private readonly features: KnownFeatures,
+    private readonly features: ChatFeaturesRepository,
     private readonly hash: KeyedHash,
     private readonly prices: TokenPrices,
   ) {}

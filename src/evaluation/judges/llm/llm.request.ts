@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
-import { cutText, MAX_ERROR_LENGTH } from '../../scorers/engine/limits';
+import { cutText, MAX_ERROR_LENGTH } from '../../scorers';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
-import type { JudgeCall, Judgement, JudgeRequest } from '../judge-backend';
-import { JudgeFailure } from '../judge-failure';
+import { type JudgeCall, JudgeFailure, type Judgement, type JudgeRequest } from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN } from '../prompt/judge-prompt';
 import { cutMiddle } from '../prompt/middle-cut';
-import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './answer.reader';
+import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './judge-answer';
 import { type ChatAnswer, readChatAnswer } from './chat-answer';
-import type { KnownFeatures } from './chat-features';
+import type { ChatFeaturesRepository } from './chat-features.repository';
 import {
   ALL_FEATURES,
   chatBody,
@@ -17,19 +16,25 @@ import {
   type ChatQuestion,
   withoutRefused,
 } from './chat-request';
-import type { TokenPrices } from './llm.backend';
 import { probabilitiesOf } from './token-probabilities';
 
-/** Of an answer that cannot be read, so many bytes are shown to the judge again. */
+/** Bytes of an unreadable answer that are shown to the judge again. */
 const SHOWN_ANSWER_BYTES = 4_000;
-/** What the complaint about it takes at most, with the fault and the words around. */
+/** Longest complaint about an unreadable answer, in bytes. */
 export const COMPLAINT_BYTES = SHOWN_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
-/** Characters of what a judge says of itself that an error repeats. */
+/** Characters of a judge's own words that an error quotes. */
 const QUOTED_MAX = 300;
+
+/** The price of tokens in US dollars. Null for a model with unknown prices. */
+export type TokenPrices = (
+  model: string,
+  inputTokens: number | null,
+  outputTokens: number | null,
+) => number | null;
 
 interface Means {
   endpoint: JudgeEndpoint;
-  features: KnownFeatures;
+  features: ChatFeaturesRepository;
   hash: KeyedHash;
   prices: TokenPrices;
 }
@@ -37,12 +42,12 @@ interface Means {
 /** A request that was answered. */
 interface Sent {
   answer: ChatAnswer;
-  /** What the server took. */
+  /** The features that the server accepted. */
   features: ChatFeatures;
   sha256: string;
 }
 
-/** One request for a chat completion; an answer that cannot be read is asked for once more, and the fault is named. */
+/** A request for a chat completion. Asks once more, naming the fault, when the answer is unreadable. */
 export class LlmRequest implements JudgeRequest {
   readonly body: string;
   readonly sha256: string;
@@ -70,7 +75,7 @@ export class LlmRequest implements JudgeRequest {
     }
   }
 
-  /** Tells the judge that its answer cannot be read. The request that is told of is the first, which anybody can preview. */
+  /** Tells the judge that its answer is unreadable. Reports the hash of the first request, which anybody can preview. */
   private async askAgain(
     first: Sent,
     fault: UnreadableAnswer,
@@ -85,12 +90,12 @@ export class LlmRequest implements JudgeRequest {
     } catch (error) {
       if (error instanceof JudgeFailure) throw new JudgeFailure(error.message, sha256);
       if (!(error instanceof UnreadableAnswer)) throw error;
-      const message = `The judge's answer cannot be read, nor the one that it gave when it was told so: ${error.message}.`;
+      const message = `The judge's answer cannot be read, and neither can its second attempt: ${error.message}.`;
       throw new JudgeFailure(cutText(message, QUOTED_MAX * 2), sha256);
     }
   }
 
-  /** Sends messages, with ever less of what the server may not take, until it takes them. */
+  /** Sends messages, dropping features that the server refuses, until it accepts them. */
   private async send(
     messages: readonly ChatMessage[],
     known: ChatFeatures,
@@ -115,7 +120,7 @@ export class LlmRequest implements JudgeRequest {
       const answer = readChatAnswer(reply.value);
       if (!answer) {
         bill.lose(body, 'whole');
-        throw new JudgeFailure('The judge answered with something else than a chat completion.');
+        throw new JudgeFailure('The judge did not answer with a chat completion.');
       }
       bill.add(answer, body);
       return { answer, features, sha256: sha256Of(body) };
@@ -126,7 +131,7 @@ export class LlmRequest implements JudgeRequest {
     const { refusal, finishReason, text, logprobs, model } = answer;
     if (refusal !== undefined || finishReason === 'content_filter') {
       const why = refusal === undefined ? 'its server filtered the answer' : cutText(refusal, QUOTED_MAX);
-      throw new JudgeFailure(`The judge would not answer: ${why}`, sha256);
+      throw new JudgeFailure(`The judge refused to answer: ${why}`, sha256);
     }
     const read = this.read(answer);
     const probabilities = probabilitiesOf(this.question.output, text, logprobs);
@@ -151,7 +156,7 @@ export class LlmRequest implements JudgeRequest {
     }
   }
 
-  /** What the judge is told of an answer that cannot be read. It may repeat what is judged, so it is data like that. */
+  /** Makes the message about an unreadable answer. The answer may repeat the subject, so it is marked as data. */
   private complaint({ text }: ChatAnswer, { message }: UnreadableAnswer): ChatMessage {
     const shown = [cutMiddle(text, SHOWN_ANSWER_BYTES), message];
     const delimiters = delimitersOf(this.means.hash, shown);
@@ -163,7 +168,7 @@ export class LlmRequest implements JudgeRequest {
   }
 }
 
-/** What the requests for one judgement cost together, each charged to the call as soon as it is known. */
+/** Adds up the costs of the requests for one judgement, and charges each to the call as soon as it is known. */
 class Bill {
   private sum: number | undefined;
 
@@ -173,12 +178,12 @@ class Bill {
     private readonly call: Pick<JudgeCall, 'charge'>,
   ) {}
 
-  /** In US dollars; undefined where nothing is known. */
+  /** In US dollars. Undefined while no cost is known. */
   get costUsd(): number | undefined {
     return this.sum;
   }
 
-  /** Tokens that the server does not tell are estimated, because a budget that counted none would never end. */
+  /** Estimates tokens that the server does not report, because otherwise a budget would never be spent. */
   add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
     const input = inputTokens ?? tokensOf(body);
     const output = outputTokens ?? tokensOf(text);
@@ -189,7 +194,7 @@ class Bill {
     );
   }
 
-  /** Of an answer that was lost: what was sent, and of one that came as a whole all that it may have. */
+  /** Charges a lost answer: the tokens sent and, for a whole answer, the most tokens that it can have. */
   lose(body: string, lost: 'whole' | 'part'): void {
     const { model, maxTokens } = this.question;
     this.charge(this.prices(model, tokensOf(body), lost === 'whole' ? maxTokens : 0));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Output } from '../../scorers/definitions/output.answer';
+import type { Output } from '../../scorers/definitions/definition.forms';
 import { probabilitiesOf } from './token-probabilities';
 
 type Token = [text: string, probability?: number, others?: Record<string, number>];

@@ -1,5 +1,5 @@
 import { isJsonObject } from '#platform/json';
-import type { Output } from '../../scorers/definitions/output.answer';
+import type { Output } from '../../scorers';
 
 interface Alternative {
   /** Bytes of UTF-8, each as one character. */

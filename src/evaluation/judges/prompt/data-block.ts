@@ -1,18 +1,17 @@
-/** Makes the keyed hash of a text; without its key nobody can say what comes out. */
+/** Returns the keyed hash of a text, which nobody can predict without the key. */
 export type KeyedHash = (text: string) => Buffer;
 
 const TOKEN_BYTES = 16;
 
-/** The delimiters of data in one request to a judge. */
+/** The delimiters around data in one request to a judge. */
 export interface DataDelimiters {
   readonly open: string;
   readonly close: string;
 }
 
 /**
- * Delimiters for texts that are not to be trusted: they hold a keyed hash of all these texts, so that the same texts
- * always stand between the same delimiters, and nobody who writes one of them can know what ends it. Should a text
- * hold the very hash, another is made.
+ * Returns delimiters for untrusted texts. They contain a keyed hash of all the texts, so that the same texts always get
+ * the same delimiters, and the author of a text cannot know what ends it. If a text contains the hash, another is made.
  */
 export function delimitersOf(hash: KeyedHash, texts: readonly string[]): DataDelimiters {
   for (let round = 0; ; round++) {
@@ -25,9 +24,9 @@ export function delimitersOf(hash: KeyedHash, texts: readonly string[]): DataDel
   }
 }
 
-/** A text between its delimiters, each on a line of its own. */
+/** Returns a text between its delimiters, each on its own line. */
 export const dataBlock = ({ open, close }: DataDelimiters, text: string): string =>
   `${open}\n${text}\n${close}`;
 
-/** Bytes that delimiters add to each text. */
+/** Bytes that the delimiters add to a text. */
 export const DATA_BLOCK_BYTES = 2 * TOKEN_BYTES * 2 + '<data-></data->\n\n'.length;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { CannotJudge } from '../judge-failure';
+import { CannotJudge } from '../judge-backend';
 import { DATA_BLOCK_BYTES } from './data-block';
 import { judgePrompt } from './judge-prompt';
 

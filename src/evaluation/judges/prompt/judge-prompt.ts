@@ -1,21 +1,20 @@
-import type { ScoringSubject } from '../../scorers/engine/score-outcome';
-import { CannotJudge } from '../judge-failure';
+import { type ScoringSubject, parsePrompt } from '../../scorers';
+import { CannotJudge } from '../judge-backend';
 import { DATA_BLOCK_BYTES } from './data-block';
 import { CUT_MARK_BYTES, cutMiddle, fairShare } from './middle-cut';
 import { expandPrompt, type PromptPiece } from './prompt.expansion';
-import { parsePrompt } from './prompt.template';
 
-/** Bytes of UTF-8 for each token that a text is taken to have: fewer than most texts have, so that what fits does. */
+/** Assumed bytes of UTF-8 per token: fewer than most texts have, so that prompts fit. */
 export const BYTES_PER_TOKEN = 3;
 
-/** Of data that is cut, at least so many bytes are kept; a prompt that leaves less room is too long. */
+/** Bytes that are kept of data that is cut. A prompt that leaves less room is too long. */
 const DATA_MIN = 2 * CUT_MARK_BYTES;
 
 /**
- * The prompt of a definition with a subject put into it, in at most `room` bytes of UTF-8. The scorer's own words are
- * all there; data that is too long for the rest is cut in its middle, the longest first.
+ * Expands the prompt of a definition with a subject, to at most `room` bytes of UTF-8. Keeps all of the scorer's own text
+ * and cuts data that is too long in the middle, the longest first.
  *
- * @throws CannotJudge where there is no room for it, or the template is none (an older service took it).
+ * @throws CannotJudge when there is no room, or the template is invalid (an older release accepted it)
  */
 export function judgePrompt(template: string, subject: ScoringSubject, room: number): PromptPiece[] {
   const pieces = expandPrompt(parsed(template), subject, Math.max(0, room));
@@ -24,13 +23,13 @@ export function judgePrompt(template: string, subject: ScoringSubject, room: num
   const own = pieces.reduce((sum, piece) => sum + ('own' in piece ? Buffer.byteLength(piece.own) : 0), 0);
   const share = fairShare(sizes, room - own - sizes.length * DATA_BLOCK_BYTES);
   if (own > room || share < DATA_MIN) {
-    throw new CannotJudge('The prompt leaves no room in what the judge can read for what is to be judged.');
+    throw new CannotJudge('The prompt is too long: it leaves no tokens for the data.');
   }
   const cut = once((text) => cutMiddle(text, share));
   return pieces.map((piece) => ('data' in piece ? { data: cut(piece.data) } : piece));
 }
 
-/** Does something with each text once: the same long one may stand in a prompt a thousand times. */
+/** Runs `work` once per text, because a prompt may contain the same long text a thousand times. */
 function once<Result>(work: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>();
   return (text) => {

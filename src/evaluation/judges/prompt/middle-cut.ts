@@ -1,18 +1,17 @@
-/** Bytes that the mark of a cut takes at most. */
+/** Longest mark of a cut, in bytes. */
 export const CUT_MARK_BYTES = 120;
 
 const markOf = (characters: number): string =>
   `\n[… ${characters} characters are left out here, because all of it would be too long …]\n…`;
 
 /**
- * Cuts a text in its middle to at most `max` bytes of UTF-8, with a mark in the place of what is left out. No character
- * is cut in two, and what follows the mark begins with an ellipsis, never with a line of its own. A text that fits comes
- * back as it is.
+ * Cuts a text in the middle to at most `max` bytes of UTF-8, and marks the cut. Never splits a character. The rest begins
+ * with an ellipsis, so that it cannot pass for a line of its own. Returns a text that fits unchanged.
  *
- * @param max at least {@link CUT_MARK_BYTES}.
+ * @param max at least {@link CUT_MARK_BYTES}
  */
 export function cutMiddle(text: string, max: number): string {
-  // a character has at most three bytes for each of its UTF-16 code units
+  // A UTF-16 code unit takes at most three bytes.
   if (text.length * 3 <= max) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= max) return text;
@@ -26,12 +25,12 @@ export function cutMiddle(text: string, max: number): string {
   return `${head}${markOf(text.length - head.length - tail.length)}${tail}`;
 }
 
-/** A byte that continues a character of UTF-8. */
+/** Whether a byte continues a character of UTF-8. */
 const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /**
- * The most bytes that each of some texts may keep, so that together they have no more than `room`: the shorter ones
- * keep all they have, and the longer ones share what is left alike.
+ * Returns how many bytes each text may keep, so that together they have at most `room`: short texts keep everything, and
+ * the long ones share the rest equally.
  */
 export function fairShare(sizes: readonly number[], room: number): number {
   let left = room;

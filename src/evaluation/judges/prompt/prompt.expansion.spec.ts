@@ -1,8 +1,8 @@
 import { RawJson } from '#platform/json';
 import type { ScoringSubject } from '../../scorers/engine/score-outcome';
-import { CannotJudge } from '../judge-failure';
+import { CannotJudge } from '../judge-backend';
 import { expandPrompt } from './prompt.expansion';
-import { parsePrompt } from './prompt.template';
+import { parsePrompt } from '../../scorers/definitions/prompt.template';
 
 const NOTHING = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
 
@@ -60,7 +60,7 @@ describe('a prompt with a subject in it', () => {
     ['rounds within rounds', '{{#input}}'.repeat(16).replaceAll('{{#input}}', '{{#$.input}}') + '{{/$.input}}'.repeat(16), { input: list }, /sections of the prompt repeat/],
     ['thousands of empty sections in each round', `{{#input}}${'{{#a}}{{/a}}'.repeat(5_000)}{{/input}}`, { input: list }, /sections of the prompt repeat/],
     ['more values than anybody reads', '{{#input}}{{#$.input}}{{.}}{{/$.input}}{{/input}}', { input: list }, /more than 10000 values/],
-    ['more of its own words than the judge can read', '{{#input}}a word {{/input}}', { input: list }, /longer than the judge can read/],
+    ['more of its own words than the judge can read', '{{#input}}a word {{/input}}', { input: list }, /too long for the judge/],
   ])('is refused where it has %s', (_, template, subject, why) => {
     const expanded = () => expand(template, subject, 5_000);
     expect(expanded).toThrow(CannotJudge);

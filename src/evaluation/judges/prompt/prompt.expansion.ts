@@ -1,26 +1,29 @@
 import { isJsonObject, RawJson, toJsonText } from '#platform/json';
-import { resolvePath } from '../../scorers/engine/checks/json.path';
-import { MAX_SUBJECT_LENGTH } from '../../scorers/engine/limits';
-import type { ScoringSubject } from '../../scorers/engine/score-outcome';
-import { CannotJudge } from '../judge-failure';
-import type { TemplatePart, TemplatePath } from './prompt.template';
+import {
+  resolvePath,
+  MAX_SUBJECT_LENGTH,
+  type ScoringSubject,
+  type TemplatePart,
+  type TemplatePath,
+} from '../../scorers';
+import { CannotJudge } from '../judge-backend';
 import { sessionTranscript, traceTranscript } from './transcript';
 
-/** Rounds that the sections of one prompt may take together, each with every part in it, and values that may be put in. */
+/** Most repetitions of parts by the sections of one prompt, and most values that are inserted. */
 const ROUNDS_MAX = 200_000;
 const VALUES_MAX = 10_000;
-/** Characters of JSON and of transcripts that are written for one prompt: a value may be asked for with each of its parts. */
+/** Longest JSON and transcripts of one prompt together, because a prompt may insert a value and each of its parts. */
 const WRITTEN_MAX = 4 * MAX_SUBJECT_LENGTH;
 
-/** A piece of a prompt: the scorer's own words, or something that is judged. */
+/** A piece of a prompt: the scorer's own text, or data that is judged. */
 export type PromptPiece = { readonly own: string } | { readonly data: string };
 
 /**
- * Puts a subject into a template. A text goes in as it is, any other value as its JSON, null and what is not there as
- * nothing; `session` and `trace` as a transcript, and what is in them, such as `trace.spans`, as JSON.
+ * Expands a template with a subject. Inserts texts as they are, other values as JSON, and nothing for null and missing
+ * values. `session` and `trace` become transcripts; their members, such as `trace.spans`, are inserted as JSON.
  *
- * @param textMax characters of the scorer's own words that the prompt may have.
- * @throws CannotJudge where sections repeat so much that it would have more, or go round without end.
+ * @param textMax the most characters of the scorer's own text in the prompt
+ * @throws CannotJudge when sections repeat more than that, or without end
  */
 export function expandPrompt(
   parts: readonly TemplatePart[],
@@ -33,7 +36,7 @@ export function expandPrompt(
 class Expansion {
   private readonly pieces: PromptPiece[] = [];
   private readonly parsed = new Map<RawJson, unknown>();
-  /** Texts of objects that were asked for, so that one that is asked for again is there once. */
+  /** Texts of inserted objects, so that each is written once. */
   private readonly texts = new Map<object, string>();
   private rounds = 0;
   private values = 0;
@@ -60,13 +63,13 @@ class Expansion {
 
   private addOwn(text: string): void {
     this.length += text.length;
-    if (this.length > this.textMax) throw new CannotJudge('The prompt is longer than the judge can read.');
+    if (this.length > this.textMax) throw new CannotJudge('The prompt is too long for the judge.');
     this.pieces.push({ own: text });
   }
 
   private addData(value: unknown): void {
     this.values += 1;
-    if (this.values > VALUES_MAX) throw new CannotJudge(`The prompt puts in more than ${VALUES_MAX} values.`);
+    if (this.values > VALUES_MAX) throw new CannotJudge(`The prompt inserts more than ${VALUES_MAX} values.`);
     this.pieces.push({ data: this.textOf(value) });
   }
 
@@ -88,12 +91,12 @@ class Expansion {
   private round(parts: readonly TemplatePart[], contexts: readonly unknown[]): void {
     this.rounds += 1 + parts.length;
     if (this.rounds > ROUNDS_MAX) {
-      throw new CannotJudge(`The sections of the prompt repeat more than ${ROUNDS_MAX} of its parts.`);
+      throw new CannotJudge(`The sections of the prompt repeat its parts more than ${ROUNDS_MAX} times.`);
     }
     this.add(parts, contexts);
   }
 
-  /** What a path leads to, from the innermost section that has its first name. Only own members are followed. */
+  /** Resolves a path, starting at the innermost section that has its first name. Follows only own members. */
   private resolve({ steps, isAbsolute }: TemplatePath, contexts: readonly unknown[]): unknown {
     const from = isAbsolute ? contexts.slice(0, 1) : contexts;
     if (steps.length === 0) return from.at(-1);
@@ -104,7 +107,7 @@ class Expansion {
     return value;
   }
 
-  /** The value of a text that the database keeps, parsed once. */
+  /** Parses stored JSON once. */
   private plain(value: unknown): unknown {
     if (!(value instanceof RawJson)) return value;
     if (!this.parsed.has(value)) this.parsed.set(value, value.parse());
@@ -120,7 +123,7 @@ class Expansion {
     const text = this.written(value);
     this.writtenLength += text.length;
     if (this.writtenLength > WRITTEN_MAX) {
-      throw new CannotJudge(`The prompt puts in more than ${WRITTEN_MAX} characters of JSON.`);
+      throw new CannotJudge(`The prompt inserts more than ${WRITTEN_MAX} characters of JSON.`);
     }
     this.texts.set(value, text);
     return text;

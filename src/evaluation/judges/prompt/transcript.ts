@@ -1,37 +1,35 @@
 import { isJsonObject, RawJson, toJsonText } from '#platform/json';
-import { toolCallOf } from '../../scorers/engine/checks/tool-call.reader';
-import { cutText } from '../../scorers/engine/limits';
-import type { SessionMessage } from '../../scoring/session-message';
-import { messagesIn } from '../../scoring/session-messages';
+import { toolCallOf, cutText } from '../../scorers';
+import { messagesIn, type SessionMessage } from './session-messages';
 
-/** Characters of a role or of a tool's name that are shown. */
+/** Characters that are shown of a role or a tool's name. */
 const NAME_MAX = 100;
 
-/** What was said or done at one point of a conversation. */
+/** One utterance, tool call or tool result of a conversation. */
 interface Entry {
-  /** Who said it, or which tool was called or answered. */
+  /** The speaker, or the tool that was called or answered. */
   head: string;
   body: string;
   isOfTool: boolean;
 }
 
-/** Messages of one trace that follow each other. */
+/** Consecutive messages of one trace. */
 interface Turn {
   traceId: unknown;
-  /** The last of them is the assistant's. */
+  /** Whether the last message is the assistant's. */
   isAnswered: boolean;
-  /** What each message tells. */
-  told: Entry[][];
+  /** The entries of each message. */
+  entries: Entry[][];
 }
 
 type JsonObject = Record<string, unknown>;
 
 /**
- * A session as a transcript: who said what, with the calls of tools and their answers, in their order. Calls are taken
- * from the messages; of a trace whose messages tell none, from its spans, which stand before its last answer. A line of
- * what was said begins with two spaces, so that nothing that is said looks like the head of an entry.
+ * Returns a session as a transcript: who said what, with tool calls and their results, in order. Calls come from the
+ * messages or, for a trace whose messages contain none, from its spans, and then stand before its last answer. Every line
+ * of content is indented by two spaces, so that no content looks like the head of an entry.
  *
- * @param judged the trace that is judged, where it is one and not the session: its spans are shown there alone.
+ * @param judged the trace that is judged, if it is not the session; only its own spans are shown
  */
 export function sessionTranscript(session: JsonObject, judged?: unknown): string {
   const traces = Array.isArray(session.traces) ? session.traces.filter(isJsonObject) : [];
@@ -40,48 +38,48 @@ export function sessionTranscript(session: JsonObject, judged?: unknown): string
   const messages = Array.isArray(session.messages) ? (session.messages as SessionMessage[]) : [];
   const turns = turnsOf(messages);
   const lastOf = new Map(turns.map((turn) => [turn.traceId, turn]));
-  const withToldCalls = new Set(turns.filter(tellsCalls).map(({ traceId }) => traceId));
+  const withCallsInMessages = new Set(turns.filter(hasCalls).map(({ traceId }) => traceId));
   const silent = traces.filter(({ trace_id }) => !lastOf.has(trace_id));
   const entries = [
     ...turns.flatMap((turn) => {
-      const isPlace = lastOf.get(turn.traceId) === turn && !withToldCalls.has(turn.traceId);
-      return isPlace ? withCalls(turn, spansOf.get(turn.traceId)) : turn.told.flat();
+      const isPlace = lastOf.get(turn.traceId) === turn && !withCallsInMessages.has(turn.traceId);
+      return isPlace ? withCalls(turn, spansOf.get(turn.traceId)) : turn.entries.flat();
     }),
     ...silent.flatMap(({ trace_id }) => callsOf(spansOf.get(trace_id))),
   ];
   return written(entries, session.is_truncated === true);
 }
 
-/** A trace as a transcript: what its root was given and answered, with the calls of tools between. */
+/** Returns a trace as a transcript: the input and output of its root, with the tool calls in between. */
 export function traceTranscript(trace: JsonObject): string {
   const messages = [...messagesIn(trace.input, 'user'), ...messagesIn(trace.output, 'assistant')];
-  const [turn = NOTHING_TOLD] = turnsOf(messages);
-  const entries = tellsCalls(turn) ? turn.told.flat() : withCalls(turn, trace.spans);
+  const [turn = EMPTY_TURN] = turnsOf(messages);
+  const entries = hasCalls(turn) ? turn.entries.flat() : withCalls(turn, trace.spans);
   return written(entries, trace.is_truncated === true);
 }
 
-const NOTHING_TOLD: Turn = { traceId: undefined, isAnswered: false, told: [] };
+const EMPTY_TURN: Turn = { traceId: undefined, isAnswered: false, entries: [] };
 
 function turnsOf(messages: readonly SessionMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     let turn = turns.at(-1);
     if (!turn || turn.traceId !== message.trace_id) {
-      turn = { traceId: message.trace_id, isAnswered: false, told: [] };
+      turn = { traceId: message.trace_id, isAnswered: false, entries: [] };
       turns.push(turn);
     }
-    turn.told.push(entriesOf(message));
+    turn.entries.push(entriesOf(message));
     turn.isAnswered = message.role === 'assistant';
   }
   return turns;
 }
 
-const tellsCalls = ({ told }: Turn): boolean => told.flat().some(({ isOfTool }) => isOfTool);
+const hasCalls = ({ entries }: Turn): boolean => entries.flat().some(({ isOfTool }) => isOfTool);
 
-/** A turn with the calls that spans tell before its answer. */
-function withCalls({ isAnswered, told }: Turn, spans: unknown): Entry[] {
-  const answerAt = isAnswered ? told.length - 1 : told.length;
-  return [...told.slice(0, answerAt), callsOf(spans), ...told.slice(answerAt)].flat();
+/** Inserts the tool calls of spans before the answer of a turn. */
+function withCalls({ isAnswered, entries }: Turn, spans: unknown): Entry[] {
+  const answerAt = isAnswered ? entries.length - 1 : entries.length;
+  return [...entries.slice(0, answerAt), callsOf(spans), ...entries.slice(answerAt)].flat();
 }
 
 function callsOf(spans: unknown): Entry[] {
@@ -98,14 +96,14 @@ function callsOf(spans: unknown): Entry[] {
   });
 }
 
-/** What the status of a span says of its failure, which may be nothing; undefined where it tells of none. */
+/** Returns the message of a failed span, which may be empty. Undefined for a span that did not fail. */
 function failureOf(status: unknown): string | undefined {
-  const told = plain(status);
-  if (!isJsonObject(told) || told.code !== 'error') return undefined;
-  return typeof told.message === 'string' ? told.message : '';
+  const given = plain(status);
+  if (!isJsonObject(given) || given.code !== 'error') return undefined;
+  return typeof given.message === 'string' ? given.message : '';
 }
 
-/** A call that failed, with why, and with what was answered all the same. */
+/** Makes the entry of a failed call, with the reason and any result. */
 function failed(name: string, why: string, result: unknown): Entry {
   const { head, body, isOfTool } = ofTool(`${name} fails`, result);
   return { head, body: [why, body].filter((text) => text !== '').join('\n'), isOfTool };
@@ -124,7 +122,7 @@ function entriesOf(message: SessionMessage): Entry[] {
   return [...said, ...(Array.isArray(calls) ? calls.map((call) => entryOfCall(role, call)) : [])];
 }
 
-/** One part of a message, by the OpenTelemetry conventions (`tool_call`), or as Anthropic has them (`tool_use`). */
+/** Reads a part of a message, by the OpenTelemetry conventions (`tool_call`) or in Anthropic's format (`tool_use`). */
 function entryOfPart(role: string, head: string, part: unknown): Entry {
   const isOfTool = role === 'tool';
   if (!isJsonObject(part)) return { head, body: textOf(part), isOfTool };
@@ -140,7 +138,7 @@ function entryOfPart(role: string, head: string, part: unknown): Entry {
   return { head, body: textOf(typeof text === 'string' ? text : part), isOfTool };
 }
 
-/** A call as OpenAI's messages have it, `{"function": {"name", "arguments"}}`, or with both beside each other. */
+/** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with both members at the top. */
 function entryOfCall(role: string, call: unknown): Entry {
   if (!isJsonObject(call)) return ofTool(`${role} calls`, call);
   const called = isJsonObject(call.function) ? call.function : call;
@@ -157,7 +155,7 @@ const plain = (value: unknown): unknown => (value instanceof RawJson ? value.par
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJsonText(value));
 
-/** A name on one line. */
+/** Returns a name on one line. */
 const nameOf = (name: unknown): string =>
   cutText((typeof name === 'string' ? name : '?').replace(/[\s\u0085[\]]+/g, ' '), NAME_MAX);
 
@@ -167,5 +165,5 @@ function written(entries: readonly Entry[], isCut: boolean): string {
   return texts.join('\n\n');
 }
 
-/** With every end of a line that Unicode has (UAX 14) as one that is followed by two spaces. */
+/** Indents every line by two spaces, at all line ends that Unicode has (UAX 14). */
 const indented = (text: string): string => `  ${text.replace(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/g, '\n  ')}`;

@@ -1,5 +1,6 @@
 import { Problem } from '#platform/problem';
-import { type GivenAnswer, type Output, readAnswer, scoreOfAnswer } from './output.answer';
+import type { Output } from './definition.forms';
+import { type GivenAnswer, readAnswer, scoreOfAnswer } from './output.answer';
 
 const numeric = (key: string) => ({
   key,

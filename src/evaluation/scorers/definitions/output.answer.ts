@@ -1,29 +1,20 @@
 import { pointerToken } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
-import { cutText } from '../engine/limits';
+import type { Output, SingleOutput } from './definition.forms';
+import { cutText } from './limits';
 
-/** The `output` of a valid definition that is answered with one value. */
-export type SingleOutput =
-  | { type: 'choice'; choices: { value: string; score: number; description?: string | null }[] }
-  | { type: 'boolean' }
-  | { type: 'numeric'; min: number; max: number };
-
-/** The `output` of a valid definition of a judge or of people. */
-export type Output =
-  SingleOutput | { type: 'questions'; questions: { key: string; question: string; output: SingleOutput }[] };
-
-/** What is answered: `choice` of a choice, `value` of a boolean or a number, `answers` of questions, by their keys. */
+/** An answer: `choice` for a choice, `value` for a boolean or a number, `answers` for questions, by their keys. */
 export interface Answer {
   choice?: string;
   value?: boolean | number;
   answers?: Record<string, string | boolean | number>;
 }
 
-/** An answer as it arrives. Null counts as left out. */
+/** An answer as it was sent. Null means absent. */
 export type GivenAnswer = { readonly [Member in keyof Answer]?: unknown };
 
-/** An answer that its output has, and what it makes for a score. */
+/** A valid answer and its score. */
 export interface ScoredAnswer {
   answer: Answer;
   /** Finite: the choice's score, 1 or 0, the number itself, or the mean of the questions' scores. */
@@ -33,31 +24,30 @@ export interface ScoredAnswer {
 const MEMBERS = ['choice', 'value', 'answers'] as const;
 const MEMBER_OF = { choice: 'choice', boolean: 'value', numeric: 'value', questions: 'answers' } as const;
 
-/** Characters that an answer repeats of the choices there are. */
+/** Characters of the known choices that a fault lists. */
 const SHOWN_CHOICES_MAX = 1_000;
 
-/** What is wrong with an answer. */
+/** The faults of an answer. */
 interface Faults {
-  /** Of the wrong form, missing, or out of bounds. */
+  /** Wrong form, missing, or out of bounds. */
   form: FieldError[];
-  /** Texts that are none of the choices. */
+  /** Unknown choices. */
   unknown: FieldError[];
 }
 
 /**
- * Reads what a person or a judge answered to an `output`, and computes its score: of `choice` that of the choice, of
- * `boolean` 1 or 0, of `numeric` the number, of `questions` the mean of the scores of all of them.
+ * Reads the answer of a person or a judge to an `output`, and computes its score: the score of the choice, 1 or 0 for a
+ * boolean, the number itself, or the mean over the questions.
  *
- * @returns the answer with its score, checked when `score` is called: 400 for what is missing, of another type, out of
- *   bounds, or does not go with the output; 422 for a text that is none of the choices. They are two steps because
- *   between them stand a request's 404 and 409.
+ * Throws 400 for an answer that is missing, of another type, out of bounds, or for another type of output. The returned
+ * `scored` throws 422 for an unknown choice. There are two steps because a request's 404 and 409 come in between.
  */
 export function readAnswer(output: Output, given: GivenAnswer): { scored: () => ScoredAnswer } {
   const faults: Faults = { form: [], unknown: [] };
   const member = MEMBER_OF[output.type];
   for (const other of MEMBERS) {
     if (other !== member && isGiven(given[other])) {
-      const detail = `does not go with an output of the type ${output.type}, which is answered by ${member}`;
+      const detail = `does not fit an output of type ${output.type}; answer with ${member}`;
       faults.form.push({ pointer: `/${other}`, detail });
     }
   }
@@ -75,7 +65,7 @@ export function readAnswer(output: Output, given: GivenAnswer): { scored: () => 
   };
 }
 
-/** The same in one step. */
+/** Reads an answer in one step, see {@link readAnswer}. */
 export const scoreOfAnswer = (output: Output, given: GivenAnswer): ScoredAnswer =>
   readAnswer(output, given).scored();
 
@@ -92,13 +82,16 @@ function readAnswers(
   faults: Faults,
 ): Read<Record<string, unknown>> | undefined {
   if (!isJsonObject(given)) {
-    faults.form.push({ pointer: '/answers', detail: 'must be an object of question key to answer' });
+    faults.form.push({
+      pointer: '/answers',
+      detail: 'must be an object with an answer for each question key',
+    });
     return undefined;
   }
   const known = new Set(questions.map(({ key }) => key));
   const others = Object.keys(given).filter((key) => !known.has(key));
   for (const key of others) {
-    faults.form.push({ pointer: `/answers/${pointerToken(key)}`, detail: 'is the key of no question' });
+    faults.form.push({ pointer: `/answers/${pointerToken(key)}`, detail: 'is not the key of a question' });
   }
   const read = questions.map(({ key, output }) => {
     const own = Object.hasOwn(given, key) ? given[key] : undefined;
@@ -106,7 +99,7 @@ function readAnswers(
   });
   const scores = read.flatMap(([, one]) => one?.score ?? []);
   if (scores.length < questions.length) return undefined;
-  // fromEntries defines members, so that a question named __proto__ is one like any other
+  // fromEntries defines members, so that a question may be named __proto__.
   return { value: Object.fromEntries(read.map(([key, one]) => [key, one!.value])), score: mean(scores) };
 }
 
@@ -128,7 +121,7 @@ function readSingle(
       return fits ? { value: given, score: given } : refuse(`a number from ${min} to ${max}`);
     }
     case 'choice': {
-      if (typeof given !== 'string') return refuse('the value of a choice, a text');
+      if (typeof given !== 'string') return refuse('the value of a choice');
       const choice = output.choices.find(({ value }) => value === given);
       if (choice) return { value: given, score: choice.score };
       const known = output.choices.map(({ value }) => value).join(', ');
@@ -138,7 +131,7 @@ function readSingle(
   }
 }
 
-/** Finite for finite numbers, also where their sum is not. */
+/** Returns the mean, which is finite even where the sum is not. */
 function mean(numbers: readonly number[]): number {
   const sum = numbers.reduce((total, one) => total + one, 0);
   if (Number.isFinite(sum)) return sum / numbers.length;

@@ -1,6 +1,6 @@
 /**
- * What a scorer sees of one target. All members are JSON values; what there is not is null. Only where a session is
- * scored is `trace` left out: a scorer sees null then too, and checks of traces look at those of the session.
+ * What a scorer sees of one target. Members are JSON values, and null where there is nothing. For a session `trace` is
+ * absent: a scorer sees null, and checks of traces read the traces of the session.
  */
 export interface ScoringSubject {
   input: unknown;
@@ -12,10 +12,10 @@ export interface ScoringSubject {
 }
 
 /**
- * What a scorer made of one target: a score, or why there is none. A failure is never a score of 0.
+ * The outcome of scoring one target: a score, or an error. A failure is never a score of 0.
  *
- * `score` is a finite number, or null where the scorer abstains. `error` has at most 2,000 characters and is worded
- * for the scorer's author.
+ * `score` is finite, or null where the scorer abstains. `error` has at most 2,000 characters and addresses the scorer's
+ * author.
  */
 export type ScoreOutcome =
   | { score: number | null; label?: string; reasoning?: string; answers?: Record<string, unknown> }

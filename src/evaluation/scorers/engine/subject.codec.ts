@@ -1,12 +1,11 @@
 import { toJsonText } from '#platform/json';
-import { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH, SUBJECT_MEMBERS } from './limits';
+import { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH, SUBJECT_MEMBERS } from '../definitions/limits';
 import type { ScoringSubject } from './score-outcome';
 
 /**
- * A subject as it crosses to a sandbox thread: one JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only
- * for the members it reads. This process, which has others to serve, parses nothing of what clients wrote: their texts
- * go over as they stand. A subject that is too large, or that cannot be written at all (a cycle, a bigint, a number that
- * JSON does not have, thousands of levels), is an item's error.
+ * Encodes a subject for a sandbox thread: one JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only for the
+ * members it reads. Texts of clients are passed on unparsed, so that they do not block this process. A subject that is too
+ * large, or that JSON cannot express (a cycle, a bigint, an infinite number, thousands of levels), is an item's error.
  */
 export function encodeSubject(subject: ScoringSubject): { members: string[] } | { error: string } {
   let members: string[];
@@ -16,16 +15,16 @@ export function encodeSubject(subject: ScoringSubject): { members: string[] } | 
     );
   } catch (error) {
     const why = (error as Error).message;
-    return { error: cutText(`what is to be scored cannot be written as JSON: ${why}`, MAX_ERROR_LENGTH) };
+    return { error: cutText(`the subject cannot be written as JSON: ${why}`, MAX_ERROR_LENGTH) };
   }
   const length = members.reduce((sum, text) => sum + text.length, 0);
   if (length <= MAX_SUBJECT_LENGTH) return { members };
   return {
-    error: `what is to be scored has ${length} characters as JSON; ${MAX_SUBJECT_LENGTH} are the most`,
+    error: `the subject has ${length} characters as JSON; at most ${MAX_SUBJECT_LENGTH} are allowed`,
   };
 }
 
-/** The subject that {@link encodeSubject} wrote. @param encoded `ofSession`: it had no member `trace` */
+/** Decodes what {@link encodeSubject} wrote. @param encoded `ofSession`: the subject has no member `trace` */
 export function decodeSubject({ members, ofSession }: EncodedSubject): ScoringSubject {
   const values = members.map((text): unknown => JSON.parse(text));
   const entries = SUBJECT_MEMBERS.map((name, index) => [name, values[index]] as const);
@@ -39,13 +38,12 @@ interface EncodedSubject {
   readonly ofSession: boolean;
 }
 
-/** Above this share of characters beyond ASCII a text takes less room in the interpreter as it is than escaped. */
+/** Above this share of characters beyond ASCII, escaping takes more memory in the interpreter than it saves. */
 const ESCAPED_SHARE = 0.25;
 
 /**
- * The same JSON text, with characters beyond ASCII escaped where they are few. In the interpreter a single one of them
- * doubles the memory of the whole text, and while it is read takes five times as much, which a trace of some MB could not
- * afford.
+ * Escapes the characters of a JSON text beyond ASCII where they are few. In the interpreter a single one doubles the
+ * memory of the whole text, and takes five times as much while it is parsed, too much for a trace of some MB.
  */
 export function escapeSparseUnicode(text: string): string {
   let count = 0;

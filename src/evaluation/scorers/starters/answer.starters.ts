@@ -1,7 +1,7 @@
 import { promptOf } from './prompts';
 import type { JudgeStarter } from './starter.types';
 
-/** What a judge says of one answer. */
+/** Judges of a single answer. */
 export const ANSWER_STARTERS: JudgeStarter[] = [
   {
     starter_id: 'answer_correctness',
@@ -73,7 +73,7 @@ export const ANSWER_STARTERS: JudgeStarter[] = [
     starter_id: 'faithfulness',
     name: 'Faithfulness',
     description:
-      'Which share of what the output claims is supported by its sources, from 0 to 1. The sources are looked for in `context` of the result’s metadata; change the variable where yours are elsewhere, such as `{{trace}}`.',
+      'The share of the claims in the output that its sources support, from 0 to 1. The prompt reads the sources from `context` in the metadata of the result. Change the variable if yours are elsewhere, for example `{{trace}}`.',
     tags: ['answer', 'retrieval'],
     scorer_kind: 'llm_judge',
     grain: 'trace',
@@ -120,7 +120,7 @@ export const ANSWER_STARTERS: JudgeStarter[] = [
     starter_id: 'answer_relevance',
     name: 'Answer relevance',
     description:
-      'Whether the output deals with what was asked, right or wrong. A judge chooses `relevant` (1), `partly_relevant` (0.5) or `irrelevant` (0).',
+      'Whether the output addresses the question, correctly or not. A judge chooses `relevant` (1), `partly_relevant` (0.5) or `irrelevant` (0).',
     tags: ['answer'],
     scorer_kind: 'llm_judge',
     grain: 'trace',
@@ -178,7 +178,7 @@ export const ANSWER_STARTERS: JudgeStarter[] = [
     starter_id: 'toxicity',
     name: 'Toxicity',
     description:
-      'Whether the output is free of what attacks or degrades people. A judge chooses `none` (1), `mild` (0.5) or `severe` (0), so that more is better, as with the other scorers.',
+      'Whether the output is free of attacks on people. A judge chooses `none` (1), `mild` (0.5) or `severe` (0). A higher score is better, as with the other scorers.',
     tags: ['answer', 'safety'],
     scorer_kind: 'llm_judge',
     grain: 'trace',

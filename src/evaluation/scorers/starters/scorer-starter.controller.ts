@@ -11,7 +11,7 @@ import { ScorerStarterService } from './scorer-starter.service';
 export class ScorerStarterController {
   constructor(private readonly starters: ScorerStarterService) {}
 
-  /** List ready definitions of scorers */
+  /** List scorer starters */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: ScorerStarterPageDto })

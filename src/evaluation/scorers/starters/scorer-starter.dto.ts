@@ -2,9 +2,10 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../scorer.entity';
+import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../definitions/scorer-kind';
+import type { ScorerStarter, StarterExample } from './starter.types';
 
-/** Starters stand in an order of their own, by what they are about; `sort=-created_at` turns it around. */
+/** Starters are listed by topic. `sort=-created_at` reverses the order. */
 export class ScorerStarterListQueryDto extends ListQueryDto {
   @IsOptional()
   @IsOneOf(SCORER_KINDS, { required: false })
@@ -21,7 +22,7 @@ export class ScorerStarterListQueryDto extends ListQueryDto {
   tag?: string;
 }
 
-/** What a scorer sees of an example. */
+/** The subject of an example, as a scorer sees it. */
 export class StarterSubjectDto {
   @AnyJson()
   input!: unknown;
@@ -43,15 +44,15 @@ export class StarterResultDto {
 
 export class StarterExampleDto {
   subject!: StarterSubjectDto;
-  /** What the judge, or the person, answers; absent where the service computes the score by itself. */
+  /** The answer of the judge or the person. Absent where the service computes the score itself. */
   @AnyJsonObject({ required: false })
   answer?: object;
   result!: StarterResultDto;
 }
 
-/** A ready definition of a scorer: `POST /eval/v1/scorers` takes its members as they are. */
+/** A ready-made scorer. Send its members to `POST /eval/v1/scorers`. */
 export class ScorerStarterDto {
-  /** Names the starter for good. */
+  /** The permanent name of the starter. */
   starter_id!: string;
   name!: string;
   description!: string;
@@ -59,13 +60,13 @@ export class ScorerStarterDto {
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
-  /** In one of the forms that `CreateScorerDto` takes. */
+  /** A definition that `POST /eval/v1/scorers` takes. */
   @AnyJsonObject()
   definition!: object;
   tags!: string[];
-  /** Of what is as it should be. */
+  /** An example that passes. */
   example!: StarterExampleDto;
-  /** Of what is not. */
+  /** An example that fails. */
   failing_example!: StarterExampleDto;
 }
 
@@ -73,3 +74,28 @@ export class ScorerStarterPageDto {
   items!: ScorerStarterDto[];
   page!: PageMetaDto;
 }
+
+export const toScorerStarterDto = (starter: ScorerStarter): ScorerStarterDto => ({
+  starter_id: starter.starter_id,
+  name: starter.name,
+  description: starter.description,
+  scorer_kind: starter.scorer_kind,
+  grain: starter.grain,
+  definition: starter.definition,
+  tags: starter.tags,
+  example: toExampleDto(starter.passing),
+  failing_example: toExampleDto(starter.failing),
+});
+
+const toExampleDto = ({ subject, answer, score }: StarterExample): StarterExampleDto => ({
+  subject: {
+    input: subject.input ?? null,
+    output: subject.output ?? null,
+    expected: subject.expected ?? null,
+    metadata: subject.metadata ?? null,
+    trace: subject.trace ?? null,
+    session: subject.session ?? null,
+  },
+  ...(answer && { answer }),
+  result: { score },
+});

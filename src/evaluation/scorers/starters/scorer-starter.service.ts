@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { decodeCursor, encodeCursor, type Page, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { ScorerStarterDto, ScorerStarterListQueryDto } from './scorer-starter.dto';
-import { toScorerStarterDto } from './scorer-starter.mapper';
+import {
+  type ScorerStarterDto,
+  type ScorerStarterListQueryDto,
+  toScorerStarterDto,
+} from './scorer-starter.dto';
 import { SCORER_STARTERS } from './scorer-starters';
 
-/** The starters, which are the same for everybody. */
+/** Lists the starters, which are the same for everybody. */
 @Injectable()
 export class ScorerStarterService {
-  /** A page of those that fit, as every list has them. Errors: 400 for a foreign cursor, or one with an offset. */
+  /** Returns a page of the matching starters. Errors: 400 for a foreign cursor, or a cursor with an offset. */
   list(query: ScorerStarterListQueryDto): Page<ScorerStarterDto> {
     if (query.cursor !== undefined && query.offset !== undefined) {
       throw problem.invalidQuery('cursor', 'cannot be combined with offset');
@@ -39,7 +42,7 @@ export class ScorerStarterService {
   }
 }
 
-/** Where the page after a cursor begins. */
+/** Returns where the page after a cursor begins. */
 function after(
   starters: readonly { starter_id: string }[],
   cursor: ReturnType<typeof decodeCursor>,

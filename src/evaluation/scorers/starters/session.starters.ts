@@ -1,7 +1,7 @@
 import { promptOf } from './prompts';
 import type { ExampleSubject, JudgeStarter } from './starter.types';
 
-/** A session as its messages tell it, with the first of the user as its input and the last answer as its output. */
+/** Makes a session of messages, whose input is the first user message and whose output is the last answer. */
 function talk(...messages: [role: 'user' | 'assistant', content: string][]): ExampleSubject {
   const said = (by: string) => messages.filter(([role]) => role === by).map(([, content]) => content);
   return {
@@ -11,13 +11,13 @@ function talk(...messages: [role: 'user' | 'assistant', content: string][]): Exa
   };
 }
 
-/** What a judge says of a session as a whole. */
+/** Judges of a whole session. */
 export const SESSION_STARTERS: JudgeStarter[] = [
   {
     starter_id: 'task_completion',
     name: 'Task completion',
     description:
-      'Whether the session ended with what the user had come for. A judge reads all of it and chooses `completed` (1), `partly_completed` (0.5) or `not_completed` (0).',
+      'Whether the session achieved what the user came for. A judge reads the whole session and chooses `completed` (1), `partly_completed` (0.5) or `not_completed` (0).',
     tags: ['session', 'agent'],
     scorer_kind: 'llm_judge',
     grain: 'session',
@@ -80,7 +80,7 @@ export const SESSION_STARTERS: JudgeStarter[] = [
     starter_id: 'user_frustration',
     name: 'User frustration',
     description:
-      'Whether the user stayed content with the assistant throughout the session. A judge chooses `none` (1), `some` (0.5) or `strong` (0), so that more is better, as with the other scorers.',
+      'Whether the user stayed satisfied with the assistant throughout the session. A judge chooses `none` (1), `some` (0.5) or `strong` (0). A higher score is better, as with the other scorers.',
     tags: ['session', 'experience'],
     scorer_kind: 'llm_judge',
     grain: 'session',

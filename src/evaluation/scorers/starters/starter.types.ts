@@ -1,9 +1,13 @@
-import type { HumanDefinition } from '../definitions/human.definition';
-import type { Answer, Output } from '../definitions/output.answer';
-import type { Aggregate, Check } from '../engine/checks/check.types';
-import type { Grain } from '../scorer.entity';
+import type {
+  ChecksDefinition,
+  HumanDefinition,
+  JudgeDefinition,
+  ScriptDefinition,
+} from '../definitions/definition.forms';
+import type { Answer } from '../definitions/output.answer';
+import type { Grain } from '../definitions/scorer-kind';
 
-/** What an example shows to the scorer, as it would see it; what is left out is null. */
+/** The subject of an example. Absent members are null for the scorer. */
 export interface ExampleSubject {
   input?: unknown;
   output?: unknown;
@@ -13,7 +17,7 @@ export interface ExampleSubject {
   session?: { messages: { role: string; content: string }[] };
 }
 
-/** A trace of an example, as much of one as scorers look at. */
+/** The trace of an example, with the members that scorers read. */
 export interface ExampleTrace {
   duration_ms: number;
   cost_usd: number | null;
@@ -28,41 +32,39 @@ export interface ExampleSpan {
   attributes: Record<string, string | number>;
 }
 
-/** One subject, and what comes of it. */
+/** A subject and its score. */
 export interface StarterExample {
   subject: ExampleSubject;
-  /** What the judge or the person answers; a code scorer computes its score by itself. */
+  /** The answer of the judge or the person. Absent for a code scorer, which computes the score itself. */
   answer?: Answer;
   score: number;
 }
 
 interface Starter {
-  /** Names the starter for good. */
+  /** The permanent name of the starter. */
   starter_id: string;
-  /** A name for the scorer to be made of it. */
+  /** The name of the scorer to create. */
   name: string;
-  /** What it says, what it needs, and what to change where that is elsewhere. */
+  /** What it measures, what it needs and how to adapt it. */
   description: string;
   tags: string[];
   grain: Grain;
-  /** Of what is as it should be. */
+  /** An example that passes. */
   passing: StarterExample;
-  /** Of what is not. */
+  /** An example that fails. */
   failing: StarterExample;
 }
 
-/** A scorer that the service runs by itself. */
+/** A scorer that the service runs itself. */
 export interface CodeStarter extends Starter {
   scorer_kind: 'code';
-  definition:
-    | { checks: Check[]; aggregate: Aggregate }
-    | { language: 'javascript'; source: string; timeout_ms?: number };
+  definition: ChecksDefinition | ScriptDefinition;
 }
 
 /** A scorer that asks a model. */
 export interface JudgeStarter extends Starter {
   scorer_kind: 'llm_judge';
-  definition: { backend: 'llm'; prompt: string; output: Output; reasoning: boolean };
+  definition: JudgeDefinition;
 }
 
 /** A scorer that asks people. */

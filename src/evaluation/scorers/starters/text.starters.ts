@@ -7,7 +7,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'exact_match',
     name: 'Exact match',
     description:
-      'Whether the output is the same JSON value as what was expected: 1 or 0. Members of objects may be in any order; texts are compared letter by letter.',
+      'Whether the output is the same JSON value as `expected`: 1 or 0. The order of object members does not matter. Texts must be identical.',
     tags: ['text', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -19,7 +19,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'json_validity',
     name: 'JSON validity',
     description:
-      'Whether the output is JSON: a text that parses as it stands (RFC 8259, so without a Markdown fence around it), or an object or array. To ask for a certain shape, put a JSON Schema (2020-12) in place of the `schema` of both checks.',
+      'Whether the output is JSON: a text that parses (RFC 8259, without a Markdown fence), or an object or array. To require a shape, replace `schema` in both checks with your JSON Schema (2020-12).',
     tags: ['text', 'format'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -40,7 +40,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'levenshtein',
     name: 'Levenshtein similarity',
     description:
-      'How alike the output and the expected text are, from 0 to 1: 1 less the letters that have to be inserted, deleted or replaced, divided by the length of the longer. Texts of up to 20,000 characters. Give the check a `threshold` to have it pass or fail instead.',
+      'The similarity of the output and the expected text, from 0 to 1: 1 less the edit distance divided by the length of the longer text. Texts have at most 20,000 characters. Set `threshold` on the check to make it pass or fail instead.',
     tags: ['text', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -55,7 +55,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'numeric_closeness',
     name: 'Numeric closeness',
     description:
-      'How close the output comes to the expected number, from 0 to 1: 1 less their difference as a share of the larger of the two. Both are numbers, or texts that are nothing but one; in texts, commas between groups of three digits are taken for separators of thousands. An output that is no number scores 0; an expected value that is none is an error.',
+      'How close the output is to the expected number, from 0 to 1: 1 less their difference as a share of the larger one. Both are numbers or texts that hold one number, in which commas may separate thousands. An output that is not a number scores 0. An expected value that is not a number is an error.',
     tags: ['number', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -70,7 +70,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'contains',
     name: 'Contains',
     description:
-      'Whether the output contains what was expected, upper and lower case alike: in a text the expected text, in a list an equal item, in an object the same members.',
+      'Whether the output contains `expected`, ignoring case: a text the expected text, a list an equal item, an object the same members.',
     tags: ['text', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',

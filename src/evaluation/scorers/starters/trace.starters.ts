@@ -1,5 +1,4 @@
-import { TOOL_CALL_ACCURACY } from './sources/tool-call-accuracy.source';
-import { TOOL_ORDER } from './sources/tool-order.source';
+import { TOOL_CALL_ACCURACY, TOOL_ORDER } from './sources/tool-calls.source';
 import type { CodeStarter, ExampleSpan, ExampleTrace } from './starter.types';
 
 const BEGIN = Date.parse('2026-01-05T09:00:00.000Z');
@@ -47,7 +46,7 @@ export const TRACE_STARTERS: CodeStarter[] = [
     starter_id: 'tool_call_accuracy',
     name: 'Tool-call accuracy',
     description:
-      'How well the tools that were called, and their arguments, match those in `expected`, a list of `{name, arguments}`, in any order: the F1 of both lists, where a call with some wrong arguments counts in part. Calls are read from the spans of the trace, or, where there is no trace, from `tool_calls` of the output.',
+      'How well the tool calls and their arguments match `expected`, a list of `{name, arguments}` in any order. The score is the F1 of both lists; a call with some wrong arguments counts in part. Calls come from the spans of the trace or, without a trace, from `tool_calls` of the output.',
     tags: ['agent', 'tools', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -69,7 +68,7 @@ export const TRACE_STARTERS: CodeStarter[] = [
     starter_id: 'tool_order',
     name: 'Tool order',
     description:
-      'Whether the tools in `expected`, a list of names or of tool calls, were called in this order; other calls may lie between. From 0 to 1: the longest part of the order that was kept, divided by all of it. Where the order is the same for every case, the check `tool_order` does the same with the tools in its definition.',
+      'Whether the tools in `expected`, a list of names or tool calls, were called in this order. Other calls may happen in between. The score is the length of the longest common subsequence, divided by the number of expected calls. If the order is the same for every case, use the check `tool_order` instead.',
     tags: ['agent', 'tools', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -95,7 +94,7 @@ export const TRACE_STARTERS: CodeStarter[] = [
     starter_id: 'latency_budget',
     name: 'Latency budget',
     description:
-      'Whether the trace, from its first start to its last end, took at most `max` milliseconds (5 seconds, unless you change it): 1 or 0. A trace whose spans never came is an error.',
+      'Whether the trace, from its first start to its last end, took at most `max` milliseconds: 1 or 0. The default is 5 seconds. A trace without spans is an error.',
     tags: ['trace', 'budget'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -107,7 +106,7 @@ export const TRACE_STARTERS: CodeStarter[] = [
     starter_id: 'cost_budget',
     name: 'Cost budget',
     description:
-      'Whether the trace cost at most `max` US dollars (5 cents, unless you change it): 1 or 0. The cost is what its spans say, or what the price table makes of their tokens; a trace of which neither is known is an error.',
+      'Whether the trace cost at most `max` US dollars: 1 or 0. The default is 5 cents. The cost comes from the spans, or from their tokens and the price table. A trace with an unknown cost is an error.',
     tags: ['trace', 'budget'],
     scorer_kind: 'code',
     grain: 'trace',

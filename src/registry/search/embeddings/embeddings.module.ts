@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
+import { EmbeddingRepository } from './embedding.repository';
 import { QueryEmbedder } from './query.embedder';
 import { RemoteEmbedder } from './remote.embedder';
-import { SearchBackendRepository } from './search-backend.repository';
 
-const PROVIDERS = [QueryEmbedder, RemoteEmbedder, SearchBackendRepository];
+const PROVIDERS = [EmbeddingRepository, QueryEmbedder, RemoteEmbedder];
 
-/** The backends of embeddings, for what asks them. */
+/** Embeds queries and documents. */
 @Module({ providers: PROVIDERS, exports: PROVIDERS })
 export class EmbeddingsModule {}

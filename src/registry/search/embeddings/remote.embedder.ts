@@ -1,43 +1,51 @@
-import { createHash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, type Dispatcher, request } from 'undici';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import { type Embedder, EmbeddingFailure } from './embedder';
-import { normalized } from './parts';
+import { normalized } from '../../../resources';
 
-/** Bytes of an answer that are read, for each text: vectors of 16,384 dimensions with 20 bytes for each number. */
+/** Most bytes of an answer per text: a vector of 16,384 dimensions with 20 bytes for each number. */
 const ANSWER_MAX = 330_000;
 const CONNECT_MS = 5_000;
-/** Texts of one request: servers of models take 32 and more. */
-const BATCH = 32;
-/** PostgreSQL's arrays of parts, and what an answer has room for. */
+/** Most dimensions of a vector. */
 export const DIMENSIONS_MAX = 16_384;
+
+/** An embeddings backend did not answer as it should. */
+export class EmbeddingFailure extends Error {
+  /**
+   * @param trouble what the backend did, for logs and problem details: `answered 500`
+   * @param isOfTexts the backend rejected the texts, and would reject them again
+   * @param retryAfterMs how long the backend asked to be left alone
+   */
+  constructor(
+    readonly trouble: string,
+    readonly isOfTexts = false,
+    readonly retryAfterMs?: number,
+  ) {
+    super(`The embeddings backend ${trouble}.`);
+    this.name = 'EmbeddingFailure';
+  }
+}
 
 /** Asks an OpenAI-compatible server (`POST …/embeddings`). Redirects are not followed. */
 @Injectable()
-export class RemoteEmbedder implements Embedder, OnApplicationShutdown {
-  readonly identity: string;
-  readonly batch = BATCH;
-  /** Whether one is configured at all. */
+export class RemoteEmbedder implements OnApplicationShutdown {
   readonly isConfigured: boolean;
   private readonly agent = new Agent({
     connect: { timeout: CONNECT_MS },
-    // the whole of a request has one deadline
+    // One deadline covers the whole request.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 
   constructor(private readonly environment: Environment) {
-    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } = environment;
-    this.isConfigured = EMBEDDINGS_BASE_URL !== undefined;
-    const base = createHash('sha256')
-      .update(EMBEDDINGS_BASE_URL ?? '')
-      .digest('hex')
-      .slice(0, 16);
-    this.identity = `openai:${base}:${EMBEDDINGS_MODEL ?? ''}:${EMBEDDINGS_DIMENSIONS ?? ''}`;
+    this.isConfigured = environment.EMBEDDINGS_BASE_URL !== undefined;
   }
 
+  /**
+   * Returns unit vectors in the order of the texts; null for a text without one. Throws `EmbeddingFailure`, or the signal's
+   * reason.
+   */
   async embed(texts: readonly string[], signal?: AbortSignal): Promise<(Float64Array | null)[]> {
     const timeout = AbortSignal.timeout(this.environment.EMBEDDINGS_TIMEOUT_MS);
     try {
@@ -81,57 +89,57 @@ export class RemoteEmbedder implements Embedder, OnApplicationShutdown {
       const isOfTexts = statusCode === 400 || statusCode === 413 || statusCode === 422;
       throw new EmbeddingFailure(`answered ${statusCode}`, isOfTexts, retryAfterMs(headers['retry-after']));
     }
-    if (text === undefined) throw new EmbeddingFailure('answered with more than vectors take');
+    if (text === undefined) throw new EmbeddingFailure('answered with more bytes than vectors take');
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw new EmbeddingFailure('answered with something else than JSON');
+      throw new EmbeddingFailure('answered with invalid JSON');
     }
   }
 }
 
-/** Below the base, as clients of OpenAI's API read it; what it has of a query stays. */
+/** Returns the address below the base URL, as OpenAI clients read it. A query string stays. */
 function embeddingsOf(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/(\/embeddings)?\/*$/, '')}/embeddings`;
   return url.href;
 }
 
-/** @returns undefined for a longer one, of which no more is read */
+/** Reads a body; undefined for one that is longer. */
 async function readUpTo(max: number, body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // leaving the loop destroys the stream, and with it the connection
+    // Leaving the loop destroys the stream and its connection.
     if (size > max) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
-/** `Retry-After` in seconds; one that is a date is taken for none. */
+/** Reads `Retry-After` in seconds. A date is ignored. */
 const retryAfterMs = (given: string | string[] | undefined): number | undefined =>
   typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) * 1000 : undefined;
 
-/** The vectors of an answer, each in its place. */
+/** Returns the vectors of an answer in the order of the texts. */
 function vectorsOf(value: unknown, count: number, dimensions: number | undefined): (Float64Array | null)[] {
   const data: unknown = isJsonObject(value) ? value.data : undefined;
   if (!Array.isArray(data) || data.length !== count) {
-    throw new EmbeddingFailure(`answered without the ${count} vectors that it was asked for`);
+    throw new EmbeddingFailure(`answered without the ${count} vectors requested`);
   }
   const vectors = new Array<Float64Array | null | undefined>(count).fill(undefined);
   let length = dimensions;
   for (const [place, one] of (data as unknown[]).entries()) {
     const { embedding, index = place } = isJsonObject(one) ? one : {};
-    if (!isVector(embedding)) throw new EmbeddingFailure('answered with vectors that are none');
+    if (!isVector(embedding)) throw new EmbeddingFailure('answered with invalid vectors');
     length ??= embedding.length;
     if (embedding.length !== length) {
       throw new EmbeddingFailure(`answered with a vector of ${embedding.length} numbers, not ${length}`);
     }
     if (typeof index === 'number' && index in vectors) vectors[index] = normalized(embedding);
   }
-  if (vectors.includes(undefined)) throw new EmbeddingFailure('answered with vectors of no text');
+  if (vectors.includes(undefined)) throw new EmbeddingFailure('answered without a vector for each text');
   return vectors as (Float64Array | null)[];
 }
 

@@ -1,13 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '#platform/db';
-import { vectorOf } from '../vector-search.repository';
-import { indexOf, type SearchBackend } from './search-backend.repository';
+import { Database, raw, type Sql, sql } from '#platform/db';
 
-/** Dimensions that an index of pgvector can have; vectors of more are compared one by one. */
+/** The most dimensions of a pgvector index. Longer vectors are compared one by one. */
 const INDEXED_MAX = 2_000;
 
-/** In older versions an index gives up where few of what it finds belong to the caller. */
+/** Older versions give up where few of the entries they find belong to the caller. */
 const VERSION_MIN = '{0,8}';
+
+const PREFIX = 'search_embeddings_near_';
+
+/** The name of the pgvector index of an embedder. */
+export const indexNameOf = (identity: string): string => `${PREFIX}${identity}`;
+
+/** The indexed expression: `search_embeddings.parts` as a vector. */
+export const vectorOf = (dimensions: number): Sql => raw(`(search_vector(parts)::vector(${dimensions}))`);
 
 interface Extension {
   is_available: boolean;
@@ -15,12 +21,12 @@ interface Extension {
   is_recent: boolean;
 }
 
-/** The indexes of pgvector, of one backend each. Where the extension is not there, there are none. */
+/** The HNSW index of the embedder in use. There is none without pgvector. */
 @Injectable()
 export class VectorIndexRepository {
   constructor(private readonly database: Database) {}
 
-  /** Whether the database has pgvector, in a version that serves; it is created where the server has it and the role may. */
+  /** Returns whether the database has a recent pgvector. Creates the extension where the server has it and the role may. */
   async isUsable(): Promise<boolean> {
     let extension = await this.extension();
     if (extension.is_available && !extension.is_installed) {
@@ -30,18 +36,18 @@ export class VectorIndexRepository {
     return extension.is_installed && extension.is_recent;
   }
 
-  /** Makes the index of a backend where it has none, while documents go on being written. May take minutes. */
-  async create(backend: SearchBackend): Promise<void> {
-    if (backend.is_indexed || backend.dimensions > INDEXED_MAX) return;
-    const name = indexOf(backend.backend_id);
-    const [state] = await this.database.query<{ is_made: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM pg_stat_progress_create_index p WHERE p.index_relid = to_regclass($1)) AS is_made
-       WHERE to_regclass($1) IS NOT NULL`,
-      [name],
+  /** Creates the index of an embedder where it is missing, while documents are written. May take minutes. */
+  async create(identity: string, dimensions: number): Promise<void> {
+    if (dimensions > INDEXED_MAX) return;
+    const name = indexNameOf(identity);
+    const [present] = await this.database.query<{ is_valid: boolean; is_built: boolean }>(
+      sql`SELECT indisvalid AS is_valid,
+          EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = indexrelid) AS is_built
+        FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(${name})`,
     );
-    if (state?.is_made) return;
-    // what a worker left behind that ended while it made it
-    if (state) await this.drop(backend);
+    if (present?.is_valid || present?.is_built) return;
+    // A worker that ended while it built the index has left it unfinished.
+    if (present) await this.drop(name);
     await this.database.query(
       `CREATE OR REPLACE FUNCTION search_vector(parts cube[]) RETURNS vector
        LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -49,23 +55,33 @@ export class VectorIndexRepository {
     );
     await this.database.unhurried(
       `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON search_embeddings
-       USING hnsw (${vectorOf(backend.dimensions)} vector_cosine_ops)
-       WHERE backend_id = ${backend.backend_id} AND parts IS NOT NULL`,
+       USING hnsw (${vectorOf(dimensions).sql} vector_cosine_ops)
+       WHERE identity = '${identity}' AND parts IS NOT NULL`,
     );
   }
 
-  /** Takes the index of a backend away. */
-  async drop(backend: SearchBackend): Promise<void> {
-    await this.database.unhurried(`DROP INDEX CONCURRENTLY IF EXISTS ${indexOf(backend.backend_id)}`);
+  /** Drops the indexes of other embedders. */
+  async dropOthers(identity: string): Promise<void> {
+    const rows = await this.database.query<{ name: string }>(
+      sql`SELECT indexrelid::regclass::text AS name FROM pg_catalog.pg_index
+        JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+        WHERE indrelid = 'search_embeddings'::regclass AND starts_with(relname, ${PREFIX})
+          AND relname <> ${indexNameOf(identity)}`,
+    );
+    for (const { name } of rows) await this.drop(name);
+  }
+
+  private async drop(name: string): Promise<void> {
+    await this.database.unhurried(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
   }
 
   private async extension(): Promise<Extension> {
     const [row] = await this.database.query<Extension>(
-      `SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS is_available,
-         e.extname IS NOT NULL AS is_installed,
-         coalesce(string_to_array(substring(e.extversion from '^[0-9]+(?:[.][0-9]+)*'), '.')::integer[] >= '${VERSION_MIN}',
-           false) AS is_recent
-       FROM (SELECT) one LEFT JOIN pg_extension e ON e.extname = 'vector'`,
+      sql`SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS is_available,
+          e.extname IS NOT NULL AS is_installed,
+          coalesce(string_to_array(substring(e.extversion from '^[0-9]+(?:[.][0-9]+)*'), '.')::integer[]
+            >= ${VERSION_MIN}::integer[], false) AS is_recent
+        FROM (SELECT) one LEFT JOIN pg_extension e ON e.extname = 'vector'`,
     );
     return row!;
   }

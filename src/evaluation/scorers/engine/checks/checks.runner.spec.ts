@@ -1,8 +1,12 @@
-import type { ScoringSubject } from '../score-outcome';
-import type { Check } from './check.types';
-import { runChecks } from './checks.runner';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { Check } from '../../definitions/check.forms';
+import type { ChecksDefinition } from '../../definitions/definition.forms';
+import { ChecksRunner } from './checks.runner';
 
-describe('runChecks', () => {
+const runChecks = (definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome =>
+  new ChecksRunner().score(definition, subject);
+
+describe('ChecksRunner', () => {
   const subject: ScoringSubject = {
     input: null,
     output: 'yes',

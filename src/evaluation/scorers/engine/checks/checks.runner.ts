@@ -1,9 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { JsonSchemaCache } from '#platform/json-schema';
 import { LinearRegExp } from '#platform/linear-regexp';
-import { cutText, MAX_ERROR_LENGTH, MAX_REASONING_LENGTH } from '../limits';
+import { cutText, MAX_ERROR_LENGTH, MAX_REASONING_LENGTH } from '../../definitions/limits';
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import type { Aggregate, Check, ChecksDefinition, ValueCheck } from './check.types';
+import type { Check, ValueCheck } from '../../definitions/check.forms';
+import {
+  type Aggregate,
+  type ChecksDefinition,
+  describeFaults,
+  faultsOfCode,
+  isScript,
+} from '../../definitions/definition.forms';
 import { TraceReader } from './trace.reader';
 import {
   checkMaxCost,
@@ -25,22 +32,29 @@ import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
 
 /**
- * Runs definitions by checks. Keeps the patterns and schemas it compiled, the least recently used leaving first.
+ * Runs definitions by checks. Caches the definitions it parsed and the patterns and schemas it compiled.
  *
- * A run takes as long as its checks take, which for hostile patterns and subjects may be seconds: run it where it can be
- * ended.
+ * Hostile patterns and subjects may take seconds, so run it in a thread that can be ended.
  */
 export class ChecksRunner {
+  private readonly definitions = new LRUCache<string, ChecksDefinition | { error: string }>({ max: 50 });
   private readonly patterns = new LRUCache<string, LinearRegExp>({ max: 200 });
   private readonly schemas = new JsonSchemaCache();
 
   /**
-   * Scores one subject by a definition that `validateCodeDefinition` has found no fault with.
+   * Scores one subject by a definition as JSON text. An invalid definition is the item's error.
    *
-   * `reasoning` says which checks failed and why; `answers` has for each check true or false, or what it found: the
+   * `reasoning` says which checks failed and why. `answers` has for each check true or false, or what it measured: the
    * similarity, the number, the count. A check that has nothing to look at makes the outcome an error.
    */
-  run(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
+  run(text: string, subject: ScoringSubject): ScoreOutcome {
+    const definition = this.parse(text);
+    return 'error' in definition ? definition : this.score(definition, subject);
+  }
+
+  /** Scores one subject by a valid definition. */
+  score(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
+    const aggregate = definition.aggregate ?? 'all';
     const verdicts: { name: string; verdict: Verdict }[] = [];
     for (const { name, check } of named(definition.checks)) {
       try {
@@ -55,14 +69,26 @@ export class ChecksRunner {
     }
     return {
       score: aggregated(
-        definition.aggregate,
+        aggregate,
         verdicts.map(({ verdict }) => verdict),
       ),
-      reasoning: explain(definition.aggregate, verdicts),
+      reasoning: explain(aggregate, verdicts),
       answers: Object.fromEntries(
         verdicts.map(({ name, verdict }) => [name, verdict.value ?? verdict.passed]),
       ),
     };
+  }
+
+  private parse(text: string): ChecksDefinition | { error: string } {
+    const known = this.definitions.get(text);
+    if (known) return known;
+    const definition = JSON.parse(text) as ChecksDefinition;
+    const faults = faultsOfCode(definition, true);
+    const error =
+      faults.length > 0 ? describeFaults(faults) : isScript(definition) && 'the definition holds no checks';
+    const parsed = error ? { error } : definition;
+    this.definitions.set(text, parsed);
+    return parsed;
   }
 
   private check(check: Check, subject: ScoringSubject): Verdict {
@@ -91,7 +117,7 @@ export class ChecksRunner {
       case 'contains':
         return checkContains(check, value, subject);
       case 'regex':
-        return checkRegex(check, value, this.pattern(check.pattern, check.flags));
+        return checkRegex(check, value, this.pattern(check.pattern, check.flags ?? ''));
       case 'json_schema':
         return checkJsonSchema(check, value, this.schemas.compile(check.schema));
       case 'levenshtein':
@@ -101,7 +127,7 @@ export class ChecksRunner {
     }
   }
 
-  private pattern(source: string, flags = ''): LinearRegExp {
+  private pattern(source: string, flags: string): LinearRegExp {
     const key = `${flags}/${source}`;
     const known = this.patterns.get(key);
     if (known) return known;
@@ -109,11 +135,6 @@ export class ChecksRunner {
     this.patterns.set(key, pattern);
     return pattern;
   }
-}
-
-/** Runs a definition once; see {@link ChecksRunner} for many times. */
-export function runChecks(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
-  return new ChecksRunner().run(definition, subject);
 }
 
 function negated(check: Check, verdict: Verdict): Verdict {

@@ -1,10 +1,10 @@
 import { isJsonObject } from '#platform/json';
-import { cutText } from '../limits';
+import { cutText } from '../../definitions/limits';
 
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether two JSON values are the same; strings perhaps without regard to case. */
+/** Whether two JSON values are equal. Strings may be compared without case. */
 export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
   if (typeof a === 'string' && typeof b === 'string')
     return fold(a, caseSensitive) === fold(b, caseSensitive);
@@ -24,7 +24,7 @@ export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
   return a === b;
 }
 
-/** Whether `whole` is `part`, or is an object with the same members and perhaps more, also further down. */
+/** Whether `whole` equals `part`, or is an object that includes its members, recursively. */
 export function includes(whole: unknown, part: unknown, caseSensitive = true): boolean {
   if (!isJsonObject(whole) || !isJsonObject(part)) return isSame(whole, part, caseSensitive);
   return Object.keys(part).every(
@@ -32,19 +32,19 @@ export function includes(whole: unknown, part: unknown, caseSensitive = true): b
   );
 }
 
-/** A text for comparison: lower case where case does not count. */
+/** Returns a text for comparison, in lower case where case does not matter. */
 export function fold(text: string, caseSensitive: boolean): string {
   return caseSensitive ? text : text.toLowerCase();
 }
 
 const BRIEF_LENGTH = 80;
 
-/** A value as a reader of a reason wants to see it: as JSON, cut to 80 characters. Reads no more of it than that. */
+/** Returns a value for people to read: as JSON, cut to 80 characters. Serializes no more than that. */
 export function brief(value: unknown): string {
   return cutText(beginning(value, BRIEF_LENGTH + 1), BRIEF_LENGTH);
 }
 
-/** The JSON text of a value, of which what goes beyond `room` characters may be missing. */
+/** Returns at least the first `room` characters of the JSON text of a value. */
 function beginning(value: unknown, room: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import type { JsonObject } from './json.value';
 
-/** A call of a tool as a span tells it. `args` and `result` are undefined where the span does not say. */
+/** A tool call read from a span. `args` and `result` are undefined where the span lacks them. */
 export interface ToolCall {
   name: string;
   args: unknown;
@@ -24,8 +24,8 @@ const TOOL_RESULTS = [
 ];
 
 /**
- * The call of a tool that a span is, by the OpenTelemetry conventions for generative AI, OpenInference, OpenLLMetry or
- * the AI SDK; undefined for any other span.
+ * Reads a span as a tool call, by the OpenTelemetry conventions for generative AI, OpenInference, OpenLLMetry or the AI SDK.
+ * Undefined for any other span.
  */
 export function toolCallOf(span: JsonObject): ToolCall | undefined {
   const attributes = attributesOf(span);
@@ -49,7 +49,7 @@ export function toolCallOf(span: JsonObject): ToolCall | undefined {
 export const attributesOf = (span: JsonObject): JsonObject =>
   isJsonObject(span.attributes) ? span.attributes : {};
 
-/** The first of some attributes that is there; a text that is JSON as its value. */
+/** Returns the first of these attributes that is present. Parses a text that is JSON. */
 function valueOf(attributes: JsonObject, keys: readonly string[]): unknown {
   const given = keys.map((key) => attributes[key]).find((value) => value !== undefined);
   if (typeof given !== 'string') return given;

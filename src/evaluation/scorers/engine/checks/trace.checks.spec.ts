@@ -1,6 +1,10 @@
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import type { Check } from './check.types';
-import { runChecks } from './checks.runner';
+import type { Check } from '../../definitions/check.forms';
+import type { ChecksDefinition } from '../../definitions/definition.forms';
+import { ChecksRunner } from './checks.runner';
+
+const runChecks = (definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome =>
+  new ChecksRunner().score(definition, subject);
 
 const at = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
@@ -102,7 +106,7 @@ describe('checks of traces', () => {
     it('says which tool was missing and what was called', () => {
       expect(outcome({ type: 'tool_order', tools: ['search', 'pay'] }, { trace })).toMatchObject({
         reasoning: expect.stringContaining(
-          'pay was not called after search; called were ["search","book","search"]',
+          'pay was not called after search; tools called: ["search","book","search"]',
         ),
       });
     });
@@ -165,12 +169,12 @@ describe('checks of traces', () => {
   it.each<[Check, unknown, string]>([
     [{ type: 'tool_called', tool: 'a' }, null, 'there is no trace'],
     [{ type: 'max_steps', max: 1 }, { spans: [] }, 'the trace has no spans'],
-    [{ type: 'max_duration_ms', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell how long it took'],
-    [{ type: 'max_cost_usd', max: 1 }, { spans: [{ name: 'a' }] }, 'does not tell what it cost'],
+    [{ type: 'max_duration_ms', max: 1 }, { spans: [{ name: 'a' }] }, 'the duration of the trace is unknown'],
+    [{ type: 'max_cost_usd', max: 1 }, { spans: [{ name: 'a' }] }, 'the cost of the trace is unknown'],
     [
       { type: 'max_cost_usd', max: 1 },
       { spans: [{ name: 'a', cost_usd: 0.1 }], cost_usd: null },
-      'does not tell what it cost',
+      'the cost of the trace is unknown',
     ],
   ])('%j is an error, not a failure, where the trace does not tell', (check, given, problem) => {
     expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
@@ -179,7 +183,7 @@ describe('checks of traces', () => {
   describe('of a trace that is seen in part', () => {
     const seen = [chat(10), tool(100, 'search', { q: 1 }), tool(200, 'book'), tool(300, 'search')];
     const cut = { spans: seen, span_count: 1_500, is_truncated: true, duration_ms: 500, cost_usd: 2 };
-    const undecided = { error: expect.stringContaining('larger than a scorer is shown') };
+    const undecided = { error: expect.stringContaining('too large to be shown to a scorer in full') };
 
     it.each<[Check, number]>([
       [{ type: 'tool_called', tools: ['search', 'book'] }, 1],

@@ -1,10 +1,4 @@
-import type {
-  MaxCostCheck,
-  MaxDurationCheck,
-  MaxStepsCheck,
-  ToolCalledCheck,
-  ToolOrderCheck,
-} from './check.types';
+import type { CheckOf } from '../../definitions/check.forms';
 import { brief, includes } from './json.value';
 import type { Figure, TraceReader } from './trace.reader';
 import { CannotCheck } from './verdict';
@@ -16,7 +10,7 @@ import { IN_PART } from './whole.subject';
  * change, and else that it cannot be made.
  */
 
-export function checkToolCalled(check: ToolCalledCheck, trace: TraceReader): Verdict {
+export function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReader): Verdict {
   const { arguments: wanted, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
   const calls = trace.toolCalls().filter((call) => wanted === undefined || includes(call.args, wanted));
   const counts = Object.fromEntries(
@@ -38,7 +32,7 @@ export function checkToolCalled(check: ToolCalledCheck, trace: TraceReader): Ver
   };
 }
 
-export function checkToolOrder(check: ToolOrderCheck, trace: TraceReader): Verdict {
+export function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader): Verdict {
   const called = trace.toolCalls().map(({ name }) => name);
   const listed = called.length > 0 ? brief(called) : 'no tool';
   if (check.mode === 'exact') {
@@ -47,7 +41,7 @@ export function checkToolOrder(check: ToolOrderCheck, trace: TraceReader): Verdi
     if (!trace.isWhole && mayBecomeExact) throw new CannotCheck(IN_PART);
     return {
       passed,
-      reason: `called were ${listed}${passed ? '' : `, wanted exactly ${brief(check.tools)}`}`,
+      reason: `tools called: ${listed}${passed ? '' : `, wanted exactly ${brief(check.tools)}`}`,
     };
   }
   const next = followed(check.tools, called);
@@ -56,8 +50,8 @@ export function checkToolOrder(check: ToolOrderCheck, trace: TraceReader): Verdi
   return {
     passed,
     reason: passed
-      ? `called were ${listed}`
-      : `${check.tools[next]} was not called${next > 0 ? ` after ${check.tools[next - 1]}` : ''}; called were ${listed}`,
+      ? `tools called: ${listed}`
+      : `${check.tools[next]} was not called${next > 0 ? ` after ${check.tools[next - 1]}` : ''}; tools called: ${listed}`,
   };
 }
 
@@ -68,19 +62,19 @@ function followed(names: readonly string[], among: readonly string[]): number {
   return next;
 }
 
-export function checkMaxSteps(check: MaxStepsCheck, trace: TraceReader): Verdict {
+export function checkMaxSteps(check: CheckOf<'max_steps'>, trace: TraceReader): Verdict {
   return atMost(trace.stepCount(check.count), check.max, 'steps');
 }
 
-export function checkMaxDuration(check: MaxDurationCheck, trace: TraceReader): Verdict {
+export function checkMaxDuration(check: CheckOf<'max_duration_ms'>, trace: TraceReader): Verdict {
   return atMost(trace.durationMs(), check.max, 'ms');
 }
 
-export function checkMaxCost(check: MaxCostCheck, trace: TraceReader): Verdict {
+export function checkMaxCost(check: CheckOf<'max_cost_usd'>, trace: TraceReader): Verdict {
   return atMost(trace.costUsd(), check.max, 'US dollars');
 }
 
-function toolsOf(check: ToolCalledCheck): string[] {
+function toolsOf(check: CheckOf<'tool_called'>): string[] {
   return check.tools ?? (check.tool === undefined ? [] : [check.tool]);
 }
 

@@ -5,19 +5,19 @@ import { attributesOf, type ToolCall, toolCallOf } from './tool-call.reader';
 import { CannotCheck } from './verdict';
 import { hasAllTraces, IN_PART, isWholeTrace } from './whole.subject';
 
-/** A figure of a trace. */
+/** A number measured in a trace. */
 export interface Figure {
   value: number;
-  /** False where the trace is seen in part: the figure is then this or more. */
+  /** False for a trace that is seen in part: the real figure is this or more. */
   isExact: boolean;
 }
 
 interface Trace {
   spans: JsonObject[];
-  /** All of its spans are seen. */
+  /** Whether all of its spans are seen. */
   isWhole: boolean;
   durationMs: number | undefined;
-  /** Null where it is known that not all of it is told. */
+  /** Null where the cost is known to be incomplete. */
   costUsd: number | null | undefined;
 }
 
@@ -27,8 +27,8 @@ const MODEL_OPERATIONS = new Set(['chat', 'text_completion', 'generate_content']
 const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
 
 /**
- * What checks read of a trace: spans `{name, attributes, started_at, ended_at, duration_ms, …}` as a list, or with
- * `duration_ms` and `cost_usd` as an object `{spans, …}`. Where a session is scored, all its traces are read.
+ * Reads a trace for checks: a list of spans `{name, attributes, started_at, ended_at, duration_ms, …}`, or an object
+ * `{spans, duration_ms, cost_usd, …}`. For a session, reads all of its traces.
  *
  * Spans are understood by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
  * `gen_ai.tool.name`), OpenInference (`openinference.span.kind`), OpenLLMetry (`traceloop.span.kind`) and the AI SDK.
@@ -41,7 +41,7 @@ export class TraceReader {
   constructor(subject: ScoringSubject) {
     const session =
       isJsonObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
-    // a trace whose spans never came is none, and is not judged by others of its session
+    // A trace without spans is not replaced by other traces of its session.
     const given: unknown[] = subject.trace === undefined ? session : [subject.trace];
     if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
     const isOfSession = given === session && isJsonObject(subject.session);
@@ -50,38 +50,38 @@ export class TraceReader {
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
   }
 
-  /** Whether all that happened is seen. If not, more tools may have been called, before, between and after. */
+  /** Whether everything is seen. If not, more tools may have been called, before, in between and after. */
   get isWhole(): boolean {
     return this.hasAllTraces && this.traces.every((trace) => trace.isWhole);
   }
 
-  /** Calls of tools in the order of their start. */
+  /** Returns the tool calls in the order of their start. */
   toolCalls(): ToolCall[] {
     return this.spans().flatMap((span) => toolCallOf(span) ?? []);
   }
 
-  /** Spans that are steps; all of them where none is known to be a call of a model or of a tool. */
+  /** Counts the steps: calls of models and tools, or all spans where none is such a call. */
   stepCount(kind: 'model' | 'tool' | undefined): Figure {
     const spans = this.spans();
     const tools = spans.filter((span) => toolCallOf(span)).length;
     const models = spans.filter(isModelCall).length;
     const isExact = this.isWhole;
     if (kind) return { value: kind === 'tool' ? tools : models, isExact };
-    // a span that is not seen may be such a call, and then the others are no steps
+    // An unseen span may be such a call, and then the seen spans are not steps.
     return { value: tools + models || (isExact ? spans.length : 0), isExact };
   }
 
-  /** @throws CannotCheck where no trace says how long it took */
+  /** @throws CannotCheck when the duration of a trace is unknown */
   durationMs(): Figure {
     return this.total(
       this.traces.map(({ durationMs, spans, isWhole }) =>
         durationMs === undefined ? { value: spanned(spans), isExact: isWhole } : exactly(durationMs),
       ),
-      'the trace does not tell how long it took',
+      'the duration of the trace is unknown',
     );
   }
 
-  /** @throws CannotCheck where neither a trace nor a span of it says what it cost, or the trace says that it is not known */
+  /** @throws CannotCheck when the cost of a trace is unknown */
   costUsd(): Figure {
     return this.total(
       this.traces.map(({ costUsd, spans, isWhole }) =>
@@ -89,7 +89,7 @@ export class TraceReader {
           ? { value: costOf(spans), isExact: isWhole }
           : { value: costUsd ?? undefined, isExact: true },
       ),
-      'the trace does not tell what it cost',
+      'the cost of the trace is unknown',
     );
   }
 

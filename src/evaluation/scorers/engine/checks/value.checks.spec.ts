@@ -1,6 +1,10 @@
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import type { Check } from './check.types';
-import { runChecks } from './checks.runner';
+import type { Check } from '../../definitions/check.forms';
+import type { ChecksDefinition } from '../../definitions/definition.forms';
+import { ChecksRunner } from './checks.runner';
+
+const runChecks = (definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome =>
+  new ChecksRunner().score(definition, subject);
 
 describe('checks of values', () => {
   function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
@@ -45,7 +49,7 @@ describe('checks of values', () => {
 
     it('is an error, not a failure, where nothing is expected', () => {
       expect(outcome({ type: 'equals' }, { output: 'x' })).toEqual({
-        error: 'equals: there is nothing at expected to compare with',
+        error: 'equals: there is no value at expected to compare with',
       });
     });
   });
@@ -54,7 +58,7 @@ describe('checks of values', () => {
     const check: Check = { type: 'equals', path: 'output.answer', value: 1 };
     expect(outcome(check, { output: {} })).toMatchObject({
       score: 0,
-      reasoning: '1 of 1 checks failed. equals: there is nothing at output.answer.',
+      reasoning: '1 of 1 checks failed. equals: there is no value at output.answer.',
     });
     expect(passes({ ...check, negate: true }, { output: {} })).toBe(false);
     expect(passes({ ...check, negate: true }, { output: { answer: 2 } })).toBe(true);

@@ -2,19 +2,10 @@ import { isJsonObject, jsonFault } from '#platform/json';
 import { distance } from 'fastest-levenshtein';
 import type { CompiledSchema } from '#platform/json-schema';
 import type { LinearRegExp } from '#platform/linear-regexp';
-import { MAX_LEVENSHTEIN_LENGTH } from '../limits';
+import { MAX_LEVENSHTEIN_LENGTH } from '../../definitions/limits';
 import type { ScoringSubject } from '../score-outcome';
-import type {
-  ComparandMembers,
-  ContainsCheck,
-  EqualsCheck,
-  JsonSchemaCheck,
-  LevenshteinCheck,
-  NumericRangeCheck,
-  RegexCheck,
-  ValueMembers,
-} from './check.types';
-import { parsePath, resolvePath } from './json.path';
+import type { CheckOf } from '../../definitions/check.forms';
+import { parsePath, resolvePath } from '../../definitions/json.path';
 import { brief, fold, includes, isSame } from './json.value';
 import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
@@ -24,23 +15,23 @@ const DEFAULT_PATH = 'output';
 const DEFAULT_EXPECTED_PATH = 'expected';
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
-/** The value a check looks at, or why it fails without one. */
+/** Returns the value that a check looks at, or the failed verdict where there is none. */
 export function readValue(
-  check: ValueMembers,
+  check: { path?: string },
   subject: ScoringSubject,
 ): { value: unknown } | { failed: Verdict } {
   const path = check.path ?? DEFAULT_PATH;
   const { found, value } = lookUp(subject, path);
-  return found ? { value } : { failed: { passed: false, reason: `there is nothing at ${path}` } };
+  return found ? { value } : { failed: { passed: false, reason: `there is no value at ${path}` } };
 }
 
-export function checkEquals(check: EqualsCheck, value: unknown, subject: ScoringSubject): Verdict {
+export function checkEquals(check: CheckOf<'equals'>, value: unknown, subject: ScoringSubject): Verdict {
   const wanted = comparand(check, subject);
   const passed = isSame(value, wanted, check.case_sensitive ?? true);
   return { passed, reason: `${brief(value)} ${passed ? 'equals' : 'is not'} ${brief(wanted)}` };
 }
 
-export function checkContains(check: ContainsCheck, value: unknown, subject: ScoringSubject): Verdict {
+export function checkContains(check: CheckOf<'contains'>, value: unknown, subject: ScoringSubject): Verdict {
   const wanted = check.values ?? [comparand(check, subject)];
   const caseSensitive = check.case_sensitive ?? true;
   const missing = wanted.filter((part) => !holds(value, part, caseSensitive));
@@ -51,7 +42,7 @@ export function checkContains(check: ContainsCheck, value: unknown, subject: Sco
   return { passed, reason };
 }
 
-export function checkRegex(check: RegexCheck, value: unknown, pattern: LinearRegExp): Verdict {
+export function checkRegex(check: CheckOf<'regex'>, value: unknown, pattern: LinearRegExp): Verdict {
   const passed = value !== null && pattern.test(textOf(value));
   return {
     passed,
@@ -59,11 +50,15 @@ export function checkRegex(check: RegexCheck, value: unknown, pattern: LinearReg
   };
 }
 
-export function checkJsonSchema(check: JsonSchemaCheck, value: unknown, schema: CompiledSchema): Verdict {
+export function checkJsonSchema(
+  check: CheckOf<'json_schema'>,
+  value: unknown,
+  schema: CompiledSchema,
+): Verdict {
   let instance = value;
   if (check.parse_json) {
     if (typeof value !== 'string')
-      return { passed: false, reason: `${brief(value)} is no text that could hold JSON` };
+      return { passed: false, reason: `${brief(value)} is not a text that could hold JSON` };
     try {
       instance = JSON.parse(value);
     } catch {
@@ -79,7 +74,11 @@ export function checkJsonSchema(check: JsonSchemaCheck, value: unknown, schema: 
   return { passed: false, reason: listed.join('; ') };
 }
 
-export function checkLevenshtein(check: LevenshteinCheck, value: unknown, subject: ScoringSubject): Verdict {
+export function checkLevenshtein(
+  check: CheckOf<'levenshtein'>,
+  value: unknown,
+  subject: ScoringSubject,
+): Verdict {
   const caseSensitive = check.case_sensitive ?? true;
   const wanted = fold(textOf(comparand(check, subject)), caseSensitive);
   if (value === null) return { passed: false, value: 0, reason: 'there is no text to compare' };
@@ -100,7 +99,7 @@ export function checkLevenshtein(check: LevenshteinCheck, value: unknown, subjec
   };
 }
 
-export function checkNumericRange(check: NumericRangeCheck, value: unknown): Verdict {
+export function checkNumericRange(check: CheckOf<'numeric_range'>, value: unknown): Verdict {
   const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number)) {
     return { passed: false, reason: `${brief(value)} is not a number` };
@@ -111,21 +110,21 @@ export function checkNumericRange(check: NumericRangeCheck, value: unknown): Ver
   return { passed: true, value: number, reason: `${number} is within the range` };
 }
 
-/** @throws CannotCheck where what the path leads to is cut: it would be judged by a part of it. */
+/** @throws CannotCheck when the value at the path was cut, because a part of it must not decide */
 function lookUp(subject: ScoringSubject, path: string): { found: boolean; value: unknown } {
   const steps = parsePath(path);
   if (isPathCut(subject, steps)) {
-    throw new CannotCheck(`what is at ${path} is larger than a scorer is shown`);
+    throw new CannotCheck(`the value at ${path} is too large to be shown to a scorer in full`);
   }
   return resolvePath(subject, steps);
 }
 
-function comparand(check: ComparandMembers, subject: ScoringSubject): unknown {
+function comparand(check: { value?: unknown; expected_path?: string }, subject: ScoringSubject): unknown {
   if (check.value !== undefined) return check.value;
   const path = check.expected_path ?? DEFAULT_EXPECTED_PATH;
   const { value } = lookUp(subject, path);
   if (value === undefined || value === null)
-    throw new CannotCheck(`there is nothing at ${path} to compare with`);
+    throw new CannotCheck(`there is no value at ${path} to compare with`);
   return value;
 }
 

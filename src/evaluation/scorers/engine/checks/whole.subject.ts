@@ -1,30 +1,31 @@
 import { isJsonObject } from '#platform/json';
 import type { ScoringSubject } from '../score-outcome';
 import type { JsonObject } from './json.value';
-import type { PathStep } from './json.path';
+import type { PathStep } from '../../definitions/json.path';
 
-/** Why a check cannot be decided by the part of a trace or session that a scorer is shown. */
-export const IN_PART = 'the trace is larger than a scorer is shown, and what it is shown does not decide';
+/** Why a check cannot be decided from the part of a trace or session that a scorer is shown. */
+export const IN_PART =
+  'the trace is too large to be shown to a scorer in full, and the part that is shown does not decide the check';
 
 type Kind = 'trace' | 'session' | 'span' | 'message';
 
 const isCut = (value: unknown): boolean => isJsonObject(value) && value.is_truncated === true;
 
-/** Whether a list is as long as it is told to be; where that is not told, whether nothing is told to be left out. */
+/** Whether a list is complete: by its count or, without one, because nothing is marked as left out. */
 const hasAll = (list: unknown, count: unknown, of: JsonObject): boolean =>
   typeof count === 'number' ? Array.isArray(list) && list.length >= count : !isCut(of);
 
-/** Whether a trace has all of its spans, each with all that it was sent with. */
+/** Whether a trace has all of its spans, and all of them are complete. */
 export function isWholeTrace(trace: JsonObject): boolean {
   const { spans } = trace;
   return hasAll(spans, trace.span_count, trace) && !(Array.isArray(spans) && spans.some(isCut));
 }
 
-/** Whether a session has all of its traces, be they whole or not. */
+/** Whether a session has all of its traces, complete or not. */
 export const hasAllTraces = (session: JsonObject): boolean =>
   hasAll(session.traces, session.trace_count, session);
 
-/** Whether a path leads to something in a trace or session that is not there, or not all there, for want of room. */
+/** Whether a path leads to something in a trace or session that was cut because of its size. */
 export function isPathCut(subject: ScoringSubject, [first, ...steps]: readonly PathStep[]): boolean {
   return first === 'trace' || first === 'session' ? leadsToCut(first, subject[first], steps) : false;
 }
@@ -50,7 +51,7 @@ function leadsToCut(kind: Kind, value: unknown, steps: readonly PathStep[]): boo
   }
 }
 
-/** Lists are cut at their ends, so what is at a place from their beginning is what belongs there. */
+/** Lists are cut at their ends, so an index from the beginning finds the right item. */
 function listLeadsToCut(
   kind: Kind,
   list: unknown,

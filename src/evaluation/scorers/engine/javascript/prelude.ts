@@ -109,14 +109,14 @@ export const PRELUDE = String.raw`(function (host, limits) {
     if (plain !== undefined) return '={"score":' + plain + '}';
     if (typeof result !== 'object' || isArray(result)) return refuse('score returned ' + name(result) + wanted);
     if (typeof result.then === 'function') {
-      return refuse('score returned a promise; nothing in the sandbox is asynchronous, return the result itself');
+      return refuse('score returned a promise, which the sandbox does not support; return the result itself');
     }
     const value = result.score;
     const score = points(value);
     if (score === undefined) {
       return refuse(
         value === undefined
-          ? 'score returned an object without a member score' + wanted
+          ? 'score returned an object without the member score' + wanted
           : 'the member score is ' + name(value) + '; it must be a finite number, a boolean or null',
       );
     }

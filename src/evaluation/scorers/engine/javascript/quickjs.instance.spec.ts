@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { SUBJECT_MEMBERS } from '../limits';
+import { SUBJECT_MEMBERS } from '../../definitions/limits';
 import { QuickJsInstance } from './quickjs.instance';
 import type { RawOutcome } from './quickjs.instance';
 

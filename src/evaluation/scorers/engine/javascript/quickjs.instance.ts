@@ -7,7 +7,12 @@ import type {
 } from 'quickjs-emscripten-core';
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync';
 import { distance } from 'fastest-levenshtein';
-import { MAX_ERROR_LENGTH, MAX_LEVENSHTEIN_LENGTH, MAX_RESULT_LENGTH, SUBJECT_MEMBERS } from '../limits';
+import {
+  MAX_ERROR_LENGTH,
+  MAX_LEVENSHTEIN_LENGTH,
+  MAX_RESULT_LENGTH,
+  SUBJECT_MEMBERS,
+} from '../../definitions/limits';
 import { escapeSparseUnicode } from '../subject.codec';
 import { PRELUDE, SOURCE_NAME } from './prelude';
 import { type Allocator, RestorableMemory, STACK_BYTES } from './restorable.memory';

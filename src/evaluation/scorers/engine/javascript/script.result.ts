@@ -1,19 +1,19 @@
 import { isJsonObject } from '#platform/json';
-import { cutText, MAX_ERROR_LENGTH } from '../limits';
+import { cutText, MAX_ERROR_LENGTH } from '../../definitions/limits';
 import type { ScoreOutcome } from '../score-outcome';
 import { SOURCE_NAME } from './prelude';
 import type { RawOutcome, Stop } from './quickjs.instance';
 
-/** The bounds of a run, as its error texts name them. */
+/** The limits of a run, for error texts. */
 export interface ScriptBounds {
   timeoutMs: number;
   memoryMb: number;
 }
 
-/** What the interpreter throws when it has no memory, and when it has not even enough to make that error. */
+/** The interpreter's error when it is out of memory. `null` when there is no memory even for the error. */
 const OUT_OF_MEMORY = /^(InternalError: out of memory|null)$/;
 
-/** Reads what a run of a script answered. Nothing of it is trusted: the sandbox may have been talked into anything. */
+/** Reads the outcome of a script. Trusts nothing in it, because the script may have subverted the sandbox. */
 export function readScriptOutcome(raw: RawOutcome, bounds: ScriptBounds): ScoreOutcome {
   if ('stop' in raw) return { error: describeStop(raw.stop, bounds) };
   if (!raw.text.startsWith('=')) return { error: readError(raw, bounds) };
@@ -31,14 +31,14 @@ export function readScriptOutcome(raw: RawOutcome, bounds: ScriptBounds): ScoreO
   };
 }
 
-/** Why a source cannot be a scorer, with the line; null where it defines `score`. */
+/** Returns why a source cannot be a scorer, with the line. Null where it defines `score`. */
 export function readCheckOutcome(raw: RawOutcome, bounds: ScriptBounds): string | null {
   if ('stop' in raw) return describeStop(raw.stop, bounds);
   if (raw.text === 'true') return null;
   return raw.text === 'false' ? 'the source defines no function score' : readError(raw, bounds);
 }
 
-/** The error text of a run that was stopped from outside or by one of its bounds. */
+/** Returns the error text of a run that was stopped from outside or by one of its limits. */
 export function describeStop(stop: Stop, bounds: ScriptBounds): string {
   switch (stop) {
     case 'deadline':

@@ -1,4 +1,4 @@
-import { SUBJECT_MEMBERS } from '../limits';
+import { SUBJECT_MEMBERS } from '../../definitions/limits';
 import { SandboxPool } from './sandbox.pool';
 import type { TaskOptions } from './sandbox.pool';
 

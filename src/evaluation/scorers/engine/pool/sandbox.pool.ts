@@ -1,9 +1,7 @@
-import { FairQueue } from '#platform/turns';
-import { SandboxWorker } from './sandbox.worker';
-import type { TaskEnd } from './sandbox.worker';
-import type { ThreadAnswers, ThreadTask } from './thread.protocol';
+import { FairLimiter, type Owner } from '#platform/concurrency';
+import { SandboxWorker, type TaskEnd, type ThreadAnswers, type ThreadTask } from './sandbox.worker';
 
-/** Time that a thread gets beyond a task's own limit, for what it does before and after and for the way there. */
+/** Time that a thread has beyond the limit of a task, in ms, for messages and preparation. */
 const GRACE_MS = 250;
 
 export interface SandboxPoolOptions {
@@ -11,39 +9,32 @@ export interface SandboxPoolOptions {
   threads?: number;
 }
 
-/** How a task ended where its thread had to be ended, or ended by itself. */
+/** How a task ended whose thread was ended, or ended by itself. */
 export type TaskEnding = 'deadline' | 'crashed';
 
 /** Rules of one task in the pool. */
 export interface TaskOptions {
   /** Time the task may take once a thread runs it, in ms. */
   timeoutMs: number;
-  /** Who waits for it: owners take turns. */
-  owner: string;
+  /** Owners take turns at the threads. */
+  owner: Owner;
   signal?: AbortSignal;
 }
 
-interface Job {
-  task: ThreadTask;
-  options: TaskOptions;
-  settle: (end: Promise<TaskEnd>) => void;
-}
-
-/** A few threads for untrusted work, a queue before them in which owners take turns, and replacement of dead threads. */
+/** Runs untrusted work in a few threads. Owners take turns, and dead threads are replaced. */
 export class SandboxPool {
-  private readonly size: number;
-  private readonly queue = new FairQueue<Job>();
+  private readonly limiter: FairLimiter;
   private readonly busy = new Set<SandboxWorker>();
   private idle: SandboxWorker[] = [];
   private wasm: WebAssembly.Module | undefined;
   private isClosed = false;
 
   constructor(options: SandboxPoolOptions = {}) {
-    this.size = Math.max(1, options.threads ?? 2);
+    this.limiter = new FairLimiter({ concurrency: Math.max(1, options.threads ?? 2) });
   }
 
   /**
-   * Runs a task in a thread, when its turn comes, and answers what the thread answered or how the task was ended.
+   * Runs a task in a thread when its owner's turn comes, and returns the thread's answer or how the task was ended.
    *
    * @throws the signal's reason when it is aborted, also while the task waits; an Error when the pool is closed or no
    *   thread can be started
@@ -53,54 +44,28 @@ export class SandboxPool {
     options: TaskOptions,
   ): Promise<{ answer: ThreadAnswers[K] } | { ended: TaskEnding }> {
     const { signal, owner } = options;
-    signal?.throwIfAborted();
-    if (this.isClosed) throw new Error('the sandbox is closed');
-    const end = await new Promise<TaskEnd>((resolve, reject) => {
-      const job: Job = {
-        task,
-        options,
-        settle: (ended) => {
-          signal?.removeEventListener('abort', abort);
-          ended.then(resolve, reject);
-        },
-      };
-      const abort = (): void => {
-        this.queue.remove([owner], job);
-        resolve({ ended: 'aborted' });
-      };
-      signal?.addEventListener('abort', abort);
-      this.queue.push([owner], job);
-      this.dispatch();
-    });
+    const end = await this.limiter.run(owner, signal, () => this.perform(task, options));
     if ('answer' in end) return { answer: end.answer as ThreadAnswers[K] };
     signal?.throwIfAborted();
     if (this.isClosed || end.ended === 'aborted') throw new Error('the sandbox is closed');
     return { ended: end.ended };
   }
 
-  /** Ends all threads. What runs or waits ends with an Error. */
+  /** Ends all threads. Tasks that run or wait end with an Error. */
   async close(): Promise<void> {
     this.isClosed = true;
-    for (const job of this.queue.drain()) job.settle(Promise.resolve({ ended: 'aborted' }));
     const workers = [...this.busy, ...this.idle];
     this.idle = [];
     await Promise.all(workers.map((worker) => worker.end()));
   }
 
-  private dispatch(): void {
-    while (!this.isClosed && this.busy.size < this.size) {
-      const job = this.queue.shift();
-      if (!job) return;
-      job.settle(this.perform(job));
-    }
-  }
-
-  private async perform(job: Job): Promise<TaskEnd> {
+  private async perform(task: ThreadTask, { timeoutMs, signal }: TaskOptions): Promise<TaskEnd> {
+    if (this.isClosed) return { ended: 'aborted' };
     this.idle = this.idle.filter((idle) => !idle.isDead);
     const worker = this.idle.pop() ?? new SandboxWorker(this.wasm);
     this.busy.add(worker);
     try {
-      return await worker.run(job.task, job.options.timeoutMs + GRACE_MS, job.options.signal);
+      return await worker.run(task, timeoutMs + GRACE_MS, signal);
     } catch (error) {
       if (this.isClosed) return { ended: 'aborted' };
       throw error;
@@ -108,7 +73,6 @@ export class SandboxPool {
       this.wasm ??= worker.wasm;
       this.busy.delete(worker);
       if (!this.isClosed) this.idle.push(worker);
-      this.dispatch();
     }
   }
 }

@@ -3,22 +3,22 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { DefinitionRunner } from '../definition/definition.runner';
-import { validateCodeDefinition } from '../definition/definition.validator';
+import { faultsOfCode } from '../../definitions/definition.forms';
+import { ChecksRunner } from '../checks/checks.runner';
 import { fixClock } from '../javascript/fixed-clock';
 import { QuickJsInstance } from '../javascript/quickjs.instance';
 import type { RawOutcome, ScriptRun } from '../javascript/quickjs.instance';
 import { readCheckOutcome, readScriptOutcome } from '../javascript/script.result';
-import { DEFAULT_MEMORY_MB } from '../limits';
+import { DEFAULT_MEMORY_MB } from '../../definitions/limits';
 import { decodeSubject } from '../subject.codec';
-import type { ThreadReady, ThreadReply, ThreadTask } from './thread.protocol';
+import type { ThreadReady, ThreadReply, ThreadTask } from './sandbox.worker';
 
 /** Instances with other memory bounds are kept beside each other, but not many: each holds a few MiB. */
 const MAX_INSTANCES = 3;
 
 class SandboxThread {
   private readonly instances = new Map<number, QuickJsInstance>();
-  private readonly checks = new DefinitionRunner();
+  private readonly checks = new ChecksRunner();
 
   constructor(
     private readonly port: MessagePort,
@@ -42,7 +42,7 @@ class SandboxThread {
       case 'checks':
         return this.checks.run(task.definition, decodeSubject(task));
       case 'validate':
-        return validateCodeDefinition(JSON.parse(task.definition));
+        return faultsOfCode(JSON.parse(task.definition));
     }
   }
 

@@ -1,6 +1,5 @@
-import { SUBJECT_MEMBERS } from '../limits';
-import { SandboxWorker } from './sandbox.worker';
-import type { ThreadTask } from './thread.protocol';
+import { SUBJECT_MEMBERS } from '../../definitions/limits';
+import { SandboxWorker, type ThreadTask } from './sandbox.worker';
 
 describe('SandboxWorker', () => {
   let worker: SandboxWorker;

@@ -1,22 +1,50 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { THREAD_HEAP_MB } from '../limits';
-import type { ThreadReady, ThreadReply, ThreadTask } from './thread.protocol';
+import { THREAD_HEAP_MB } from '../../definitions/limits';
+import type { FormFault } from '../../definitions/form';
+import type { ScoreOutcome } from '../score-outcome';
 
 const THREAD_FILE = path.join(__dirname, 'sandbox.thread.js');
 
-/** Native stack of a thread: enough that the interpreter's own bound is always met first, and can be reported. */
+/** Native stack of a thread, in MiB: so large that the interpreter reaches its own limit first and can report it. */
 const STACK_MB = 16;
+
+/**
+ * A task of a sandbox thread. `members` are JSON texts in the order of `SUBJECT_MEMBERS`, `definition` is the JSON text of
+ * a definition, and `ofSession` says that a session is scored.
+ */
+export type ThreadTask =
+  | { kind: 'script'; source: string; timeoutMs: number; memoryMb: number; members: readonly string[] }
+  | { kind: 'check-script'; source: string; timeoutMs: number; memoryMb: number }
+  | { kind: 'checks'; definition: string; members: readonly string[]; ofSession: boolean }
+  | { kind: 'validate'; definition: string };
+
+/** The answer to each kind of task. */
+export interface ThreadAnswers {
+  script: ScoreOutcome;
+  'check-script': string | null;
+  checks: ScoreOutcome;
+  validate: FormFault[];
+}
+
+/** The first message of a thread, when it is ready. `wasm` is the compiled interpreter, for threads started later. */
+export interface ThreadReady {
+  wasm: WebAssembly.Module;
+}
+
+/** Every later message: the answer to the one task of the thread. */
+export interface ThreadReply {
+  answer: ThreadAnswers[keyof ThreadAnswers];
+}
 
 /** How a task ended: with the thread's answer, or with the thread. */
 export type TaskEnd = { answer: ThreadReply['answer'] } | { ended: 'deadline' | 'aborted' | 'crashed' };
 
 /**
- * One thread, which runs one task at a time.
+ * A thread that runs one task at a time.
  *
- * A task that does not end in its time is ended with the thread: that stops also a native call that no interrupt
- * handler could. Afterwards `isDead`, and the worker is to be replaced. While it runs nothing it does not keep the
- * process alive.
+ * A task that exceeds its time is ended by ending the thread, because no interrupt handler can stop a native call. The
+ * worker then is `isDead` and must be replaced. An idle worker does not keep the process alive.
  */
 export class SandboxWorker {
   isDead = false;
@@ -70,7 +98,7 @@ export class SandboxWorker {
     let abort: (() => void) | undefined;
     const end = await new Promise<TaskEnd>((resolve) => {
       this.onEnd = resolve;
-      // When this process itself was held up, an answer may be waiting behind the timer: it is let in first.
+      // If this process was blocked, an answer may be queued behind the timer. `setImmediate` lets it in first.
       timer = setTimeout(() => setImmediate(() => resolve({ ended: 'deadline' })), limitMs);
       abort = () => resolve({ ended: 'aborted' });
       signal?.addEventListener('abort', abort);

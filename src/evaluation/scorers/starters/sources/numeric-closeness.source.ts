@@ -1,12 +1,12 @@
 /** JavaScript of the scorer `numeric_closeness`. */
-export const NUMERIC_CLOSENESS = String.raw`// 1 less the difference of output and expected, as a share of the larger of the two; never below 0.
+export const NUMERIC_CLOSENESS = String.raw`// Scores 1 less the difference of output and expected, as a share of the larger of the two. Never below 0.
 function score({ output, expected }) {
   const wanted = numberOf(expected);
   if (wanted === null) throw new Error('expected is not a number');
   const given = numberOf(output);
   if (given === null) return { score: 0, reasoning: 'The output is not a number.' };
   const larger = Math.max(Math.abs(given), Math.abs(wanted));
-  // divided first, because the difference of two numbers may be too large to be one
+  // Divides first, because the difference of two numbers may overflow.
   const difference = larger === 0 ? 0 : Math.abs(given / larger - wanted / larger);
   return {
     score: Math.max(0, 1 - difference),
@@ -14,7 +14,7 @@ function score({ output, expected }) {
   };
 }
 
-// A number, or a text that is nothing but one; null for anything else.
+// Returns a number, or the number that a text holds. Null for anything else.
 function numberOf(value) {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return null;

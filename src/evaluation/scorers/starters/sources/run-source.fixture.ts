@@ -1,5 +1,5 @@
-import { MAX_TIMEOUT_MS } from '../../engine/limits';
-import { ScorerEngine } from '../../engine/scorer.engine';
+import { MAX_TIMEOUT_MS } from '../../definitions/limits';
+import { ScorerEngine } from '../../engine/pool/scorer.engine';
 import type { ScoreOutcome, ScoringSubject } from '../../engine/score-outcome';
 
 const NOTHING: ScoringSubject = {

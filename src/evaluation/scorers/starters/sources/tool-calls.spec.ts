@@ -1,6 +1,5 @@
 import { SourceRunner } from './run-source.fixture';
-import { TOOL_CALL_ACCURACY } from './tool-call-accuracy.source';
-import { TOOL_ORDER } from './tool-order.source';
+import { TOOL_CALL_ACCURACY, TOOL_ORDER } from './tool-calls.source';
 
 type Attributes = Record<string, string>;
 
@@ -142,7 +141,7 @@ describe('tool-call accuracy', () => {
     [
       'a part of the trace is not shown',
       { expected: wanted, trace: { spans: [search], is_truncated: true } },
-      'larger than a scorer is shown',
+      'too large to be shown to a scorer in full',
     ],
     [
       'there are too many',

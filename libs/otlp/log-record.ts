@@ -1,0 +1,83 @@
+import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope, OtlpValue } from './otlp.types';
+import type { RecordKind } from './record.collector';
+import { knownId } from './stored-value';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/**
+ * Short names of severities, by the numbers of the enumeration SeverityNumber of logs.proto: 0 is 'unspecified', 1 to 4
+ * are 'trace' to 'trace4', and so on to 'fatal4' (24). Unknown numbers and names are 0.
+ */
+export const SEVERITIES: readonly [string, ...string[]] = [
+  'unspecified',
+  ...LEVELS.flatMap((level) => [level, `${level}2`, `${level}3`, `${level}4`]),
+];
+
+/** A log record. Missing fields have the default of protobuf: empty string, 0, empty list; a missing body is null. */
+export interface OtlpLogRecord {
+  /** When it happened: nanoseconds since 1970, unsigned 64 bits; 0 when unknown. */
+  timeUnixNano: bigint;
+  /** When OpenTelemetry observed it: nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  observedTimeUnixNano: bigint;
+  /** 0 (not sent) to 24, an index of {@link SEVERITIES}. */
+  severityNumber: number;
+  /** The level in the words of its source. */
+  severityText: string;
+  /** The kind of event; empty for a record that is not an event. */
+  eventName: string;
+  body: OtlpValue;
+  attributes: OtlpAttributes;
+  droppedAttributesCount: number;
+  /** Unsigned 32 bits; the low 8 are the W3C trace flags. */
+  flags: number;
+  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed: it then belongs to no trace. */
+  traceId: string | null;
+  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed: it then belongs to no span. */
+  spanId: string | null;
+  resource: OtlpResource;
+  scope: OtlpScope;
+}
+
+export interface DecodedLogsRequest {
+  /** The valid log records, in the order of the request. */
+  logRecords: OtlpLogRecord[];
+  rejected: OtlpRejection;
+  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
+  recordCount: number;
+}
+
+/** The records of a logs request. */
+export const LOG_RECORDS: RecordKind<OtlpLogRecord> = {
+  one: 'log record',
+  many: 'log records',
+  counted: 'resources, scopes and log records',
+  finish: finishLogRecord,
+};
+
+/** A log record with the defaults of protobuf, to be filled by a reader. */
+export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogRecord {
+  return {
+    timeUnixNano: 0n,
+    observedTimeUnixNano: 0n,
+    severityNumber: 0,
+    severityText: '',
+    eventName: '',
+    body: null,
+    attributes: {},
+    droppedAttributesCount: 0,
+    flags: 0,
+    traceId: '',
+    spanId: '',
+    resource,
+    scope,
+  };
+}
+
+/**
+ * Brings the ids of a filled record into their final form. None of them makes it invalid: by logs.proto, a record with an
+ * invalid trace_id or span_id belongs to no trace or span.
+ */
+function finishLogRecord(record: OtlpLogRecord): undefined {
+  record.traceId = knownId(record.traceId);
+  record.spanId = knownId(record.spanId);
+}

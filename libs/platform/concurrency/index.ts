@@ -1,0 +1,16 @@
+export { withDeadline } from './deadline';
+export { FairLimiter, type FairLimiterOptions, type Owner, pathOf, type Permit } from './fair-limiter';
+export { FairQueue, type OwnerPath } from './fair-queue';
+export { type LinkedSignal, linkedSignal } from './linked-signal';
+export { Pace, yieldToEventLoop } from './pace';
+export { backOffMs, pause, retry, type RetryPolicy } from './retry';
+export { SingleFlight } from './single-flight';
+export { ByteBudget, type ByteLease } from './byte-budget';
+export {
+  isExhausted,
+  type RunTask,
+  TaskTimeout,
+  WorkerPool,
+  type WorkerPoolOptions,
+  type WorkerTaskOptions,
+} from './worker-pool';

@@ -1,0 +1,26 @@
+import { setMaxListeners } from 'node:events';
+
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Detaches the signal from the others, which may live much longer. */
+  unlink(): void;
+}
+
+/**
+ * Creates a signal that is aborted with the first of the given signals, for the same reason. Ignores undefined signals.
+ * Call `unlink` when done: unlike with `AbortSignal.any`, the given signals then no longer keep this one alive.
+ */
+export function linkedSignal(...given: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const signals = given.filter((signal) => signal !== undefined);
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // one listener for each piece of work, which is no leak
+  const abort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);
+  for (const signal of signals) {
+    if (signal.aborted) controller.abort(signal.reason);
+    else signal.addEventListener('abort', abort);
+  }
+  return {
+    signal: controller.signal,
+    unlink: () => signals.forEach((signal) => signal.removeEventListener('abort', abort)),
+  };
+}

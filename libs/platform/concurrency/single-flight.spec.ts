@@ -1,0 +1,107 @@
+import { setImmediate as settle } from 'node:timers/promises';
+import { SingleFlight } from './single-flight';
+
+const GONE = new Error('the client has gone');
+
+describe('SingleFlight', () => {
+  let flights: SingleFlight<string>;
+  let signals: AbortSignal[];
+  let finish: (result: string) => void;
+  let fail: (error: Error) => void;
+
+  beforeEach(() => {
+    flights = new SingleFlight();
+    signals = [];
+  });
+
+  /** Runs until the test ends it, or until its signal is aborted. */
+  const work = (signal: AbortSignal): Promise<string> => {
+    signals.push(signal);
+    return new Promise((resolve, reject) => {
+      [finish, fail] = [resolve, reject];
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  };
+  const asked = () => {
+    const client = new AbortController();
+    return { client, answer: flights.run('key', client.signal, work) };
+  };
+
+  it('runs the work once for all callers of a key, and anew for later ones', async () => {
+    const both = [flights.run('key', undefined, work), flights.run('key', undefined, work)];
+    finish('done');
+    expect(await Promise.all(both)).toEqual(['done', 'done']);
+    const later = flights.run('key', undefined, work);
+    finish('anew');
+    expect(await later).toBe('anew');
+    expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
+  });
+
+  it('keeps keys apart', async () => {
+    const one = flights.run('one', undefined, () => Promise.resolve('1'));
+    const other = flights.run('other', undefined, () => Promise.resolve('2'));
+    expect(await Promise.all([one, other])).toEqual(['1', '2']);
+  });
+
+  it('tells a failure to all callers, and runs the work again for the next', async () => {
+    const both = [asked(), asked()];
+    fail(new Error('no answer'));
+    for (const { answer } of both) await expect(answer).rejects.toThrow('no answer');
+    const next = asked();
+    finish('done');
+    expect(await next.answer).toBe('done');
+  });
+
+  it('lets each caller leave by its own signal, and goes on for the others', async () => {
+    const [first, second, third] = [asked(), asked(), asked()];
+    first.client.abort(GONE);
+    await expect(first.answer).rejects.toBe(GONE);
+    second.client.abort(GONE);
+    await expect(second.answer).rejects.toBe(GONE);
+    expect(signals.map((signal) => signal.aborted)).toEqual([false]);
+    finish('done');
+    expect(await third.answer).toBe('done');
+  });
+
+  it('goes on for a caller without a signal when the others have left', async () => {
+    const stays = flights.run('key', undefined, work);
+    const leaves = asked();
+    leaves.client.abort(GONE);
+    await expect(leaves.answer).rejects.toBe(GONE);
+    finish('done');
+    expect(await stays).toBe('done');
+    expect(signals.map((signal) => signal.aborted)).toEqual([false]);
+  });
+
+  it('aborts the work when all callers have left, and runs it anew for the next', async () => {
+    const [first, second] = [asked(), asked()];
+    for (const { client } of [first, second]) client.abort(GONE);
+    await expect(first.answer).rejects.toBe(GONE);
+    await expect(second.answer).rejects.toBe(GONE);
+    expect(signals.map((signal) => signal.aborted)).toEqual([true]);
+    const next = asked();
+    await settle();
+    expect(signals).toHaveLength(2);
+    finish('anew');
+    expect(await next.answer).toBe('anew');
+  });
+
+  it('does not run the work for a caller who has already left', async () => {
+    await expect(flights.run('key', AbortSignal.abort(GONE), work)).rejects.toBe(GONE);
+    expect(signals).toEqual([]);
+  });
+
+  it('lets nobody join work from before a clear, and still answers its callers', async () => {
+    const before = flights.run('key', undefined, work);
+    const finishBefore = finish;
+    flights.clear();
+    expect(flights.pending('key')).toBeUndefined();
+    const after = flights.run('key', undefined, work);
+    finishBefore('old');
+    expect(await before).toBe('old');
+    expect(flights.pending('key')).toBeDefined();
+    finish('new');
+    expect(await after).toBe('new');
+    expect(flights.pending('key')).toBeUndefined();
+  });
+});

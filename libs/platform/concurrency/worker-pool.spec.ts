@@ -1,0 +1,106 @@
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkerPool } from './worker-pool';
+import type * as tasks from './worker-pool.thread.fixture';
+
+const NEVER = new AbortController().signal;
+const A = { orgId: 'a', workspaceId: 'a' };
+
+describe('WorkerPool', () => {
+  const pools: WorkerPool<typeof tasks>[] = [];
+  const open = (threads: number, maxWaiting = 10, name = 'worker-pool'): WorkerPool<typeof tasks> => {
+    const file = path.join(__dirname, `${name}.thread.fixture.js`);
+    const resourceLimits = { maxOldGenerationSizeMb: 32 };
+    const pool = new WorkerPool<typeof tasks>({ file, threads, maxWaiting, deadlineMs: 30_000, resourceLimits });
+    pools.push(pool);
+    return pool;
+  }; // prettier-ignore
+  afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.close())));
+
+  it('runs tasks in threads, and returns their results and errors', async () => {
+    const pool = open(2);
+    expect(await Promise.all([1, 2, 3, 4].map((n) => pool.run(A, NEVER, 'double', n)))).toEqual([2, 4, 6, 8]);
+    await expect(pool.run(A, NEVER, 'fail', 'no such thing')).rejects.toThrow('no such thing');
+    expect(await pool.run(A, NEVER, 'double', 5)).toBe(10);
+  });
+
+  it('moves the buffers of the input that the caller names, and typed arrays of the result', async () => {
+    const values = Float64Array.of(1, 2, 3);
+    const { sum, negated } = await open(1).run(A, NEVER, 'sum', values, { transfer: [values.buffer] });
+    expect([sum, [...negated]]).toEqual([6, [-1, -2, -3]]);
+    expect(values).toHaveLength(0);
+  });
+
+  it('lets organizations take turns, and refuses whoever waits for most if too many wait', async () => {
+    const pool = open(1, 3);
+    const order: string[] = [];
+    const run = async (orgId: string): Promise<void> => {
+      await pool.run({ orgId, workspaceId: orgId }, NEVER, 'double', 1);
+      order.push(orgId);
+    };
+    const outcomes = await Promise.allSettled(['a', 'a', 'a', 'a', 'b'].map(run));
+    expect(order).toEqual(['a', 'a', 'b', 'a']);
+    expect(outcomes[3]).toMatchObject({ status: 'rejected', reason: { code: 'service_overloaded' } });
+  });
+
+  it('terminates a task when its signal is aborted, waiting or running, and goes on with the rest', async () => {
+    const pool = open(1);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const reason = new Error('the client has gone');
+    const running = pool.run(A, signal, 'loop', null);
+    const waiting = pool.run(A, signal, 'double', 1);
+    const other = pool.run(A, NEVER, 'double', 2);
+    const outcomes = Promise.allSettled([running, waiting]);
+    await delay(300);
+    controller.abort(reason);
+    expect(await outcomes).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+    expect(await other).toBe(4);
+    await expect(pool.run(A, signal, 'double', 1)).rejects.toBe(reason);
+  });
+
+  it('terminates a task at its deadline', async () => {
+    const pool = open(1);
+    const late = pool.run(A, NEVER, 'loop', null, { deadlineMs: 300 });
+    await expect(late).rejects.toMatchObject({ name: 'TaskTimeout', message: expect.stringContaining('300 ms') });
+    expect(await pool.run(A, NEVER, 'double', 3)).toBe(6);
+  }); // prettier-ignore
+
+  it('does not count the start of a thread as time of its task', async () => {
+    const pool = open(1, 10, 'slow-start');
+    expect(await pool.run(A, NEVER, 'double', 3, { deadlineMs: 500 })).toBe(6);
+  });
+
+  it('fails a task that exceeds the heap of its thread, and replaces the thread', async () => {
+    const pool = open(1);
+    await expect(pool.run(A, NEVER, 'hoard', null)).rejects.toMatchObject({
+      code: 'ERR_WORKER_OUT_OF_MEMORY',
+    });
+    expect(await pool.run(A, NEVER, 'double', 4)).toBe(8);
+  });
+
+  it('holds a thread while the input of its tasks is loaded', async () => {
+    const pool = open(1);
+    const order: string[] = [];
+    const first = pool.reserve(A, NEVER, async (runTask) => {
+      await delay(20);
+      order.push('loaded');
+      return runTask('double', 1);
+    });
+    const second = pool.run(A, NEVER, 'double', 2).then(() => order.push('second'));
+    await Promise.all([first, second]);
+    expect(order).toEqual(['loaded', 'second']);
+  });
+
+  it('fails running and later tasks when it is closed', async () => {
+    const pool = open(1);
+    const running = expect(pool.run(A, NEVER, 'loop', null)).rejects.toThrow();
+    await delay(300);
+    await pool.close();
+    await running;
+    await expect(pool.run(A, NEVER, 'double', 1)).rejects.toThrow('closed');
+  });
+});

@@ -1,0 +1,27 @@
+import type { SqlExecutor, Statement } from './executor';
+
+/** Rows per writing statement. Bounds its memory, and how long building it blocks other requests. */
+const CHUNK = 1_000;
+
+/** Writes rows a chunk at a time, in their order. @returns the rows that all statements returned */
+export async function inChunks<Row, Found>(
+  rows: readonly Row[],
+  write: (chunk: readonly Row[]) => Promise<Found[]>,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let start = 0; start < rows.length; start += CHUNK) {
+    for (const one of await write(rows.slice(start, start + CHUNK))) found.push(one);
+  }
+  return found;
+}
+
+/** Rows per deleting statement. */
+export const DELETE_BATCH = 2_000;
+
+/** Repeats a statement that deletes up to DELETE_BATCH rows and returns their number as `gone`, until it deletes fewer. */
+export async function deleteInBatches(database: SqlExecutor, statement: Statement): Promise<void> {
+  for (let gone = DELETE_BATCH; gone === DELETE_BATCH;) {
+    const [row] = await database.query<{ gone: number }>(statement);
+    gone = row?.gone ?? 0;
+  }
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterDirectory } from './cluster';
+import { createPipe, isHeldOpen } from './held-pipe';
+
+/** How long an earlier server gets to shut down, in milliseconds. */
+const SHUTDOWN_MS = 60_000;
+
+/** How long to wait for one that this process cannot end, in milliseconds. */
+const UNSEEN_MS = 5_000;
+
+/** The pipe that a server and its children hold open. */
+const pipeOf = (dataDir: string): string => path.join(dataDir, 'server.pipe');
+
+/**
+ * Creates the pipe that the next server is to inherit, by which {@link endEarlierServer} sees that it runs. Call that one
+ * first, and close the descriptor once the server has it.
+ */
+export function openServerPipe(dataDir: string): number {
+  rmSync(pipeOf(dataDir), { force: true });
+  return createPipe(pipeOf(dataDir));
+}
+
+/**
+ * Ends a server that an earlier process left on this cluster. When that process was killed, the server is already shutting
+ * down. Then removes a stale `postmaster.pid`: PostgreSQL only checks whether a process of that number exists, and after a
+ * crash it can be any other. The caller holds the directory's claim, so no other process is starting a server.
+ *
+ * @throws Error when the server does not end.
+ */
+export async function endEarlierServer(dataDir: string, log: (line: string) => void): Promise<void> {
+  const cluster = clusterDirectory(dataDir);
+  const begun = performance.now();
+  let ending: number | undefined;
+  for (; isHeldOpen(pipeOf(dataDir)); await sleep(20)) {
+    const status = readServerStatus(cluster);
+    if (ending === undefined && status && isServerOf(status.pid, cluster, status.port)) {
+      ending = status.pid;
+      log(`waiting for the PostgreSQL server of an earlier run to end (pid ${ending})`);
+      process.kill(ending, 'SIGINT');
+    }
+    if (performance.now() - begun < (ending === undefined ? UNSEEN_MS : SHUTDOWN_MS)) continue;
+    throw new Error(
+      ending === undefined
+        ? `The database directory ${dataDir} is in use by an earlier PostgreSQL server, which this process cannot end, for example in another container. End it, or choose another DATA_DIR.`
+        : `A PostgreSQL server of an earlier run (pid ${ending}) does not shut down. End it, then start again.`,
+    );
+  }
+  rmSync(path.join(cluster, 'postmaster.pid'), { force: true });
+}
+
+/** What `postmaster.pid` says; PostgreSQL's `miscadmin.h` describes its lines. `pid` is NaN in a damaged one. */
+export function readServerStatus(cluster: string): { pid: number; port: number; ready: boolean } | undefined {
+  const file = path.join(cluster, 'postmaster.pid');
+  if (!existsSync(file)) return undefined;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return {
+    pid: Number.parseInt(lines[0] ?? '', 10),
+    port: Number(lines[3]),
+    ready: lines[7]?.trim() === 'ready',
+  };
+}
+
+/**
+ * Whether `pid` is the PostgreSQL server on `cluster`; in another container the number can be that of any process. A
+ * server's working directory is its data directory. Linux shows that of another user's process only with the capability
+ * SYS_PTRACE, which root lacks in most containers; then the port decides, which no two servers share.
+ */
+function isServerOf(pid: number, cluster: string, port: number): boolean {
+  if (process.platform !== 'linux') {
+    const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+    return stdout.includes(`postgres -D ${cluster} `);
+  }
+  try {
+    const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    if (path.basename(program) !== 'postgres') return false;
+    return isSameDirectory(`/proc/${pid}/cwd`, cluster) ?? args.includes(`port=${port}`);
+  } catch {
+    return false; // There is no such process.
+  }
+}
+
+/** @returns `undefined` when this process may not know. */
+function isSameDirectory(one: string, other: string): boolean | undefined {
+  try {
+    const [a, b] = [statSync(one), statSync(other)];
+    return a.dev === b.dev && a.ino === b.ino;
+  } catch (error) {
+    if (['EACCES', 'EPERM'].includes(String((error as NodeJS.ErrnoException).code))) return undefined;
+    throw error;
+  }
+}

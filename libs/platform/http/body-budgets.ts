@@ -1,0 +1,60 @@
+import { getHeapStatistics } from 'node:v8';
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { ByteBudget, type ByteLease } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { type Gauge, Metrics } from '#platform/metrics';
+
+/** A budget that bodies take their memory from. Routes with the same object share it. */
+export interface BudgetRule {
+  /** Label of its metric. */
+  name: string;
+  bytes: (environment: Environment) => number;
+  /** Detail of the 503 problem. */
+  detail: string;
+}
+
+/** Where a route names no other budget. */
+export const MEMORY_BUDGET: BudgetRule = {
+  name: 'memory',
+  bytes: ({ MEMORY_BUDGET_BYTES }) => MEMORY_BUDGET_BYTES ?? getHeapStatistics().heap_size_limit / 4,
+  detail: 'The service is processing too many large bodies. Try again later.',
+};
+
+/** The byte budgets of a process. One organization gets half of each at most, so that it cannot keep the others out. */
+@Injectable()
+export class BodyBudgets {
+  /** For temporary files. */
+  readonly spool: ByteBudget;
+  private readonly budgets = new Map<BudgetRule, ByteBudget>();
+  private readonly held: Gauge<'budget'>;
+
+  constructor(
+    private readonly environment: Environment,
+    metrics: Metrics,
+  ) {
+    const total = environment.SPOOL_LIMIT_BYTES;
+    this.spool = new ByteBudget({ total, share: total / 2 });
+    this.held = metrics.gauge('request_body_bytes', 'Memory that request bodies hold, in bytes.', ['budget']);
+  }
+
+  of(rule: BudgetRule): ByteBudget {
+    let budget = this.budgets.get(rule);
+    if (!budget) {
+      const { name, detail } = rule;
+      const total = rule.bytes(this.environment);
+      const onChange = (used: number): void => this.held.set({ budget: name }, used);
+      budget = new ByteBudget({ total, share: total / 2, admitsOversized: true, detail, onChange });
+      this.budgets.set(rule, budget);
+    }
+    return budget;
+  }
+
+  /** Returns a lease that lasts until the response is closed. */
+  leaseFor(response: Response, rule: BudgetRule, owner: string): ByteLease {
+    const lease = this.of(rule).acquire(owner);
+    if (response.closed || response.destroyed) lease.release();
+    else response.once('close', () => lease.release());
+    return lease;
+  }
+}

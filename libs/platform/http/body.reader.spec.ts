@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { ByteBudget } from '#platform/concurrency';
+import type { Problem } from '#platform/problem';
+import { readBody, receiveBody } from './body.reader';
+import type { ServiceRequest } from './request-context';
+
+const LIMIT = 20_000;
+
+describe('the body of a request', () => {
+  const budget = new ByteBudget({ total: 1_000_000 });
+  const outcomes: Promise<string>[] = [];
+  let server: http.Server;
+
+  /** Answers with the size of the body, or with the status and code of its refusal. */
+  async function answer(incoming: http.IncomingMessage): Promise<string> {
+    const request = incoming as ServiceRequest;
+    const lease = budget.acquire('a');
+    try {
+      if (request.url !== '/streamed') {
+        const rules = { limit: LIMIT, codings: [], lease, timeoutMs: request.url === '/slow' ? 300 : 60_000 };
+        return String((await readBody(request, rules)).length);
+      }
+      let size = 0;
+      for await (const chunk of receiveBody(request, LIMIT)) size += chunk.length;
+      return String(size);
+    } catch (error) {
+      const { status, code } = error as Problem;
+      return `${status} ${code}`;
+    } finally {
+      lease.release();
+    }
+  }
+
+  beforeAll(async () => {
+    server = http.createServer((request, response) => {
+      const outcome = answer(request);
+      outcomes.push(outcome);
+      void outcome.then((text) => response.end(text));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function send(path: string, head: string): net.Socket {
+    const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.setEncoding('utf8').on('error', () => undefined);
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n\r\n`);
+    return socket;
+  }
+  async function answered(socket: net.Socket): Promise<string> {
+    let text = '';
+    socket.on('data', (chunk: string) => (text += chunk));
+    await once(socket, 'close');
+    return text.split('\r\n').find((line) => /^\d+( \w+)?$/.test(line)) ?? text;
+  }
+  const CHUNKED = 'Transfer-Encoding: chunked';
+
+  it.each(['/whole', '/streamed'])('is received at %s in chunks of one byte', async (path) => {
+    const socket = send(path, CHUNKED);
+    socket.write('1\r\nx\r\n'.repeat(LIMIT) + '0\r\n\r\n');
+    expect(await answered(socket)).toBe(String(LIMIT));
+  });
+
+  it.each(['/whole', '/streamed'])('is 413 at %s when too large, announced or not', async (path) => {
+    const announced = send(path, `Content-Length: ${LIMIT + 1}`);
+    announced.write('x'.repeat(LIMIT + 1));
+    expect(await answered(announced)).toBe('413 payload_too_large');
+    const chunked = send(path, CHUNKED);
+    chunked.write('1\r\nx\r\n'.repeat(LIMIT + 1) + '0\r\n\r\n');
+    expect(await answered(chunked)).toBe('413 payload_too_large');
+  });
+
+  it('is 408 when it is read whole and takes too long, though it never stalls', async () => {
+    const socket = send('/slow', CHUNKED);
+    const trickle = setInterval(() => socket.write('1\r\nx\r\n'), 20);
+    expect(await answered(socket)).toBe('408 request_timeout');
+    clearInterval(trickle);
+  });
+
+  it('holds its bytes in the lease until that is released', async () => {
+    const socket = send('/whole', 'Content-Length: 1000');
+    socket.write('x');
+    while (budget.used !== 1000) await new Promise((resolve) => setTimeout(resolve, 5));
+    socket.write('x'.repeat(999));
+    expect(await answered(socket)).toBe('1000');
+    expect(budget.used).toBe(0);
+  });
+
+  it('gives up when the connection breaks off', async () => {
+    const arrival = once(server, 'request');
+    const socket = send('/streamed', 'Content-Length: 1000');
+    socket.write('x');
+    await arrival;
+    socket.destroy();
+    expect(await outcomes.at(-1)).toBe('400 invalid_request');
+  });
+});

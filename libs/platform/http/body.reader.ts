@@ -1,0 +1,222 @@
+import type { ByteLease } from '#platform/concurrency';
+import { JsonInputError, parseJson } from '#platform/json';
+import { Problem, problem } from '#platform/problem';
+import { decode, encodedLimit } from './body.decoder';
+import type { ContentCoding } from './content-headers';
+import type { ServiceRequest } from './request-context';
+
+/** A client that sends nothing for this long gets 408. */
+const STALL_MS = 10_000;
+/** A streamed body must arrive at this rate, in bytes per second, on average over each period. */
+const STREAM_RATE = 64 * 1024;
+const STREAM_PERIOD_MS = 60_000;
+
+/** Decoded bytes that are kept while a body arrives. */
+const KEPT_BYTES = 64 * 1024;
+
+/** How much of a refused body is read and discarded, so that its sender can read the answer first. */
+const DISCARD_BYTES = 64 * 1024 * 1024;
+const DISCARD_MS = 10_000;
+
+export interface BodyRules {
+  /** Largest body, in bytes, as it arrives and after decoding. Larger ones get 413. */
+  limit: number;
+  /** Codings to undo, in the order in which they were applied. */
+  codings: readonly ContentCoding[];
+  /** Grows by the bytes of the body before they are stored. */
+  lease: ByteLease;
+  /** Time for the client to send the whole body, in milliseconds. */
+  timeoutMs: number;
+}
+
+/**
+ * Reads a request's body into memory and decodes it. Throws what `receiveBody` and `decode` throw, and 503 when the lease
+ * cannot grow.
+ *
+ * While an encoded body arrives, only the first bytes of its output are kept and the rest is measured. So a small request
+ * that never ends cannot hold a large output, and a body that decodes to too much is refused before it has arrived. A
+ * larger output is decoded again from the complete body.
+ */
+export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
+  const { limit, codings, lease, timeoutMs } = rules;
+  const body = new Blocks();
+  async function* stored(): AsyncGenerator<Buffer, void, undefined> {
+    const announced = Number(request.headers['content-length'] ?? 0);
+    let held = 0;
+    for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs })) {
+      const size = Math.max(announced, body.size + chunk.length);
+      lease.grow(size - held);
+      held = size;
+      body.append(chunk);
+      yield chunk;
+    }
+  }
+  let size = 0;
+  const output = new Blocks();
+  for await (const chunk of decode(stored(), codings, limit)) {
+    size += chunk.length;
+    if (codings.length > 0 && size <= KEPT_BYTES) output.append(chunk);
+  }
+  if (codings.length === 0) return joined(body.all());
+  lease.grow(size);
+  if (size <= KEPT_BYTES) return joined(output.all());
+  const decoded = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
+  return decoded;
+}
+
+/**
+ * Yields a request's body as it arrives. Reads no more from the client while the caller works on a chunk. Throws 413
+ * `payload_too_large` when more than `limit` bytes arrive or are announced, 408 `request_timeout` when the client stalls
+ * or is too slow, and 400 when the connection breaks off. A body that is not read to its end is discarded.
+ *
+ * @param options.timeoutMs time for the whole body. Without it, the body must keep up `STREAM_RATE`.
+ */
+export async function* receiveBody(
+  request: ServiceRequest,
+  limit: number,
+  { timeoutMs }: { timeoutMs?: number } = {},
+): AsyncGenerator<Buffer, void, undefined> {
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+  const arrival = new Arrival(timeoutMs);
+  let size = Number(request.headers['content-length'] ?? 0);
+  let isOver = false;
+  try {
+    if (size > limit) throw tooLarge(limit);
+    size = 0;
+    for (;;) {
+      const next = await arrival.of(chunks);
+      isOver = next.done === true;
+      if (next.done) return;
+      size += next.value.length;
+      if (size > limit) throw tooLarge(limit);
+      yield next.value;
+    }
+  } catch (error) {
+    // the pending read ends with the connection
+    isOver ||= (error as Problem).code === 'request_timeout';
+    throw error;
+  } finally {
+    if (!isOver) {
+      await chunks.return?.();
+      discard(request);
+    }
+  }
+}
+
+const tooLarge = (limit: number): Problem =>
+  new Problem('payload_too_large', `The body exceeds ${limit} bytes. Send a smaller one.`);
+
+/** Waits for the chunks of a body, for as long as a client may take. Time that the service takes does not count. */
+class Arrival {
+  private waitedMs = 0;
+  private bytes = 0;
+
+  constructor(private readonly timeoutMs: number | undefined) {}
+
+  async of(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+    const startedAt = performance.now();
+    const next = await this.orTimeout(chunks.next());
+    this.waitedMs += performance.now() - startedAt;
+    if (!next.done) this.checkPace(next.value.length);
+    return next;
+  }
+
+  private async orTimeout(next: Promise<IteratorResult<Buffer>>): Promise<IteratorResult<Buffer>> {
+    const waitMs = Math.min(STALL_MS, (this.timeoutMs ?? Infinity) - this.waitedMs);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(waitMs < STALL_MS ? this.tooSlow() : stalled()), waitMs);
+    });
+    try {
+      return await Promise.race([next, timeout]);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw problem.invalidRequest('The connection closed before the end of the body.', { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private checkPace(bytes: number): void {
+    this.bytes += bytes;
+    if (this.timeoutMs !== undefined || this.waitedMs < STREAM_PERIOD_MS) return;
+    if (this.bytes < (STREAM_RATE * STREAM_PERIOD_MS) / 1000) {
+      throw timedOut(`The body arrived at less than ${STREAM_RATE / 1024} KiB/s. Send it faster.`);
+    }
+    this.waitedMs = 0;
+    this.bytes = 0;
+  }
+
+  private tooSlow(): Problem {
+    return timedOut(`The body did not arrive within ${this.timeoutMs! / 1000} s.`);
+  }
+}
+
+const stalled = (): Problem => timedOut(`No byte of the body arrived for ${STALL_MS / 1000} s.`);
+
+const timedOut = (detail: string): Problem =>
+  new Problem('request_timeout', detail, { status: 408, headers: { Connection: 'close' } });
+
+/** Reads on for a while. Closing at once would reset the connection before the sender has read the answer. */
+function discard(request: ServiceRequest): void {
+  let left = DISCARD_BYTES;
+  const timer = setTimeout(() => request.destroy(), DISCARD_MS).unref();
+  request
+    .on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) request.destroy();
+    })
+    .on('error', () => undefined)
+    .once('close', () => clearTimeout(timer));
+  request.resume();
+}
+
+/** Chunks up to this size are joined. */
+const BLOCK_BYTES = 16 * 1024;
+
+/**
+ * The bytes of a body as they arrived, in blocks. A list of all chunks, as `raw-body` keeps it, takes some 400 times the
+ * body when a client sends single bytes.
+ */
+class Blocks {
+  size = 0;
+  private readonly blocks: Buffer[] = [];
+  private chunks: Buffer[] = [];
+  private waiting = 0;
+
+  append(chunk: Buffer): void {
+    this.size += chunk.length;
+    this.chunks.push(chunk);
+    this.waiting += chunk.length;
+    if (this.waiting >= BLOCK_BYTES) this.join();
+  }
+
+  all(): readonly Buffer[] {
+    this.join();
+    return this.blocks;
+  }
+
+  private join(): void {
+    if (this.waiting === 0) return;
+    this.blocks.push(joined(this.chunks));
+    this.chunks = [];
+    this.waiting = 0;
+  }
+}
+
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+
+/** Parses a JSON body. Throws 400 with a pointer to the place that is not valid. */
+export function parseBody(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    throw problem.invalidRequest(error.detail, {
+      errors: [{ pointer: error.pointer, detail: error.detail }],
+    });
+  }
+}

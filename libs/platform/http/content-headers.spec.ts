@@ -1,0 +1,41 @@
+import { Problem } from '#platform/problem';
+import { type ContentCoding, codingsOf } from './content-headers';
+
+const BOTH: readonly ContentCoding[] = ['gzip', 'base64'];
+
+describe('the Content-Encoding of a body', () => {
+  it.each<[string | undefined, ContentCoding[]]>([
+    [undefined, []],
+    [' , identity', []],
+    ['X-GZip, identity', ['gzip']],
+    ['gzip,Base64', ['gzip', 'base64']],
+    ['identity, base64 , , GZIP', ['base64', 'gzip']],
+  ])('%j is %j, in the order in which they were applied', (header, codings) => {
+    expect(codingsOf(header, BOTH)).toEqual(codings);
+  });
+
+  it.each<[string, readonly ContentCoding[], string]>([
+    ['br', ['gzip'], 'gzip, identity'],
+    ['gzip, br', ['gzip'], 'gzip, identity'],
+    ['gzip, gzip', ['gzip'], 'gzip, identity'],
+    ['gzip, x-gzip', ['gzip'], 'gzip, identity'],
+    ['base64', ['gzip'], 'gzip, identity'],
+    ['base64, gzip, base64', BOTH, 'gzip, base64, identity'],
+    ['gzip, base64, gzip', BOTH, 'gzip, base64, identity'],
+    ['gzip;q=1', BOTH, 'gzip, base64, identity'],
+    ['gzip', [], 'identity'],
+  ])('%j is refused where %j are taken, saying what is', (header, allowed, accepted) => {
+    let refusal: unknown;
+    try {
+      codingsOf(header, allowed);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toBeInstanceOf(Problem);
+    expect(refusal).toMatchObject({
+      status: 415,
+      code: 'unsupported_content_encoding',
+      headers: { 'Accept-Encoding': accepted },
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import {
+  type CallHandler,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Response } from 'express';
+import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
+import { Environment } from '#platform/config';
+import { Problem, problem } from '#platform/problem';
+import type { ServiceRequest } from './request-context';
+
+export const LONG_RUNNING = 'http:long-running';
+
+/** Returns how long a request may take, in milliseconds. */
+export type TimeLimit = (environment: Environment) => number;
+
+interface LongRunningRule {
+  which: IsLongRunning;
+  limit: TimeLimit;
+}
+
+/** Returns whether a request may take longer. Its body is parsed, but not validated. */
+export type IsLongRunning = (request: ServiceRequest) => boolean;
+
+/** Lets some requests of a route take longer than `REQUEST_TIMEOUT_MS`. */
+export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
+  SetMetadata(LONG_RUNNING, { which, limit } satisfies LongRunningRule);
+
+const LATE_DETAIL = 'http:late-detail';
+
+/** Makes late requests of a route or controller 503 `service_unavailable`, with `Retry-After` and this detail. */
+export const UnavailableWhenLate = (detail: string) => SetMetadata(LATE_DETAIL, detail);
+
+/**
+ * Answers 504, or 503 with `@UnavailableWhenLate()`, when a handler takes too long after the end of the request's body, and
+ * aborts its `@RequestSignal()`.
+ */
+@Injectable()
+export class DeadlineInterceptor implements NestInterceptor {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly environment: Environment,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
+    const limit = rule?.which(request) ? rule.limit(this.environment) : this.environment.REQUEST_TIMEOUT_MS;
+    return next.handle().pipe(
+      timeout(limit),
+      catchError((error: unknown) => {
+        if (!(error instanceof TimeoutError)) return throwError(() => error);
+        const late = this.lateness(context, limit);
+        request.ending?.abort(late);
+        return throwError(() => late);
+      }),
+    );
+  }
+
+  private lateness(context: ExecutionContext, limit: number): Problem {
+    const detail = this.reflector.getAllAndOverride<string | undefined>(LATE_DETAIL, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    return detail === undefined
+      ? new Problem('request_timeout', `The request took longer than ${limit / 1000} s.`)
+      : problem.unavailable(detail, { headers: { 'Retry-After': '1' } });
+  }
+}
+
+/**
+ * Injects an AbortSignal that is aborted when nobody waits for the answer any more: after a timeout, whose problem is the
+ * reason, or when the client has gone.
+ */
+export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
+  const http = context.switchToHttp();
+  return endingOf(http.getRequest<ServiceRequest>(), http.getResponse<Response>()).signal;
+});
+
+/** Created on demand, because most handlers never need it. */
+function endingOf(request: ServiceRequest, response: Response): AbortController {
+  if (request.ending) return request.ending;
+  const ending = new AbortController();
+  const gone = (): void => {
+    if (!response.writableFinished) ending.abort(clientGone());
+  };
+  if (response.closed || response.destroyed) gone();
+  else response.once('close', gone);
+  request.ending = ending;
+  return ending;
+}
+
+/** Nobody receives this problem. The log marks the request as not `completed`. */
+const clientGone = (): Problem =>
+  new Problem('request_timeout', 'The client closed the connection before the answer.', { status: 408 });

@@ -1,0 +1,183 @@
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import busboy, { type Busboy } from 'busboy';
+import { Problem, problem } from '#platform/problem';
+import type { SpooledRequest } from './body.decorator';
+import type { SpooledFile } from './spooled-file';
+
+export const MULTIPART_MEDIA = 'multipart/form-data';
+
+/** Parts that no rule names are skipped, as long as they are not too many. */
+const PARTS_MAX = 50;
+const PART_HEADERS_MAX = 20;
+
+/** At most 70 characters (RFC 2046), because the search for a longer boundary takes longer. */
+const BOUNDARY = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i;
+
+interface FieldRules {
+  /** Names of the parts that are taken and no files. Each may be absent. */
+  fields: readonly string[];
+  /** Largest field, in bytes. */
+  fieldBytes: number;
+}
+
+/** What a part says of its file. Not to be trusted. */
+interface PartInfo {
+  filename: string;
+  /** In lower case and without parameters. */
+  mediaType: string;
+}
+
+export interface MultipartRules extends FieldRules {
+  /** Name of the one part that is a file. */
+  file: string;
+  /** Largest file, in bytes. */
+  fileBytes: number;
+}
+
+export interface MultipartForm extends PartInfo {
+  /** The fields that were sent, as text. */
+  fields: Record<string, string>;
+  /** Closed with the request's own file. */
+  file: SpooledFile;
+}
+
+/**
+ * Reads a form (RFC 7578) with one file from a spooled body, in bounded memory. Throws 400 for a malformed form, for a
+ * file that is missing, comes twice or is a plain field, and for a field that comes twice; 413 for a file or field that is
+ * too large.
+ */
+export async function readMultipart(request: SpooledRequest, rules: MultipartRules): Promise<MultipartForm> {
+  const { file: name, fileBytes } = rules;
+  const oneFile = `may have one file, in the part ${name}`;
+  let taken: Omit<MultipartForm, 'fields'> | undefined;
+  const take: TakeFile = async (part, content, info) => {
+    if (part !== name) throw malformed(oneFile);
+    const file = await request.file.createPart();
+    for await (const chunk of content) await file.append(chunk as Buffer);
+    if (file.size > fileBytes) {
+      throw new Problem('payload_too_large', `The file exceeds ${fileBytes} bytes. Send a smaller one.`);
+    }
+    file.finish();
+    taken = { file, ...info };
+  };
+  const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
+  const fields = await new FormParser(request, rules, limits, take, oneFile, name).parse();
+  if (!taken) {
+    throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is required: a part with a filename' }]);
+  }
+  return { ...taken, fields };
+}
+
+export interface FormFilesRules extends FieldRules {
+  /** Most parts that are files. */
+  filesMax: number;
+}
+
+/** A file of a form, in memory. */
+export interface FormFile extends PartInfo {
+  content: Buffer;
+}
+
+export interface FormWithFiles {
+  /** The fields that were sent, as text. */
+  fields: Record<string, string>;
+  /** In the order of their parts. Their names are whole paths, as sent. */
+  files: FormFile[];
+}
+
+/**
+ * Reads a form (RFC 7578) with any number of files, in parts of any names. Holds the files in memory, so the route's body
+ * limit must be small. Throws what `readMultipart` throws, and 400 for too many files.
+ */
+export async function readFormFiles(request: SpooledRequest, rules: FormFilesRules): Promise<FormWithFiles> {
+  const { filesMax } = rules;
+  const files: FormFile[] = [];
+  const take: TakeFile = async (_, content, info) => {
+    const file = { ...info, content: Buffer.alloc(0) };
+    files.push(file);
+    const chunks: Buffer[] = [];
+    for await (const chunk of content) chunks.push(chunk as Buffer);
+    file.content = Buffer.concat(chunks);
+  };
+  const limits = { files: filesMax, parts: filesMax + PARTS_MAX };
+  const parser = new FormParser(request, rules, limits, take, `may have at most ${filesMax} files`);
+  return { fields: await parser.parse(), files };
+}
+
+type TakeFile = (name: string | undefined, content: Readable, info: PartInfo) => Promise<void>;
+
+/** Parses the parts of a form, in any order: files go to `takeFile`, the fields named by the rules are returned. */
+class FormParser {
+  private readonly fields = new Map<string, string>();
+  private readonly taking: Promise<void>[] = [];
+  private readonly parser: Busboy;
+
+  constructor(
+    private readonly request: SpooledRequest,
+    private readonly rules: FieldRules,
+    limits: busboy.Limits & { parts: number },
+    private readonly takeFile: TakeFile,
+    tooManyFiles: string,
+    private readonly fileField?: string,
+  ) {
+    if (!BOUNDARY.test(request.contentType)) {
+      throw malformed('must name a boundary of 1 to 70 characters in Content-Type');
+    }
+    this.parser = busboy({
+      headers: { 'content-type': request.contentType },
+      defParamCharset: 'utf8',
+      preservePath: fileField === undefined,
+      // busboy cuts a part that reaches its limit
+      limits: { ...limits, fieldSize: rules.fieldBytes + 1, headerPairs: PART_HEADERS_MAX },
+    })
+      .on('field', (name: string | undefined, value, { valueTruncated }) =>
+        this.orDestroy(() => this.takeField(name, value, valueTruncated)),
+      )
+      .on('file', (name: string | undefined, content, { filename, mimeType }: Partial<busboy.FileInfo>) => {
+        // the parser's own error says what is wrong
+        content.on('error', () => undefined);
+        const info = { filename: filename ?? '', mediaType: (mimeType ?? '').toLowerCase() };
+        const taking = this.takeFile(name, content, info);
+        taking.catch((error: unknown) => this.parser.destroy(error as Error));
+        this.taking.push(taking);
+      })
+      .on('filesLimit', () => this.parser.destroy(malformed(tooManyFiles)))
+      .on('partsLimit', () => this.parser.destroy(malformed(`may have at most ${limits.parts} parts`)));
+  }
+
+  /** Returns the fields when all files are taken. */
+  async parse(): Promise<Record<string, string>> {
+    try {
+      await pipeline(this.request.file.chunks(), this.parser);
+      await Promise.all(this.taking);
+    } catch (error) {
+      throw error instanceof Problem ? error : malformed('is not well-formed', error);
+    }
+    return Object.fromEntries(this.fields);
+  }
+
+  private orDestroy(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.parser.destroy(error as Error);
+    }
+  }
+
+  private takeField(name: string | undefined, value: string, isCut: boolean): void {
+    const refuse = (detail: string): Problem => problem.invalidFields([{ pointer: `/${name}`, detail }]);
+    if (name !== undefined && name === this.fileField) {
+      throw refuse('must be a file: a part with a filename in its Content-Disposition');
+    }
+    const { fields, fieldBytes } = this.rules;
+    if (name === undefined || !fields.includes(name)) return;
+    if (isCut) throw new Problem('payload_too_large', `${name} may have at most ${fieldBytes} bytes.`);
+    if (this.fields.has(name)) throw refuse('may appear only once');
+    if (value.includes('\0')) throw refuse('must not hold a NUL character');
+    this.fields.set(name, value);
+  }
+}
+
+const malformed = (detail: string, cause?: unknown): Problem =>
+  problem.invalidRequest(`The ${MULTIPART_MEDIA} body ${detail}.`, { cause });

@@ -1,0 +1,45 @@
+import { mergePatch, RawJson, toJsonText } from '#platform/json';
+import { problem } from '#platform/problem';
+
+/**
+ * Throws 422 `immutable_field` when a patch changes a member that can never change. The present value is accepted, so
+ * that clients can send back what they read.
+ *
+ * @param members texts, numbers or nulls
+ */
+export function checkImmutable<Row extends object>(
+  row: Row,
+  dto: { [Member in keyof Row]?: unknown },
+  members: readonly (keyof Row & string)[],
+): void {
+  for (const member of members) {
+    const given = dto[member];
+    if (given !== undefined && given !== row[member]) throw problem.immutableField(`/${member}`);
+  }
+}
+
+/** Largest free-form `metadata` of a resource, in bytes of JSON. */
+export const METADATA_MAX_BYTES = 16 * 1024;
+
+/**
+ * Merges a patch (RFC 7396) into stored metadata. Undefined leaves it, null empties it. Errors: 400 when it grows over
+ * its limit.
+ */
+export function patchMetadata(stored: RawJson, patch: object | null | undefined): RawJson {
+  if (patch === undefined) return stored;
+  return patch === null ? new RawJson('{}') : mergeWithin('/metadata', stored, patch);
+}
+
+/**
+ * Merges a patch (RFC 7396) into a stored object that has the limit of metadata. Throws 400 when the result is too large.
+ *
+ * @param pointer to the member in the body
+ */
+export function mergeWithin(pointer: string, stored: RawJson | null, patch: object): RawJson {
+  const text = toJsonText(mergePatch(stored?.parse() ?? {}, patch));
+  if (Buffer.byteLength(text) > METADATA_MAX_BYTES) {
+    const detail = `may have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
+    throw problem.invalidFields([{ pointer, detail }]);
+  }
+  return new RawJson(text);
+}

@@ -1,0 +1,2 @@
+export { readCapped } from './read-capped';
+export { retryAfterMs } from './retry-after';

@@ -1,0 +1,18 @@
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * Returns how long a server asks to wait, in ms: by `retry-after-ms`, or by `Retry-After` as seconds or a date (RFC 9110
+ * section 10.2.3). Undefined where it asks for nothing, or for something unreadable.
+ */
+export function retryAfterMs(headers: Headers, now = Date.now()): number | undefined {
+  const ms = Number(single(headers['retry-after-ms']) || NaN);
+  if (ms >= 0) return ms;
+  const given = single(headers['retry-after'])?.trim();
+  if (!given) return undefined;
+  if (/^\d+(\.\d+)?$/.test(given)) return Number(given) * 1000;
+  const date = Date.parse(given);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;

@@ -1,3 +1,0 @@
-export { FairQueue, type Owners } from './fair-queue';
-export { FairTurns } from './fair-turns';
-export { Pace } from './pace';

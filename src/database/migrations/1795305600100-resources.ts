@@ -1,0 +1,198 @@
+import type { QueryRunner } from 'typeorm';
+import { SqlMigration } from './sql-migration';
+
+/** All three are trusted: a role that may create objects in the database may create them, if the server has them. */
+const EXTENSIONS = ['pg_trgm', 'btree_gin', 'cube'];
+
+/** ASCII punctuation and as many blanks, as the last two arguments of translate(). */
+const PUNCTUATION_TO_BLANKS = `$p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)`;
+
+/** What all resources share: the audit log, and the search index behind `POST /registry/v1/search`. */
+export class Resources1795305600100 extends SqlMigration {
+  override async up(runner: QueryRunner): Promise<void> {
+    for (const name of EXTENSIONS) await createExtension(runner, name);
+    await super.up(runner);
+  }
+
+  protected readonly sql = `
+    -- Who changed what, and when. Each entry is written in the transaction of the change.
+    CREATE TABLE audit_log (
+      audit_entry_id text COLLATE "C" PRIMARY KEY,
+      -- empty for what platform principals do outside any organization
+      org_id text COLLATE "C" NOT NULL,
+      -- null for what concerns the whole organization
+      workspace_id text COLLATE "C",
+      principal_id text COLLATE "C" NOT NULL,
+      action text COLLATE "C" NOT NULL,
+      resource_type text COLLATE "C" NOT NULL,
+      resource_id text COLLATE "C" NOT NULL,
+      -- [{"member", "before"?, "after"?}]; values only of members that are never secret
+      changes jsonb NOT NULL,
+      request_id text,
+      created_at timestamptz NOT NULL
+    );
+    -- GET /registry/v1/audit-log: everything, and its filters workspace_id, principal_id, resource_id, resource_type
+    -- (also with an action) and action. Ids sort by time, so since and until narrow each of them.
+    CREATE INDEX audit_log_by_creation ON audit_log (org_id, audit_entry_id);
+    CREATE INDEX audit_log_by_workspace ON audit_log (workspace_id, audit_entry_id);
+    CREATE INDEX audit_log_by_principal ON audit_log (org_id, principal_id, audit_entry_id);
+    CREATE INDEX audit_log_by_resource ON audit_log (org_id, resource_id, audit_entry_id);
+    CREATE INDEX audit_log_by_type ON audit_log (org_id, resource_type, action, audit_entry_id);
+    CREATE INDEX audit_log_by_action ON audit_log (org_id, action, audit_entry_id);
+
+    -- The search functions call functions of pg_catalog by their full names. While a dump is restored, the search path
+    -- holds nothing else, and search_spelling runs then for its generated column.
+
+    -- A text in the Unicode form NFKC, in which characters that look alike or mean the same are the same.
+    CREATE FUNCTION search_plain(given text)
+    RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      SELECT CASE WHEN given IS NFKC NORMALIZED THEN given ELSE pg_catalog.normalize(given, 'NFKC') END
+    $$;
+
+    -- A name in lower case with single blanks between its words: in place of punctuation, and within createInvoice.
+    -- Typo-tolerant search compares spellings.
+    CREATE FUNCTION search_spelling(name text)
+    RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      SELECT pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.lower(pg_catalog.translate(
+        pg_catalog.regexp_replace(pg_catalog.normalize(name, 'NFKC'), '([a-z0-9])([A-Z])', '\\1 \\2', 'g'),
+        ${PUNCTUATION_TO_BLANKS})), '\\s+', ' ', 'g'))
+    $$;
+
+    -- The words of a document. Each is kept as it is, so that queries can match its beginning, and as its English stem.
+    -- The organization's mark stands before each word, so that a prefix never runs into words of other organizations;
+    -- words of the name are there once more, after "!" and the mark. Words over 2,000 bytes are left out, because a
+    -- lexeme holds 2,046 bytes, mark included. Texts are cut after normalization, which can make 18 characters of one.
+    CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
+    RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      WITH given AS MATERIALIZED (
+        SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
+        FROM (VALUES
+          (pg_catalog.normalize(name, 'NFKC') || ' '
+            || pg_catalog.regexp_replace(pg_catalog.normalize(name, 'NFKC'), '([a-z0-9])([A-Z])', '\\1 \\2', 'g'), 'A'::"char"),
+          (pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), 'B'),
+          (pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), 'C')
+        ) of_document (text, weight)
+      ), read AS MATERIALIZED (
+        SELECT weight, pg_catalog.setweight(
+          pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)
+            OPERATOR(pg_catalog.||) pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, text), weight) AS words
+        FROM given WHERE text IS NOT NULL
+      ), short AS MATERIALIZED (
+        SELECT weight, ' ' || (CASE
+          WHEN EXISTS (SELECT FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
+            WHERE pg_catalog.octet_length(lexeme) > 2000)
+          THEN pg_catalog.ts_delete(words, ARRAY(
+            SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
+            WHERE pg_catalog.octet_length(lexeme) > 2000))
+          ELSE words END)::text AS words
+        FROM read
+      )
+      SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
+        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
+        UNION ALL
+        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
+      ) both_marks (marked)
+    $$;
+
+    -- The query for terms, joined by & or |. A term is a word, or a word followed by its parts with blanks between
+    -- them, which then also matches by all of its parts. Each word matches by its beginning or its stem; a stem that is
+    -- the word itself is left out, because ts_rank counts only one of the two. Stop words count only when there is
+    -- nothing else. weights names those of setweight that count, all by default. Null when no word is left.
+    CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
+    RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      WITH read AS (
+        SELECT place, at,
+          pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, word)) AS plain,
+          pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, word)) AS stems
+        FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
+          LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
+      ), written AS (
+        SELECT place, at, stems <> '{}' AS means,
+          '((' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || ''':*' || weights, ' & ')
+              FROM pg_catalog.unnest(plain) lexeme) || ')'
+            || CASE WHEN stems = '{}' OR stems = plain THEN ''
+              ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
+                FROM pg_catalog.unnest(stems) lexeme) || ')' END || ')' AS query
+        FROM read WHERE plain <> '{}'
+      ), meant AS (
+        SELECT place, pg_catalog.bool_or(means) AS means, pg_catalog.bool_or(pg_catalog.bool_or(means)) OVER () AS any_means,
+          '(' || pg_catalog.concat_ws(' | ', pg_catalog.string_agg(query, '') FILTER (WHERE at = 1),
+            '(' || pg_catalog.string_agg(query, ' & ' ORDER BY at) FILTER (WHERE at > 1) || ')') || ')' AS query
+        FROM written GROUP BY place
+      )
+      SELECT pg_catalog.string_agg(query, ' ' || joined || ' ' ORDER BY place)::pg_catalog.tsquery
+      FROM meant WHERE means OR NOT any_means
+    $$;
+
+    -- One document for each resource that is not archived, written in the transaction of the resource.
+    CREATE TABLE search_documents (
+      document_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      resource_type text COLLATE "C" NOT NULL,
+      resource_id text COLLATE "C" NOT NULL,
+      org_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      spelling text NOT NULL GENERATED ALWAYS AS (search_spelling(name)) STORED,
+      description text,
+      body text NOT NULL,
+      -- raised when a text changes, so that embeddings of earlier texts can be told
+      revision integer NOT NULL DEFAULT 1,
+      updated_at timestamptz NOT NULL,
+      -- made by search_document_words
+      words tsvector NOT NULL
+    );
+    -- upserts and deletes of a resource's document
+    CREATE UNIQUE INDEX search_documents_of_resources ON search_documents (resource_type, resource_id);
+    -- keyword search, and names with typos
+    CREATE INDEX search_documents_by_words ON search_documents USING gin (workspace_id, words);
+    CREATE INDEX search_documents_by_names ON search_documents USING gin (org_id, workspace_id, spelling gin_trgm_ops);
+    -- the search filters updated_after and updated_before
+    CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at);
+
+    -- The embedder that workers embed all documents by: that of the worker that started last.
+    CREATE TABLE search_embedder (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      identity text COLLATE "C" NOT NULL
+    );
+
+    -- The embedding of each document. Where there is pgvector, workers add an HNSW index.
+    CREATE TABLE search_embeddings (
+      document_id bigint PRIMARY KEY REFERENCES search_documents ON DELETE CASCADE,
+      org_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      resource_type text COLLATE "C" NOT NULL,
+      resource_id text COLLATE "C" NOT NULL,
+      -- of the document
+      revision integer NOT NULL,
+      -- the embedder that made parts: only vectors of the same identity can be compared
+      identity text COLLATE "C",
+      -- a unit vector in parts of 100 dimensions, the most a cube has; null for a text without words
+      parts cube[],
+      -- identity and parts are those of earlier texts or of another embedder
+      is_pending boolean NOT NULL,
+      attempts integer NOT NULL DEFAULT 0,
+      -- the next attempt, while pending
+      due_at timestamptz NOT NULL
+    ) WITH (toast_tuple_target = 8160);
+    ALTER TABLE search_embeddings ALTER parts SET STORAGE EXTERNAL;
+    -- exact vector search in an organization, and in a workspace
+    CREATE INDEX search_embeddings_of_organizations ON search_embeddings (org_id, identity);
+    CREATE INDEX search_embeddings_of_workspaces ON search_embeddings (workspace_id, identity);
+    -- embeddings of other embedders, and the dimensions of those of one
+    CREATE INDEX search_embeddings_of_identities ON search_embeddings (identity);
+    -- the worker that embeds what is due
+    CREATE INDEX search_embeddings_pending ON search_embeddings (due_at) WHERE is_pending;
+  `;
+}
+
+async function createExtension(runner: QueryRunner, name: string): Promise<void> {
+  try {
+    await runner.query(`CREATE EXTENSION IF NOT EXISTS ${name}`);
+  } catch (error) {
+    throw new Error(
+      `Search needs the PostgreSQL extension ${name}, which could not be created. Install the server's contrib ` +
+        `package, and let a role that may do so run: CREATE EXTENSION ${name};`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,124 @@
+import { bytesOf, SqlMigration } from './sql-migration';
+
+const EXPERIMENT_BYTES = bytesOf(
+  ...['description', 'config', 'context_manifest', 'metrics', 'error', 'summary', 'metadata'],
+);
+const RESULT_BYTES = bytesOf(
+  ...['input', 'expected', 'metadata', 'output', 'error', 'scores', 'score_details'],
+);
+
+/** Experiments and their results. */
+export class EvaluationExperiments1795305600800 extends SqlMigration {
+  protected readonly sql = `
+    CREATE TABLE experiments (
+      experiment_id text COLLATE "C" PRIMARY KEY,
+      workspace_id text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      experiment_name text NOT NULL,
+      description text,
+      config json NOT NULL DEFAULT '{}',
+      -- "key:value" of each scalar member of config, for the filter config
+      config_pairs text[] NOT NULL DEFAULT '{}',
+      dataset_id text COLLATE "C" REFERENCES datasets,
+      dataset_version integer,
+      -- the dataset's revision when the experiment was created, of which its snapshot is
+      dataset_revision bigint,
+      baseline_experiment_id text COLLATE "C" REFERENCES experiments,
+      subject_kind text CONSTRAINT experiments_subject_kind CHECK (subject_kind IN ('agent', 'harness', 'skill')),
+      subject_id text,
+      context_manifest json,
+      experiment_status text NOT NULL DEFAULT 'running'
+        CONSTRAINT experiments_status CHECK (experiment_status IN ('running', 'completed', 'failed')),
+      metrics json,
+      error json,
+      summary json,
+      dataset_snapshot json,
+      -- apart from dataset_snapshot, because there may be 10,000, and lists leave them out
+      snapshot_records json,
+      tags text[] NOT NULL DEFAULT '{}',
+      metadata json NOT NULL DEFAULT '{}',
+      finalized_at timestamptz,
+      generation integer NOT NULL DEFAULT 1,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      updated_at timestamptz NOT NULL DEFAULT now(),
+      created_by text NOT NULL,
+      archived_at timestamptz,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${EXPERIMENT_BYTES}) STORED,
+      search tsvector GENERATED ALWAYS AS (
+        search_words(name || ' ' || experiment_name || ' ' || coalesce(description, ''))
+      ) STORED,
+      CONSTRAINT experiments_subject_pair CHECK ((subject_kind IS NULL) = (subject_id IS NULL))
+    );
+    -- GET /eval/v1/experiments: sorts created_at (archived_at is included, so that totals are counted from the index
+    -- alone), updated_at and name
+    CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id) INCLUDE (archived_at);
+    CREATE INDEX experiments_by_update ON experiments (workspace_id, updated_at, experiment_id);
+    CREATE INDEX experiments_by_name ON experiments (workspace_id, (name COLLATE "C"), experiment_id);
+    -- its filters dataset_id, baseline_experiment_id, subject_id, subject_kind, experiment_status, config, tag and q
+    CREATE INDEX experiments_dataset ON experiments (dataset_id, experiment_id) WHERE dataset_id IS NOT NULL;
+    CREATE INDEX experiments_baseline ON experiments (baseline_experiment_id, experiment_id)
+      WHERE baseline_experiment_id IS NOT NULL;
+    CREATE INDEX experiments_subject ON experiments (workspace_id, subject_id, experiment_id) WHERE subject_id IS NOT NULL;
+    CREATE INDEX experiments_subject_kind_of ON experiments (workspace_id, subject_kind, experiment_id)
+      WHERE subject_kind IS NOT NULL;
+    CREATE INDEX experiments_status_of ON experiments (workspace_id, experiment_status, experiment_id);
+    CREATE INDEX experiments_config ON experiments USING gin (config_pairs);
+    CREATE INDEX experiments_tags ON experiments USING gin (tags);
+    CREATE INDEX experiments_search ON experiments USING gin (search);
+    -- POST /eval/v1/experiments/search: metadata
+    CREATE INDEX experiments_metadata ON experiments USING gin ((metadata::jsonb) jsonb_path_ops);
+
+    -- The means of summaries, written when an experiment is finalized and never changed.
+    CREATE TABLE experiment_scores (
+      workspace_id text COLLATE "C" NOT NULL,
+      experiment_id text COLLATE "C" NOT NULL,
+      scorer text COLLATE "C" NOT NULL,
+      mean double precision NOT NULL,
+      PRIMARY KEY (workspace_id, experiment_id, scorer) INCLUDE (mean)
+    );
+    -- POST /eval/v1/experiments/search: experiments by the mean of a scorer
+    CREATE INDEX experiment_scores_mean ON experiment_scores (workspace_id, scorer, mean, experiment_id);
+
+    -- Append-only and written in bulk. The experiment leads the key, so that its results lie together. No foreign keys,
+    -- because they would be checked row by row under the lock on the experiment.
+    CREATE TABLE results (
+      experiment_id text COLLATE "C" NOT NULL,
+      result_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      case_id text COLLATE "C" NOT NULL,
+      input json,
+      expected json,
+      metadata json NOT NULL DEFAULT '{}',
+      tags text[] NOT NULL DEFAULT '{}',
+      dataset_record_id text COLLATE "C",
+      dataset_record_version integer,
+      output json,
+      error json,
+      scores jsonb NOT NULL DEFAULT '{}',
+      -- json, because the metadata of a score is answered as it was sent
+      score_details json NOT NULL DEFAULT '{}',
+      trace_id text COLLATE "C",
+      session_id text COLLATE "C",
+      duration_ms double precision,
+      trial_group text COLLATE "C",
+      trial_index integer,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text NOT NULL,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${RESULT_BYTES}) STORED,
+      -- the workspace is included, so that totals are counted from the index alone
+      PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
+    );
+    CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
+    -- GET /eval/v1/experiments/{id}/results: sort updated_at, filter dataset_record_id
+    CREATE INDEX results_by_update ON results (experiment_id, updated_at, result_id);
+    CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
+    -- the results that name a trace or a session: write-back of scores, the experiment's traces, filter session_id
+    CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
+    -- Human scores name a result by its id alone. A hash, so that no list is ever read in its order.
+    CREATE INDEX results_id ON results USING hash (result_id);
+    -- agreement: the few results whose scores name a scorer or say more than a number
+    CREATE INDEX results_detailed ON results (workspace_id, result_id) WHERE score_details::text <> '{}';
+  `;
+}

@@ -1,0 +1,57 @@
+import { bytesOf, SqlMigration } from './sql-migration';
+
+const BYTES = bytesOf('description', 'definition', 'metadata');
+
+/** Scorers, and every version of each. */
+export class EvaluationScorers1795305600900 extends SqlMigration {
+  protected readonly sql = `
+    CREATE TABLE scorers (
+      scorer_id text COLLATE "C" PRIMARY KEY,
+      workspace_id text COLLATE "C" NOT NULL,
+      scorer_version integer NOT NULL DEFAULT 1,
+      version_id text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      description text,
+      scorer_kind text NOT NULL CONSTRAINT scorers_kind CHECK (scorer_kind IN ('code', 'llm_judge', 'human')),
+      grain text NOT NULL CONSTRAINT scorers_grain CHECK (grain IN ('trace', 'session')),
+      definition json NOT NULL,
+      tags text[] NOT NULL DEFAULT '{}',
+      metadata json NOT NULL DEFAULT '{}',
+      created_at timestamptz NOT NULL DEFAULT now(),
+      updated_at timestamptz NOT NULL DEFAULT now(),
+      created_by text NOT NULL,
+      archived_at timestamptz,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
+      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
+    );
+    CREATE UNIQUE INDEX scorers_name ON scorers (workspace_id, name) WHERE archived_at IS NULL;
+    -- GET /eval/v1/scorers: sorts created_at, updated_at and name, filters scorer_kind, grain, tag and q
+    CREATE INDEX scorers_by_creation ON scorers (workspace_id, scorer_id);
+    CREATE INDEX scorers_by_update ON scorers (workspace_id, updated_at, scorer_id);
+    CREATE INDEX scorers_by_name ON scorers (workspace_id, (name COLLATE "C"), scorer_id);
+    CREATE INDEX scorers_kind_of ON scorers (workspace_id, scorer_kind, scorer_id);
+    CREATE INDEX scorers_grain_of ON scorers (workspace_id, grain, scorer_id);
+    CREATE INDEX scorers_tags ON scorers USING gin (tags);
+    CREATE INDEX scorers_search ON scorers USING gin (search);
+
+    CREATE TABLE scorer_versions (
+      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
+      scorer_version integer NOT NULL,
+      version_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      description text,
+      scorer_kind text NOT NULL,
+      grain text NOT NULL,
+      definition json NOT NULL,
+      tags text[] NOT NULL,
+      metadata json NOT NULL,
+      created_at timestamptz NOT NULL,
+      created_by text NOT NULL,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
+      PRIMARY KEY (scorer_id, scorer_version)
+    );
+    -- GET /eval/v1/scorers/{id}/versions
+    CREATE INDEX scorer_versions_by_creation ON scorer_versions (scorer_id, version_id);
+  `;
+}

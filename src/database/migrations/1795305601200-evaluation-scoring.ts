@@ -1,0 +1,153 @@
+import { SqlMigration } from './sql-migration';
+
+/** Hosted scoring: rules that order runs, runs, their targets, and their results. */
+export class EvaluationScoring1795305601200 extends SqlMigration {
+  protected readonly sql = `
+    -- What scorers score as it arrives.
+    CREATE TABLE scoring_rules (
+      rule_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
+      sample_rate double precision NOT NULL CONSTRAINT scoring_rules_sample_rate CHECK (sample_rate BETWEEN 0 AND 1),
+      filters json NOT NULL,
+      grain text NOT NULL CONSTRAINT scoring_rules_grain CHECK (grain IN ('trace', 'session')),
+      -- null for the grain's default
+      quiet_seconds integer CONSTRAINT scoring_rules_quiet CHECK (quiet_seconds BETWEEN 1 AND 86400),
+      enabled boolean NOT NULL,
+      generation integer NOT NULL,
+      enabled_at timestamptz NOT NULL,
+      -- The cursor into arriving traces: microseconds since 1970, and the id of a trace that arrived then. It moves in
+      -- the transaction that orders the run.
+      seen_us bigint NOT NULL,
+      seen_trace_id text COLLATE "C" NOT NULL DEFAULT '',
+      last_seen_at timestamptz,
+      seen_count bigint NOT NULL DEFAULT 0,
+      chosen_count bigint NOT NULL DEFAULT 0,
+      ordered_count bigint NOT NULL DEFAULT 0,
+      last_run_at timestamptz,
+      last_score_run_id text COLLATE "C",
+      last_error text,
+      -- the lease of the worker that steps the rule
+      held_until timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text NOT NULL,
+      archived_at timestamptz,
+      bytes integer NOT NULL GENERATED ALWAYS AS (octet_length(filters::text)) STORED
+    );
+    -- GET /eval/v1/scorers/{id}/rules: sorts created_at and updated_at
+    CREATE INDEX scoring_rules_by_creation ON scoring_rules (workspace_id, scorer_id, rule_id);
+    CREATE INDEX scoring_rules_by_update ON scoring_rules (workspace_id, scorer_id, updated_at, rule_id);
+    -- the worker that steps all enabled rules
+    CREATE INDEX scoring_rules_live ON scoring_rules (rule_id) WHERE enabled AND archived_at IS NULL;
+
+    CREATE TABLE score_runs (
+      score_run_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      scorer_id text COLLATE "C" NOT NULL,
+      scorer_version integer NOT NULL,
+      experiment_id text COLLATE "C",
+      -- the rule that ordered it
+      rule_id text COLLATE "C",
+      grain text NOT NULL CONSTRAINT score_runs_grain CHECK (grain IN ('trace', 'session')),
+      run_status text NOT NULL DEFAULT 'queued'
+        CONSTRAINT score_runs_status CHECK (run_status IN ('queued', 'running', 'succeeded', 'failed')),
+      concurrency integer NOT NULL,
+      max_cost_usd double precision,
+      uses_cache boolean NOT NULL DEFAULT true,
+      total integer NOT NULL,
+      -- set when the run ends; until then they are counted from its results
+      completed_count integer NOT NULL DEFAULT 0,
+      failed_count integer NOT NULL DEFAULT 0,
+      cost_usd double precision,
+      failure_code text,
+      failure_detail text,
+      -- the worker that has the run, and until when without a heartbeat
+      lease_token text,
+      lease_expires_at timestamptz,
+      -- how often it was taken over from a worker that had died
+      takeovers integer NOT NULL DEFAULT 0,
+      -- how often a worker gave it up, other than because it was stopped
+      breakdowns integer NOT NULL DEFAULT 0,
+      -- when its job was last ordered again
+      swept_at timestamptz,
+      deadline_at timestamptz,
+      started_at timestamptz,
+      finished_at timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text NOT NULL,
+      FOREIGN KEY (scorer_id, scorer_version) REFERENCES scorer_versions
+    );
+    -- GET /eval/v1/score-runs: sorts created_at and updated_at (both also for one rule), filters run_status, scorer_id,
+    -- experiment_id and rule_id
+    CREATE INDEX score_runs_by_creation ON score_runs (workspace_id, score_run_id);
+    CREATE INDEX score_runs_by_update ON score_runs (workspace_id, updated_at, score_run_id);
+    CREATE INDEX score_runs_status_of ON score_runs (workspace_id, run_status, score_run_id);
+    CREATE INDEX score_runs_scorer ON score_runs (scorer_id, score_run_id);
+    CREATE INDEX score_runs_experiment ON score_runs (experiment_id, score_run_id) WHERE experiment_id IS NOT NULL;
+    CREATE INDEX score_runs_rule ON score_runs (rule_id, score_run_id) WHERE rule_id IS NOT NULL;
+    CREATE INDEX score_runs_rule_by_update ON score_runs (rule_id, updated_at, score_run_id) WHERE rule_id IS NOT NULL;
+    -- targets that open runs of a scorer version have taken, and how many runs of a rule are open
+    CREATE INDEX score_runs_open ON score_runs (scorer_id, scorer_version) WHERE run_status IN ('queued', 'running');
+    CREATE INDEX score_runs_rule_open ON score_runs (rule_id)
+      WHERE rule_id IS NOT NULL AND run_status IN ('queued', 'running');
+    -- the sweep that orders lost jobs again
+    CREATE INDEX score_runs_unfinished ON score_runs (swept_at NULLS FIRST) WHERE run_status IN ('queued', 'running');
+
+    -- Frozen when the run is accepted. A trace carries its session, if it has one; a session has no trace.
+    CREATE TABLE score_targets (
+      score_run_id text COLLATE "C" NOT NULL REFERENCES score_runs,
+      ordinal integer NOT NULL,
+      trace_id text COLLATE "C",
+      session_id text COLLATE "C",
+      target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(trace_id, session_id)) STORED,
+      -- the result that names it
+      result_experiment_id text COLLATE "C",
+      result_id text COLLATE "C",
+      PRIMARY KEY (score_run_id, ordinal),
+      CONSTRAINT score_targets_once UNIQUE (score_run_id, target_id)
+    );
+
+    -- One for each target, even when a job is delivered twice.
+    CREATE TABLE score_results (
+      score_run_id text COLLATE "C" NOT NULL,
+      ordinal integer NOT NULL,
+      score_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      scorer_id text COLLATE "C" NOT NULL,
+      scorer_version integer NOT NULL,
+      grain text NOT NULL,
+      trace_id text COLLATE "C",
+      session_id text COLLATE "C",
+      target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(trace_id, session_id)) STORED,
+      score double precision,
+      choice text,
+      confidence double precision,
+      probabilities json,
+      answers json,
+      reasoning text,
+      samples json,
+      backend text,
+      model text,
+      request_sha256 text,
+      is_cached boolean,
+      error text,
+      elapsed_ms integer NOT NULL,
+      cost_usd double precision,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (score_run_id, ordinal),
+      FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets,
+      CONSTRAINT score_results_no_score_of_a_failure CHECK (error IS NULL OR score IS NULL)
+    );
+    -- GET /eval/v1/score-runs/{id}/results
+    CREATE INDEX score_results_by_creation ON score_results (score_run_id, score_id);
+    -- the selection "unscored": targets that this version of the scorer has scored
+    CREATE INDEX score_results_target ON score_results (workspace_id, scorer_id, scorer_version, grain, target_id);
+    -- agreement: the newest scores of a scorer, and its scores of given targets
+    CREATE INDEX score_results_newest ON score_results (workspace_id, scorer_id, score_id);
+    CREATE INDEX score_results_scored ON score_results (workspace_id, scorer_id, target_id, score_id);
+  `;
+}

@@ -1,0 +1,145 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { ToInteger } from '#platform/paging';
+import { IntervalDto } from '../comparison/comparison.dto';
+import { SCORER_KINDS, type ScorerEntity, type ScorerKind } from '../../scorers';
+import type { AgreementMeasures, Confusion, Measure } from '../computation/agreement-measures';
+
+export class AgreementQueryDto {
+  /** The scorer taken as the truth, such as a human scorer. */
+  @IsString()
+  reference_scorer_id!: string;
+
+  /** Only scores by this version of the scorer. By default, by any version. */
+  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  @ToInteger()
+  scorer_version?: number;
+
+  /** Only scores by this version of the reference. By default, by any version. */
+  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  @ToInteger()
+  reference_scorer_version?: number;
+
+  /** Only the units of this experiment's results: their traces, else their sessions, else the results themselves. */
+  @IsOptional()
+  @IsString()
+  experiment_id?: string;
+}
+
+export class AgreeingScorerDto {
+  scorer_id!: string;
+  name!: string;
+  @ApiProperty({ enum: SCORER_KINDS })
+  scorer_kind!: ScorerKind;
+}
+
+export class MeasureDto {
+  /** Number of units measured. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  units!: number;
+  /** Null if undefined, as kappa and alpha are if nothing varies. */
+  @ApiProperty({ type: 'number', nullable: true })
+  value!: number | null;
+  /** 95 % confidence interval, by bootstrap over units (BCa). Null for fewer than two units. */
+  confidence_interval!: IntervalDto | null;
+}
+
+const CATEGORY = { oneOf: [{ type: 'string' }, { type: 'number' }] };
+
+export class ConfusionDto {
+  @ApiProperty({
+    enum: ['label', 'score'],
+    description: 'Whether the categories are labels or scores.',
+  })
+  basis!: 'label' | 'score';
+  @ApiProperty({ type: 'array', items: CATEGORY } as object)
+  categories!: (string | number)[];
+  /**
+   * The score of each category, from which weighted kappa takes its distances: a score itself, or the score of the choice
+   * with this label. Null if a label is not a choice of either scorer, or if they score it differently.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })
+  category_scores!: number[] | null;
+  /** Counts of units: a row for each category of the scorer, a column for each category of the reference. */
+  @ApiProperty({ type: 'array', items: { type: 'array', items: { type: 'integer', minimum: 0 } } } as object)
+  counts!: number[][];
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  units!: number;
+}
+
+/** Agreement of a scorer with a reference on the units that both scored. */
+export class AgreementDto {
+  scorer!: AgreeingScorerDto;
+  reference!: AgreeingScorerDto;
+  /** The requested version, whose scores alone count; null for any version. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  scorer_version!: number | null;
+  /** The requested version of the reference; null for any version. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  reference_scorer_version!: number | null;
+  experiment_id!: string | null;
+  /** Number of units that both scored: traces, else sessions, else results. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  units!: number;
+  /** There may be older scores that were not read. */
+  is_truncated!: boolean;
+  /** Null if there are no categories, because scores have more than 20 distinct values. So are the next four measures. */
+  confusion!: ConfusionDto | null;
+  /** Share of units on which both agree. */
+  observed_agreement!: MeasureDto | null;
+  /** Cohen 1960: agreement beyond chance, from -1 to 1. */
+  cohens_kappa!: MeasureDto | null;
+  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. Null without these. */
+  weighted_kappa!: MeasureDto | null;
+  /** Krippendorff's alpha of categories. */
+  krippendorffs_alpha_nominal!: MeasureDto | null;
+  /** Krippendorff's alpha of numbers, by their squared distances. */
+  krippendorffs_alpha_interval!: MeasureDto | null;
+  /** Mean absolute difference, on the scale of the scores. */
+  mean_absolute_error!: MeasureDto | null;
+}
+
+export const toScorer = ({ scorer_id, name, scorer_kind }: ScorerEntity): AgreeingScorerDto => ({
+  scorer_id,
+  name,
+  scorer_kind,
+});
+
+type MeasureMembers = Pick<
+  AgreementDto,
+  | 'confusion'
+  | 'observed_agreement'
+  | 'cohens_kappa'
+  | 'weighted_kappa'
+  | 'krippendorffs_alpha_nominal'
+  | 'krippendorffs_alpha_interval'
+  | 'mean_absolute_error'
+>;
+
+export function toMeasures({ confusion, ...measures }: AgreementMeasures): MeasureMembers {
+  return {
+    confusion: confusion && toConfusion(confusion),
+    observed_agreement: toMeasure(measures.observedAgreement),
+    cohens_kappa: toMeasure(measures.cohensKappa),
+    weighted_kappa: toMeasure(measures.weightedKappa),
+    krippendorffs_alpha_nominal: toMeasure(measures.nominalAlpha),
+    krippendorffs_alpha_interval: toMeasure(measures.intervalAlpha),
+    mean_absolute_error: toMeasure(measures.meanAbsoluteError),
+  };
+}
+
+const toConfusion = ({ values, ...confusion }: Confusion): ConfusionDto => ({
+  ...confusion,
+  category_scores: values,
+});
+
+const toMeasure = (measure: Measure | null): MeasureDto | null =>
+  measure && { units: measure.units, value: measure.value, confidence_interval: measure.interval };

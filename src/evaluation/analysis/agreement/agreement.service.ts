@@ -1,0 +1,222 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { problem } from '#platform/problem';
+import { ExperimentRepository } from '../../experiments';
+import { type ScorerEntity, ScorerRepository } from '../../scorers';
+import { AnalysisPool } from '../computation/analysis.pool';
+import type { Ratings } from '../computation/agreement-measures';
+import { type AgreementDto, type AgreementQueryDto, toMeasures, toScorer } from './agreement.dto';
+import {
+  AgreementRepository,
+  type Part,
+  type RatedBy,
+  type RatedUnit,
+  type Rating,
+  type Source,
+  type Unit,
+  UNITS_MAX,
+} from './agreement.repository';
+
+/** A scorer whose ratings are read, and where they are stored besides results. */
+interface Side extends RatedBy {
+  source: Source;
+}
+
+type RatingPair = readonly [scorer: Rating, reference: Rating];
+
+@Injectable()
+export class AgreementService {
+  constructor(
+    private readonly scorers: ScorerRepository,
+    private readonly experiments: ExperimentRepository,
+    private readonly ratings: AgreementRepository,
+    private readonly pool: AnalysisPool,
+  ) {}
+
+  /**
+   * Measures how far a scorer agrees with a reference on the units that both rated. Errors: 404 for an unknown scorer or
+   * experiment; 400 `invalid_query` for a scorer as its own reference; 503 if too many computations wait.
+   *
+   * @param signal ends the computation
+   */
+  async agreement(
+    scope: Scope,
+    scorerId: string,
+    query: AgreementQueryDto,
+    signal: AbortSignal,
+  ): Promise<AgreementDto> {
+    const scorer = await this.scorers.find(scope, scorerId);
+    if (!scorer) throw problem.notFound('scorer', scorerId);
+    const { reference_scorer_id: referenceId, experiment_id: experimentId = null } = query;
+    if (referenceId === scorerId) {
+      throw problem.invalidQuery('reference_scorer_id', 'must be another scorer than this one');
+    }
+    const reference = await this.scorers.find(scope, referenceId);
+    if (!reference) throw problem.unknownParameter('reference_scorer_id', 'scorer', referenceId);
+    if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
+      throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
+    }
+    const sides = [
+      sideOf(scorer, query.scorer_version ?? null),
+      sideOf(reference, query.reference_scorer_version ?? null),
+    ] as const;
+    return this.pool.reserve(scope, signal, async (runTask) => {
+      const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
+      const choiceScores = await this.choiceScores(scope, [scorer, reference], pairs);
+      const [own, other] = [columnsOf(pairs, 0), columnsOf(pairs, 1)];
+      const ids = [scorerId, referenceId] as const;
+      const measures = await runTask('measureAgreement', {
+        ids,
+        scorer: own,
+        reference: other,
+        choiceScores,
+      });
+      return {
+        scorer: toScorer(scorer),
+        reference: toScorer(reference),
+        scorer_version: sides[0].version,
+        reference_scorer_version: sides[1].version,
+        experiment_id: experimentId,
+        units: pairs.length,
+        is_truncated: isTruncated,
+        ...toMeasures(measures),
+      };
+    });
+  }
+
+  /** Returns the ratings of each unit that both sides rated. */
+  private async pairs(
+    scope: Scope,
+    sides: readonly [Side, Side],
+    experimentId: string | null,
+  ): Promise<{ pairs: RatingPair[]; isTruncated: boolean }> {
+    const base =
+      experimentId === null
+        ? await this.ratedUnits(scope, sides)
+        : limited(await this.ratings.unitsOf(scope, experimentId));
+    const [own, other] = await Promise.all(
+      sides.map((side) => this.ratingsBy(scope, side, base.items, experimentId)),
+    );
+    const keys = base.items.map(unitKey).sort();
+    const pairs = keys.flatMap((key): RatingPair[] => {
+      const [scorer, reference] = [own!.ratings.get(key), other!.ratings.get(key)];
+      return scorer && reference ? [[scorer, reference]] : [];
+    });
+    return { pairs, isTruncated: base.isTruncated || own!.isTruncated || other!.isTruncated };
+  }
+
+  /**
+   * Returns one side's rating of each unit. An annotation counts before a score in a result, however new that is; of a run's
+   * score and a result's, the newer counts.
+   */
+  private async ratingsBy(
+    scope: Scope,
+    side: Side,
+    units: readonly Unit[],
+    experimentId: string | null,
+  ): Promise<{ ratings: Map<string, Rating>; isTruncated: boolean }> {
+    const inResults = await this.ratings.inResults(scope, side, units, experimentId);
+    const byUnit = new Map(inResults.map((rating) => [unitKey(rating), rating]));
+    const { items, isTruncated } =
+      side.source === 'hosted'
+        ? { items: await this.ratings.byRuns(scope, side, units), isTruncated: false }
+        : await this.ratings.byAnnotators(scope, side, units);
+    for (const rating of items) {
+      const other = byUnit.get(unitKey(rating));
+      if (!other || side.source === 'human' || isNewer(rating, other)) byUnit.set(unitKey(rating), rating);
+    }
+    return { ratings: byUnit, isTruncated };
+  }
+
+  /** Returns the scores of the choices in the versions that rated. Leaves out choices that they score differently. */
+  private async choiceScores(
+    scope: Scope,
+    [scorer, reference]: readonly [ScorerEntity, ScorerEntity],
+    pairs: readonly RatingPair[],
+  ): Promise<Map<string, number>> {
+    const versions = [
+      ...versionsOf(
+        scorer,
+        pairs.map((pair) => pair[0]),
+      ),
+      ...versionsOf(
+        reference,
+        pairs.map((pair) => pair[1]),
+      ),
+    ];
+    const scores = new Map<string, number>();
+    const differing = new Set<string>();
+    for (const { value, score } of await this.ratings.choicesOf(scope, versions)) {
+      if (scores.has(value)) differing.add(value);
+      scores.set(value, score);
+    }
+    for (const value of differing) scores.delete(value);
+    return scores;
+  }
+
+  /**
+   * Returns the units of one side, which the other may have rated too: those of the reference, which usually has fewer
+   * ratings, unless only the reference has more than are read.
+   */
+  private async ratedUnits(scope: Scope, sides: readonly [Side, Side]): Promise<Part<Unit>> {
+    const [own, reference] = await Promise.all(sides.map((side) => this.newest(scope, side)));
+    return reference!.isTruncated && !own!.isTruncated ? own! : reference!;
+  }
+
+  private async newest(scope: Scope, side: Side): Promise<Part<Unit>> {
+    const stored = await this.ratings.newest(scope, side, side.source);
+    const inResults = await this.ratings.newestInResults(scope, side);
+    const { items, isTruncated } = limited(mergeNewest(stored.items, inResults.items));
+    return { items, isTruncated: isTruncated || stored.isTruncated || inResults.isTruncated };
+  }
+}
+
+const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null): Side => ({
+  scorerId: scorer_id,
+  version,
+  source: scorer_kind === 'human' ? 'human' : 'hosted',
+});
+
+/** The kind is part of the key, because a session and a trace may have the same id. */
+const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
+
+/** Ids sort by time after their prefix. */
+const timeOf = ({ id }: RatedUnit): string => id.slice(id.indexOf('_') + 1);
+
+const isNewer = (one: RatedUnit, other: RatedUnit): boolean => timeOf(one) > timeOf(other);
+
+/** Merges two lists, each sorted from newest to oldest. Returns each unit once. */
+function mergeNewest(a: readonly RatedUnit[], b: readonly RatedUnit[]): Unit[] {
+  const merged: RatedUnit[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length && j < b.length) merged.push(isNewer(b[j]!, a[i]!) ? b[j++]! : a[i++]!);
+  return distinct([...merged, ...a.slice(i), ...b.slice(j)]);
+}
+
+const distinct = <One extends Unit>(units: readonly One[]): One[] => [
+  ...new Map(units.map((unit) => [unitKey(unit), unit])).values(),
+];
+
+/** Returns the first `UNITS_MAX` units, each once. */
+const limited = (units: readonly Unit[]): Part<Unit> => ({
+  items: distinct(units.slice(0, UNITS_MAX)),
+  isTruncated: units.length > UNITS_MAX,
+});
+
+/** Returns the versions that rated; the current one where a result does not name it. */
+function versionsOf(
+  { scorer_id, scorer_version }: ScorerEntity,
+  ratings: readonly Rating[],
+): { scorerId: string; version: number }[] {
+  const versions = new Set(ratings.flatMap((rating) => rating.versions));
+  return [...new Set([...versions].map((version) => version ?? scorer_version))].map((version) => ({
+    scorerId: scorer_id,
+    version,
+  }));
+}
+
+const columnsOf = (pairs: readonly RatingPair[], side: 0 | 1): Ratings => ({
+  scores: Float64Array.from(pairs, (pair) => pair[side].score ?? NaN),
+  commonScores: Float64Array.from(pairs, (pair) => pair[side].common_score ?? NaN),
+  labels: pairs.map((pair) => pair[side].label),
+});

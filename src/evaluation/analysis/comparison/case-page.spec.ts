@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { CASE_SORTS, orderCases } from './case-page';
+import { outcomeOf, OUTCOMES } from '../computation/paired-cases';
+
+describe('the order of cases', () => {
+  const difference = fc.oneof(
+    fc.integer({ min: -2, max: 2 }),
+    fc.double({ noNaN: false, noDefaultInfinity: true }).map((one) => (one === 0 ? 0 : one)),
+  );
+
+  it('is by difference, then by key, with missing differences last, for all cases and for each outcome', () => {
+    fc.assert(
+      fc.property(fc.array(difference, { maxLength: 40 }), (given) => {
+        const differences = Float64Array.from(given);
+        const rank = (index: number, sign: number): number =>
+          Number.isNaN(given[index]!) ? Infinity : sign * given[index]!;
+        for (const sort of CASE_SORTS) {
+          const sign = sort === 'difference' ? 1 : -1;
+          const sorted = [...given.keys()].sort((a, b) =>
+            rank(a, sign) < rank(b, sign) ? -1 : rank(a, sign) > rank(b, sign) ? 1 : a - b,
+          );
+          expect([...orderCases(differences, sort, undefined)]).toEqual(sorted);
+          for (const outcome of OUTCOMES) {
+            const own = sorted.filter((index) => outcomeOf(given[index]!) === outcome);
+            expect([...orderCases(differences, sort, outcome)]).toEqual(own);
+          }
+        }
+      }),
+    );
+  });
+
+  it('is by key among zeros of either sign', () => {
+    const differences = Float64Array.of(0, -0, 1, 0, -1, -0);
+    expect([...orderCases(differences, 'difference', undefined)]).toEqual([4, 0, 1, 3, 5, 2]);
+    expect([...orderCases(differences, '-difference', undefined)]).toEqual([2, 0, 1, 3, 5, 4]);
+  });
+});

@@ -1,0 +1,152 @@
+import {
+  type Cell,
+  cohensKappaOf,
+  intervalAlphaOf,
+  nominalAlphaOf,
+  quadraticKappaOf,
+} from '../statistics/agreement-coefficients';
+import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
+import { seedOf } from '../statistics/random';
+import { meanAbsoluteErrorOf, meanOf, type Resampled } from '../statistics/resampled';
+
+/** A scale with more distinct values than this is continuous and has no categories. */
+const VALUES_MAX = 20;
+/** More distinct labels than a scorer may have choices are free text. */
+const LABELS_MAX = 100;
+
+/** One scorer's ratings, by columns, in an order of units that both scorers share. */
+export interface Ratings {
+  /** NaN for none. */
+  scores: Float64Array;
+  /** The score that most annotators gave; NaN for none. */
+  commonScores: Float64Array;
+  labels: readonly (string | null)[];
+}
+
+export interface AgreementInput {
+  /** The ids of both scorers. */
+  ids: readonly [scorer: string, reference: string];
+  scorer: Ratings;
+  reference: Ratings;
+  /** The scores of choices, which give weighted kappa its distances. */
+  choiceScores: ReadonlyMap<string, number>;
+}
+
+export interface Measure {
+  /** Number of units measured. */
+  units: number;
+  value: number | null;
+  interval: Interval | null;
+}
+
+/** How often the scorer chose the row's category while the reference chose the column's. */
+export interface Confusion {
+  basis: 'label' | 'score';
+  categories: (string | number)[];
+  /** The score of each category; null if one of them has none. */
+  values: number[] | null;
+  counts: number[][];
+  units: number;
+}
+
+interface CategoryMeasures {
+  confusion: Confusion | null;
+  observedAgreement: Measure | null;
+  cohensKappa: Measure | null;
+  weightedKappa: Measure | null;
+  nominalAlpha: Measure | null;
+}
+
+export interface AgreementMeasures extends CategoryMeasures {
+  intervalAlpha: Measure | null;
+  meanAbsoluteError: Measure | null;
+}
+
+type Pair<Value> = readonly [scorer: Value, reference: Value];
+
+/** Measures a statistic, with chance seeded by its purpose. */
+type Measurer = (purpose: string, of: Resampled) => Measure;
+
+/** Measures how far two scorers agree on the units that both rated. */
+export function measureAgreement({
+  ids,
+  scorer,
+  reference,
+  choiceScores,
+}: AgreementInput): AgreementMeasures {
+  const measure: Measurer = (purpose, of) => ({
+    units: of.units,
+    value: Number.isFinite(of.estimate) ? of.estimate : null,
+    interval: bootstrapInterval(of, seedOf(purpose, ...[...ids].sort())),
+  });
+  const ofCategories = measureCategories(categorize(scorer, reference), choiceScores, measure);
+  const pairs = numericPairs(scorer.scores, reference.scores);
+  if (pairs.length === 0) return { ...ofCategories, intervalAlpha: null, meanAbsoluteError: null };
+  const column = (side: 0 | 1): Float64Array => Float64Array.from(pairs, (pair) => pair[side]);
+  return {
+    ...ofCategories,
+    intervalAlpha: measure('interval alpha', intervalAlphaOf(pairs)),
+    meanAbsoluteError: measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
+  };
+}
+
+interface Categorized {
+  basis: Confusion['basis'];
+  pairs: Pair<string | number>[];
+}
+
+function measureCategories(
+  categorized: Categorized | null,
+  choiceScores: ReadonlyMap<string, number>,
+  measure: Measurer,
+): CategoryMeasures {
+  if (!categorized) {
+    const none = { observedAgreement: null, cohensKappa: null, weightedKappa: null, nominalAlpha: null };
+    return { confusion: null, ...none };
+  }
+  const { basis, pairs } = categorized;
+  const categories = [...new Set(pairs.flat())].sort((a, b) => (a < b ? -1 : 1));
+  const places = new Map(categories.map((category, place) => [category, place]));
+  const counts = categories.map(() => categories.map(() => 0));
+  for (const [own, other] of pairs) counts[places.get(own)!]![places.get(other)!]!++;
+  const cells: Cell[] = counts.flatMap((columns, row) =>
+    columns.flatMap((count, column) => (count > 0 ? [{ row, column, count }] : [])),
+  );
+  const scores = categories.flatMap((one) => (typeof one === 'number' ? one : (choiceScores.get(one) ?? [])));
+  const values = scores.length === categories.length ? scores : null;
+  const agreed = Float64Array.from(pairs, ([own, other]) => Number(own === other));
+  return {
+    confusion: { basis, categories, values, counts, units: pairs.length },
+    observedAgreement: measure('observed agreement', meanOf(agreed)),
+    cohensKappa: measure('kappa', cohensKappaOf(cells, categories.length)),
+    weightedKappa: values && measure('weighted kappa', quadraticKappaOf(cells, values)),
+    nominalAlpha: measure('nominal alpha', nominalAlphaOf(pairs)),
+  };
+}
+
+/**
+ * Chooses the categories: labels if both scorers give one for every unit, else scores if they have few values, else labels
+ * if both give one for some units.
+ */
+function categorize(scorer: Ratings, reference: Ratings): Categorized | null {
+  const labels = scorer.labels.flatMap((own, i): Pair<string>[] => {
+    const other = reference.labels[i] ?? null;
+    return own === null || other === null ? [] : [[own, other]];
+  });
+  const hasFew = (pairs: readonly Pair<unknown>[], max: number): boolean =>
+    pairs.length > 0 && new Set(pairs.flat()).size <= max;
+  if (labels.length === scorer.labels.length && hasFew(labels, LABELS_MAX)) {
+    return { basis: 'label', pairs: labels };
+  }
+  const scores = numericPairs(scorer.commonScores, reference.commonScores);
+  if (hasFew(scores, VALUES_MAX)) return { basis: 'score', pairs: scores };
+  return hasFew(labels, LABELS_MAX) ? { basis: 'label', pairs: labels } : null;
+}
+
+function numericPairs(scorer: Float64Array, reference: Float64Array): Pair<number>[] {
+  const pairs: Pair<number>[] = [];
+  for (let i = 0; i < scorer.length; i++) {
+    if (!Number.isNaN(scorer[i]!) && !Number.isNaN(reference[i]!)) pairs.push([scorer[i]!, reference[i]!]);
+  }
+  return pairs;
+}

@@ -1,0 +1,42 @@
+import { caseDifferences, meanDifferences, pairCases, resultsOf } from './paired-cases';
+
+type Scores = Record<string, number | null>;
+
+describe('pairCases', () => {
+  it('sorts the cases by key, and groups the results of both sides', () => {
+    const { keys, candidate, baseline } = pairCases(['b', 'a', 'b'], ['c', 'b']);
+    expect(keys).toEqual(['a', 'b', 'c']);
+    expect(keys.map((_, i) => [...resultsOf(candidate, i)])).toEqual([[1], [0, 2], []]);
+    expect(keys.map((_, i) => [...resultsOf(baseline, i)])).toEqual([[], [1], [0]]);
+  });
+});
+
+describe('the mean of the differences of a case', () => {
+  const meanOf = (candidate: Scores, baseline: Scores): number => {
+    const cases = pairCases(['case'], ['case']);
+    const column = (scores: Scores, name: string) => Float64Array.of(scores[name] ?? NaN);
+    const columns = ['a', 'b', 'c'].map((name) =>
+      caseDifferences(cases, column(candidate, name), column(baseline, name)),
+    );
+    return meanDifferences(columns, 1)[0]!;
+  };
+
+  it('is 0 if it differs from 0 by rounding alone, at any scale', () => {
+    expect(0.1 + 0.2 - 0.3).not.toBe(0);
+    for (const scale of [1, 1e-15, 1e200]) {
+      const candidate = { a: 0.1 * scale, b: 0.2 * scale, c: 0 };
+      expect(meanOf(candidate, { a: 0, b: 0, c: 0.3 * scale })).toBe(0);
+    }
+  });
+
+  it('is not 0 if the differences themselves are small', () => {
+    expect(meanOf({ a: 1e-14, b: 2e-14 }, { a: 0, b: 0 })).toBeCloseTo(1.5e-14, 26);
+    expect(meanOf({ a: 1e-300 }, { a: 0 })).toBe(1e-300);
+  });
+
+  it('is missing if no scorer has a difference, or it overflows', () => {
+    expect(meanOf({ a: 1 }, { b: 1 })).toBeNaN();
+    expect(meanOf({ a: 1e308, b: 1e308 }, { a: 0, b: 0 })).toBeNaN();
+    expect(meanOf({ a: 1.5e308, b: -1.5e308 }, { a: 0, b: 0 })).toBe(0);
+  });
+});

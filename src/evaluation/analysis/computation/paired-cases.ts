@@ -1,0 +1,144 @@
+/** Values whose relative distance is below this differ by rounding alone. */
+const ROUNDING = 1e-12;
+
+export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Names a difference of candidate - baseline. NaN stands for a case without a score on one side. */
+export function outcomeOf(difference: number): Outcome {
+  if (Number.isNaN(difference)) return 'missing';
+  if (difference === 0) return 'unchanged';
+  return difference > 0 ? 'improved' : 'regressed';
+}
+
+/** The scores of one experiment, by columns: the results in order of arrival, the scorers in a given order. */
+export interface ScoreColumns {
+  /** The key of each result's case: `trial_group`, else `dataset_record_id`, else `case_id`. */
+  caseKeys: string[];
+  /** For each scorer in turn, one score per result; NaN for none. */
+  scores: Float64Array;
+}
+
+/** The results of one side, grouped by case: those of case i are `results[starts[i]]` to `results[starts[i + 1] - 1]`. */
+export interface CaseResults {
+  starts: Int32Array;
+  results: Int32Array;
+}
+
+/** The cases of two experiments, paired by key. Sorted by key, so that neither side comes first. */
+export interface PairedCases {
+  keys: string[];
+  candidate: CaseResults;
+  baseline: CaseResults;
+}
+
+/** Returns the indices of a case's results among those of its side, in order of arrival. */
+export const resultsOf = ({ starts, results }: CaseResults, index: number): Int32Array =>
+  results.subarray(starts[index], starts[index + 1]);
+
+/** Returns the number of cases that have a result on this side. */
+export function countCases({ starts }: CaseResults): number {
+  let count = 0;
+  for (let i = 1; i < starts.length; i++) if (starts[i]! > starts[i - 1]!) count++;
+  return count;
+}
+
+export function pairCases(candidate: readonly string[], baseline: readonly string[]): PairedCases {
+  // numbered in order of appearance, then sorted by key
+  const numbers = new Map<string, number>();
+  const numberOf = (key: string): number => {
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    numbers.set(key, numbers.size);
+    return numbers.size - 1;
+  };
+  const numbered = [candidate, baseline].map((keys) => Int32Array.from(keys, numberOf));
+  const keys = [...numbers.keys()].sort();
+  const places = new Int32Array(keys.length);
+  keys.forEach((key, place) => (places[numbers.get(key)!] = place));
+  const [own, other] = numbered.map((side) =>
+    groupResults(
+      side.map((number) => places[number]!),
+      keys.length,
+    ),
+  );
+  return { keys, candidate: own!, baseline: other! };
+}
+
+function groupResults(caseOf: Int32Array, cases: number): CaseResults {
+  const starts = new Int32Array(cases + 1);
+  for (const one of caseOf) starts[one + 1]!++;
+  for (let i = 0; i < cases; i++) starts[i + 1]! += starts[i]!;
+  const next = starts.slice();
+  const results = new Int32Array(caseOf.length);
+  for (let result = 0; result < caseOf.length; result++) results[next[caseOf[result]!]!++] = result;
+  return { starts, results };
+}
+
+/** Returns the sum and the number of each case's scores. @param scores one per result, NaN for none */
+export function sumByCase(
+  { starts, results }: CaseResults,
+  scores: Float64Array,
+): { sums: Float64Array; counts: Float64Array } {
+  const cases = starts.length - 1;
+  const sums = new Float64Array(cases);
+  const counts = new Float64Array(cases);
+  for (let one = 0; one < cases; one++) {
+    for (let i = starts[one]!; i < starts[one + 1]!; i++) {
+      const score = scores[results[i]!]!;
+      if (Number.isNaN(score)) continue;
+      sums[one]! += score;
+      counts[one]!++;
+    }
+  }
+  return { sums, counts };
+}
+
+/** Returns the difference of each case's mean scores by one scorer, candidate - baseline; NaN if either side has none. */
+export function caseDifferences(
+  cases: PairedCases,
+  candidate: Float64Array,
+  baseline: Float64Array,
+): Float64Array {
+  const own = sumByCase(cases.candidate, candidate);
+  const other = sumByCase(cases.baseline, baseline);
+  const differences = new Float64Array(cases.keys.length);
+  for (let i = 0; i < differences.length; i++) {
+    differences[i] = differenceOf(own.sums[i]! / own.counts[i]!, other.sums[i]! / other.counts[i]!);
+  }
+  return differences;
+}
+
+/** Returns NaN if the difference overflows, because such numbers cannot be compared. */
+function differenceOf(candidate: number, baseline: number): number {
+  const difference = candidate - baseline;
+  if (!Number.isFinite(difference)) return NaN;
+  return Math.abs(difference) <= ROUNDING * Math.max(Math.abs(candidate), Math.abs(baseline))
+    ? 0
+    : difference;
+}
+
+/** Returns the mean of each case's differences over the scorers that have one; NaN if none has. */
+export function meanDifferences(columns: readonly Float64Array[], cases: number): Float64Array {
+  const means = new Float64Array(cases);
+  const sizes = new Float64Array(cases);
+  const counts = new Int32Array(cases);
+  for (const differences of columns) {
+    for (let i = 0; i < cases; i++) {
+      const difference = differences[i]!;
+      if (Number.isNaN(difference)) continue;
+      means[i]! += difference;
+      sizes[i]! += Math.abs(difference);
+      counts[i]!++;
+    }
+  }
+  for (let i = 0; i < cases; i++) means[i] = meanOf(means[i]!, sizes[i]!, counts[i]!);
+  return means;
+}
+
+/** @param size sum of the absolute values of the terms of `sum` */
+function meanOf(sum: number, size: number, count: number): number {
+  if (count === 0 || !Number.isFinite(sum)) return NaN;
+  const rounding = Number.isFinite(size) ? ROUNDING * size : 0;
+  return Math.abs(sum) <= rounding ? 0 : sum / count;
+}

@@ -1,0 +1,58 @@
+import { compareExperiments, measureForGate, pairedDifference, verdictOf } from './paired-statistics';
+
+describe('a verdict', () => {
+  const found = { difference: 0.1, interval: { lower: 0.01, upper: 0.2 }, pValue: 0.049 };
+
+  it('needs both the test and the interval', () => {
+    expect(verdictOf(found)).toBe('improved');
+    expect(verdictOf({ ...found, pValue: 0.05 })).toBe('inconclusive');
+    expect(verdictOf({ ...found, interval: { lower: 0, upper: 0.2 } })).toBe('inconclusive');
+    expect(verdictOf({ ...found, interval: null })).toBe('inconclusive');
+    const worse = { difference: -0.1, interval: { lower: -0.2, upper: -0.01 }, pValue: 0.049 };
+    expect(verdictOf(worse)).toBe('regressed');
+    expect(verdictOf({ ...worse, interval: { lower: -0.2, upper: 0 } })).toBe('inconclusive');
+  });
+});
+
+describe('the difference by a scorer', () => {
+  /** A few differences are so large that the test draws instead of approximating. */
+  const differences = Float64Array.from(
+    { length: 5_000 },
+    (_, i) => ((i * 7_919) % 5_003) / 5_003 + (i % 1_000 === 0 ? 1_000 : 0) - ((i * 104_729) % 5_009) / 5_009,
+  );
+
+  it('has the same interval for any number of scorers, and coarser p-values for many', () => {
+    const among = (scorers: number) => pairedDifference(differences, ['a', 'b'], 's', scorers);
+    const [alone, many] = [among(1), among(100)];
+    expect(many.interval).toEqual(alone.interval);
+    expect(many.pValue! * 1_000).toBeCloseTo(Math.round(many.pValue! * 1_000), 9);
+    expect(many.pValue).not.toBe(alone.pValue);
+    expect(Math.abs(many.pValue! - alone.pValue!)).toBeLessThan(0.06);
+  });
+
+  it('is the same in a comparison and in a gate, for each scorer by itself', () => {
+    const caseKeys = Array.from({ length: 40 }, (_, i) => `case ${i}`);
+    const scores = (step: number) =>
+      Float64Array.from({ length: 80 }, (_, i) => ((i * step) % 11) / 11 + Math.floor(i / 40));
+    const [candidate, baseline] = [
+      { caseKeys, scores: scores(3) },
+      { caseKeys, scores: scores(5) },
+    ];
+    const pair = ['exp_a', 'exp_b'] as const;
+    const input = { pair, scorers: ['s', 't'], candidate, baseline, withStatistics: true };
+    const { statistics } = compareExperiments(input);
+    const needs = { meanInterval: true, difference: true, differenceInterval: true };
+    const measures = measureForGate({
+      candidateId: 'exp_a',
+      candidate,
+      baseline: { experimentId: 'exp_b', scores: baseline },
+      needed: ['s', 't'].map((scorer) => ({ scorer, ...needs })),
+    });
+    for (const [i, { difference, differenceInterval, sharedCases }] of measures.entries()) {
+      const { difference: expected, interval, cases } = statistics![i]!;
+      expect([difference, differenceInterval, sharedCases]).toEqual([expected, interval, cases]);
+    }
+    expect(measures[0]!.meanInterval!.upper).toBeLessThan(measures[1]!.meanInterval!.lower);
+    expect(compareExperiments({ ...input, withStatistics: false }).statistics).toBeNull();
+  });
+});

@@ -1,0 +1,181 @@
+import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
+import { sumOf } from '../statistics/numeric';
+import { permutationsOf, signFlipTest } from '../statistics/permutation';
+import { seedOf } from '../statistics/random';
+import { clusteredMeanOf, meanOf } from '../statistics/resampled';
+import {
+  caseDifferences,
+  type CaseResults,
+  meanDifferences,
+  type Outcome,
+  outcomeOf,
+  pairCases,
+  type PairedCases,
+  type ScoreColumns,
+  sumByCase,
+} from './paired-cases';
+
+/** A verdict needs a p-value below this. */
+const SIGNIFICANCE = 0.05;
+
+export const VERDICTS = ['improved', 'regressed', 'inconclusive'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** The difference of two experiments by one scorer. */
+export interface PairedDifference {
+  /** The mean difference of the cases with scores on both sides; null if there is none, or it is not finite. */
+  difference: number | null;
+  /** Cases with scores on both sides. */
+  cases: number;
+  interval: Interval | null;
+  pValue: number | null;
+  outcomes: Record<Outcome, number>;
+  verdict: Verdict;
+}
+
+/** The ids of the two experiments. */
+export type PairIds = readonly [candidate: string, baseline: string];
+
+export interface ComparisonInput {
+  pair: PairIds;
+  scorers: readonly string[];
+  candidate: ScoreColumns;
+  baseline: ScoreColumns;
+  withStatistics: boolean;
+}
+
+export interface ComparedCases extends PairedCases {
+  /** For each scorer, the difference of each case; NaN for none. */
+  differences: Float64Array[];
+  /** The mean of each case's differences over all scorers. */
+  meanDifferences: Float64Array;
+  /** One per scorer, if requested. */
+  statistics: PairedDifference[] | null;
+}
+
+/** Pairs the cases of two experiments, and tests their difference by each scorer. */
+export function compareExperiments(input: ComparisonInput): ComparedCases {
+  const { pair, scorers, candidate, baseline, withStatistics } = input;
+  const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
+  const differences = scorers.map((_, scorer) =>
+    caseDifferences(cases, columnOf(candidate, scorer), columnOf(baseline, scorer)),
+  );
+  const test = (own: Float64Array, scorer: number): PairedDifference =>
+    pairedDifference(own, pair, scorers[scorer]!, scorers.length);
+  return {
+    ...cases,
+    differences,
+    meanDifferences: meanDifferences(differences, cases.keys.length),
+    statistics: withStatistics ? differences.map(test) : null,
+  };
+}
+
+/** Which measures the rules of a gate need of one scorer. */
+export interface MeasuresNeeded {
+  scorer: string;
+  meanInterval: boolean;
+  difference: boolean;
+  differenceInterval: boolean;
+}
+
+export interface GateInput {
+  candidateId: string;
+  candidate: ScoreColumns;
+  /** Null if no rule is about regressions. */
+  baseline: { experimentId: string; scores: ScoreColumns } | null;
+  /** In the order of the columns. */
+  needed: readonly MeasuresNeeded[];
+}
+
+export interface GateMeasures {
+  /** Cases with scores on both sides. */
+  sharedCases: number;
+  difference: number | null;
+  meanInterval: Interval | null;
+  differenceInterval: Interval | null;
+}
+
+/** Computes what the rules of a gate need, one item per scorer. */
+export function measureForGate({ candidateId, candidate, baseline, needed }: GateInput): GateMeasures[] {
+  const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? []);
+  return needed.map(({ scorer, ...wanted }, column): GateMeasures => {
+    const scores = columnOf(candidate, column);
+    const meanInterval = wanted.meanInterval
+      ? bootstrapMean(cases.candidate, scores, candidateId, scorer)
+      : null;
+    if (!baseline || !wanted.difference) {
+      return { sharedCases: 0, difference: null, meanInterval, differenceInterval: null };
+    }
+    const shared = withoutMissing(caseDifferences(cases, scores, columnOf(baseline.scores, column)));
+    const difference = meanDifference(shared);
+    const differenceInterval =
+      wanted.differenceInterval && difference !== null
+        ? bootstrapDifference(shared, [candidateId, baseline.experimentId], scorer)
+        : null;
+    return { sharedCases: shared.length, difference, meanInterval, differenceInterval };
+  });
+}
+
+function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Float64Array {
+  return scores.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
+}
+
+/** @param scorers compared; with more than ten, each test draws fewer permutations */
+export function pairedDifference(
+  differences: Float64Array,
+  pair: PairIds,
+  scorer: string,
+  scorers: number,
+): PairedDifference {
+  const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
+  for (const one of differences) outcomes[outcomeOf(one)]++;
+  const shared = withoutMissing(differences);
+  const difference = meanDifference(shared);
+  const isKnown = difference !== null;
+  const interval = isKnown ? bootstrapDifference(shared, pair, scorer) : null;
+  const seed = seedOf('permutation', ...[...pair].sort(), scorer);
+  const pValue = isKnown ? signFlipTest(shared, seed, permutationsOf(scorers)) : null;
+  const verdict = verdictOf({ difference, interval, pValue });
+  return { difference, cases: shared.length, interval, pValue, outcomes, verdict };
+}
+
+/**
+ * Returns `improved` or `regressed` if both methods rule out chance: p < 0.05, and the interval excludes 0. Everything
+ * else is inconclusive.
+ */
+export function verdictOf({
+  difference,
+  interval,
+  pValue,
+}: Pick<PairedDifference, 'difference' | 'interval' | 'pValue'>): Verdict {
+  if (difference === null || interval === null || pValue === null || pValue >= SIGNIFICANCE) {
+    return 'inconclusive';
+  }
+  if (interval.lower > 0 && difference > 0) return 'improved';
+  return interval.upper < 0 && difference < 0 ? 'regressed' : 'inconclusive';
+}
+
+const withoutMissing = (differences: Float64Array): Float64Array =>
+  differences.filter((one) => !Number.isNaN(one));
+
+function meanDifference(shared: Float64Array): number | null {
+  const mean = sumOf(shared) / shared.length;
+  return Number.isFinite(mean) ? mean : null;
+}
+
+/** The seed is that of the pair, whichever way round. So an answer repeats, and is mirrored with the sides swapped. */
+const bootstrapDifference = (shared: Float64Array, pair: PairIds, scorer: string): Interval | null =>
+  bootstrapInterval(meanOf(shared), seedOf('bootstrap', ...[...pair].sort(), scorer));
+
+/** The interval of an experiment's mean by one scorer. A case with all its trials is one unit. */
+function bootstrapMean(
+  results: CaseResults,
+  scores: Float64Array,
+  experimentId: string,
+  scorer: string,
+): Interval | null {
+  const { sums, counts } = sumByCase(results, scores);
+  const isScored = (_: number, index: number): boolean => counts[index]! > 0;
+  const mean = clusteredMeanOf(sums.filter(isScored), counts.filter(isScored));
+  return bootstrapInterval(mean, seedOf('mean', experimentId, scorer));
+}

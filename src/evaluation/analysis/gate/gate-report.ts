@@ -1,0 +1,121 @@
+import type { GateCheckDto, GateResultDto } from './gate.dto';
+
+/** Media types of a gate's result. The first is the default. */
+export const GATE_MEDIA = [
+  'application/json',
+  'application/xml',
+  'text/xml',
+  'application/junit+xml',
+  'text/markdown',
+] as const;
+export type GateMedia = (typeof GATE_MEDIA)[number];
+
+/**
+ * Formats a number with six digits, which is more than scores are good for and hides rounding errors. If it would then
+ * read as the bound that it misses, it keeps all digits.
+ */
+export function shownBeside(number: number | null, missed: number | null): string {
+  if (number === null) return 'none';
+  const few = rounded(number);
+  return String(missed !== null && few === rounded(missed) && number !== missed ? number : few);
+}
+
+const rounded = (number: number): number => Number(number.toPrecision(6));
+
+/** Marks a check against the lower end of an interval. */
+const CONFIDENT = ' (confident)';
+
+const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
+  `${scorer} ${kind} ${shownBeside(bound, null)}${confident ? CONFIDENT : ''}`;
+
+/** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
+export function toJUnit(result: GateResultDto): string {
+  const { checks } = result;
+  const failures = checks.filter((check) => !check.passed).length;
+  const counts = `tests="${checks.length}" failures="${failures}" errors="0"`;
+  const properties = [
+    ['experiment_id', result.experiment_id],
+    ['experiment_status', result.experiment_status],
+    ['baseline_experiment_id', result.baseline_experiment_id ?? ''],
+    ['is_truncated', String(result.is_truncated)],
+  ].map(([name, value]) => `<property name="${xml(name!)}" value="${xml(value!)}"/>`);
+  const cases = checks.map((check) => {
+    const head = `<testcase classname="${xml(result.experiment_name)}" name="${xml(titleOf(check))}"`;
+    if (check.passed) return `${head}><system-out>${xml(check.detail)}</system-out></testcase>`;
+    const failure = `<failure type="${check.kind}" message="${xml(check.detail)}">${xml(check.detail)}</failure>`;
+    return `${head}>${failure}</testcase>`;
+  });
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="gate" ${counts}>`,
+    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="0">`,
+    `<properties>${properties.join('')}</properties>`,
+    ...cases,
+    '</testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+/** Characters that XML 1.0 cannot represent (production 2, `Char`). */
+const NO_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+const XML_ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  // in attributes a parser would turn them into spaces
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+};
+
+const xml = (text: string): string =>
+  text.replace(NO_XML, '\uFFFD').replace(/[&<>"'\t\n\r]/g, (character) => XML_ESCAPES[character]!);
+
+/** Formats the result as GitHub Flavored Markdown, for pull request comments and job summaries. */
+export function toMarkdown(result: GateResultDto): string {
+  const failed = result.checks.filter((check) => !check.passed).length;
+  const rows = result.checks.map(
+    (check) =>
+      `| ${check.passed ? '✅ passed' : '❌ failed'} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${numbers(check)} | ${check.detail} |`,
+  );
+  const notes = [
+    result.experiment_status === 'running' && 'The experiment is still running, so the result may change.',
+    result.is_truncated && 'Only the first 10,000 results count.',
+  ].filter((note) => note !== false);
+  return [
+    `### Gate ${result.passed ? 'passed' : 'failed'}: ${code(result.experiment_name)}`,
+    '',
+    `${result.checks.length - failed} of ${result.checks.length} checks passed. Experiment ${code(result.experiment_id)}${
+      result.baseline_experiment_id === null ? '' : `, baseline ${code(result.baseline_experiment_id)}`
+    }.`,
+    '',
+    '| | scorer | check | value | |',
+    '| - | - | - | - | - |',
+    ...rows,
+    ...notes.flatMap((note) => ['', note]),
+    '',
+  ].join('\n');
+}
+
+/** Formats the comparison with the bound. A failed check never reads as an equality. */
+function numbers({ passed, actual, bound }: GateCheckDto): string {
+  if (passed) return `${shownBeside(actual, null)} ≥ ${shownBeside(bound, null)}`;
+  if (actual === null) return `none, not ≥ ${shownBeside(bound, null)}`;
+  return `${shownBeside(actual, bound)} < ${shownBeside(bound, actual)}`;
+}
+
+/**
+ * Formats a client's text as a code span (CommonMark 6.1), in which nothing is markup: no HTML, no link, no mention. The
+ * fence is longer than any run of backticks within. Pipes are escaped, because tables split at pipes first. Line breaks
+ * and other control characters become spaces.
+ */
+function code(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replace(/\|/g, '\\|');
+  const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((row) => row.length));
+  const fence = '`'.repeat(longest + 1);
+  // readers strip one space on either side, so that the text may begin with a backtick, or be blank
+  return `${fence} ${line.trim() === '' ? '(blank)' : line} ${fence}`;
+}

@@ -1,0 +1,102 @@
+import { cohensKappaOf, intervalAlphaOf, nominalAlphaOf } from './agreement-coefficients';
+import { bootstrapInterval } from './bootstrap';
+import { permutationsOf, signFlipTest } from './permutation';
+import { seedOf } from './random';
+import { meanOf, ofCounts, type Resampled } from './resampled';
+
+const SEED = seedOf('a test');
+const of = (...values: number[]): Float64Array => Float64Array.from(values);
+
+describe('the sign-flip test', () => {
+  it('tells sums apart that differ by more than rounding', () => {
+    // the sums are 1 + 1e-13, 1 - 1e-13 and their opposites, of which the observed one and its own are as far
+    expect(signFlipTest(of(1, 1e-13), SEED)).toBe(2 / 4);
+    // 1e9 twice and 1e9 + 2e-3, either way
+    expect(signFlipTest(of(1e9, -1e-3, 1e-3), SEED)).toBe(6 / 8);
+  });
+
+  it('takes sums for the same that differ by rounding', () => {
+    // 0.1 + 0.2 - 0.3 is not 0 in doubles
+    expect(signFlipTest(of(0.1, 0.2, -0.3), SEED)).toBe(1);
+    const tenths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? 0.1 : 0.7));
+    const exact = signFlipTest(of(...tenths.map((one) => Math.round(10 * one))), SEED);
+    expect(signFlipTest(of(...tenths), SEED)).toBe(exact);
+  });
+
+  it.each([1, 6, 20, 600])('of %d differences is the same where their sums are beyond all numbers', (count) => {
+    const differences = Array.from({ length: count }, (_, i) => (((i * 7_919) % 1_009) - 400) / 1_009);
+    const huge = differences.map((one) => one * 1.7e308);
+    expect(signFlipTest(of(...huge), SEED)).toBeCloseTo(signFlipTest(of(...differences), SEED), 6);
+  }); // prettier-ignore
+});
+
+describe('the bootstrap interval', () => {
+  it('is null where an end is no number', () => {
+    const without = (quantile: (p: number) => number): Resampled => ({
+      ...meanOf(of(1, 2, 3)),
+      units: 3,
+      estimate: 2,
+      isConstant: false,
+      distribution: () => ({ shareBelow: 0.5, acceleration: 0, quantile }),
+    });
+    const half = without((p) => (p < 0.5 ? 1 : 3));
+    expect(bootstrapInterval(half, SEED)).toEqual({ lower: 1, upper: 3 });
+    for (const nothing of [Infinity, -Infinity, NaN]) {
+      expect(bootstrapInterval(without((p) => (p < 0.5 ? 1 : nothing)), SEED)).toBeNull(); // prettier-ignore
+    }
+    // half of the sums of two are beyond all numbers
+    expect(bootstrapInterval(meanOf(of(1.7e308, -1.7e308, 0)), SEED)).not.toEqual(
+      expect.objectContaining({ lower: -Infinity }),
+    );
+  });
+
+  it('draws fewer samples of what takes long to work out, and at least 999', () => {
+    const drawsOf = (steps: number): number => {
+      let draws = 0;
+      const statistic = {
+        steps,
+        of: (counts: Float64Array) => {
+          draws++;
+          return counts[0]!;
+        },
+        without: (group: number) => (group === 0 ? 9 : 10),
+      };
+      const made = ofCounts(of(10, 10), statistic);
+      draws = 0;
+      bootstrapInterval(made, SEED);
+      return draws;
+    };
+    expect(drawsOf(2)).toBe(9_999);
+    expect(drawsOf(900)).toBeLessThan(3_000);
+    expect(drawsOf(1_000_000)).toBe(999);
+  });
+});
+
+describe('many tests', () => {
+  it('share what ten take, and each draws 999 assignments of signs at least', () => {
+    expect([1, 10, 20, 50, 100, 1_000].map(permutationsOf)).toEqual([9_999, 9_999, 4_999, 1_999, 999, 999]);
+    const alike = new Float64Array(500).fill(1);
+    alike[0] = 2; // of one size alone, they would be counted
+    expect(signFlipTest(alike, SEED, 999)).toBe(1 / 1_000);
+  });
+});
+
+describe('a measure of agreement without one of its units', () => {
+  const pairs = Array.from({ length: 60 }, (_, i): [number, number] => [(i * 7) % 4, (i * 5 + (i % 3)) % 4]);
+
+  it.each<[string, (units: [number, number][]) => Resampled]>([
+    [
+      'kappa',
+      (units) => cohensKappaOf(units.map(([row, column]) => ({ row, column, count: 1 })), 4), // prettier-ignore
+    ],
+    ['nominal alpha', nominalAlphaOf],
+    ['interval alpha', intervalAlphaOf],
+  ])('is that of the others: %s', (_, measure) => {
+    const made = measure(pairs);
+    const found = [...made.leaveOneOut()].flatMap(({ value, units }) => new Array<number>(units).fill(value));
+    const expected = pairs.map((_unit, left) => measure(pairs.filter((_other, i) => i !== left)).estimate);
+    const ascending = (values: number[]): number[] => [...values].sort((a, b) => a - b);
+    expect(found).toHaveLength(expected.length);
+    ascending(found).forEach((value, i) => expect(value).toBeCloseTo(ascending(expected)[i]!, 12));
+  });
+});

@@ -1,0 +1,75 @@
+const { exp, log } = Math;
+
+/** Beyond this many standard deviations the normal distribution function is 0 or 1 in a double. */
+const FAR = 9;
+const BISECTIONS = 64;
+const HALF_LOG_TAU = 0.5 * log(2 * Math.PI);
+
+/** Returns the sum of the values. A loop takes a fifth of the time of `reduce` on typed arrays. */
+export function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return sum;
+}
+
+/** Returns the index of the first of the sorted values that is not below `value`. */
+export function lowerBound(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The standard normal distribution function, by the series of G. Marsaglia (J. Statistical Software 11(4), 2004). */
+export function normalCdf(x: number): number {
+  if (x <= -FAR) return 0;
+  if (x >= FAR) return 1;
+  let sum = x;
+  let term = x;
+  for (let i = 3; ; i += 2) {
+    term *= (x * x) / i;
+    const next = sum + term;
+    if (next === sum) break;
+    sum = next;
+  }
+  return 0.5 + (sum * exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+/** The inverse of `normalCdf`, by bisection. @param p greater than 0 and less than 1 */
+export function normalQuantile(p: number): number {
+  let low = -FAR;
+  let high = FAR;
+  for (let i = 0; i < BISECTIONS; i++) {
+    const middle = (low + high) / 2;
+    if (normalCdf(middle) < p) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+const SMALL_FACTORIALS = 128;
+const LOG_FACTORIALS = new Float64Array(SMALL_FACTORIALS);
+for (let i = 2; i < SMALL_FACTORIALS; i++) LOG_FACTORIALS[i] = LOG_FACTORIALS[i - 1]! + log(i);
+
+/** ln k!, from a table, and by Stirling's series beyond it (to 1e-16 there). */
+export function logFactorial(k: number): number {
+  if (k < SMALL_FACTORIALS) return LOG_FACTORIALS[k]!;
+  const square = k * k;
+  const series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / k;
+  return (k + 0.5) * log(k) - k + HALF_LOG_TAU + series;
+}
+
+/** Returns the probability that at least `k` of `n` fair coins show heads, to some 12 digits. @param k at least n / 2 */
+export function fairTail(n: number, k: number): number {
+  let term = exp(logFactorial(n) - logFactorial(k) - logFactorial(n - k) - n * Math.LN2);
+  let sum = 0;
+  for (let i = k; i <= n && term > sum * Number.EPSILON; i++) {
+    sum += term;
+    term *= (n - i) / (i + 1);
+  }
+  return sum;
+}

@@ -1,0 +1,191 @@
+import { sumOf } from './numeric';
+import type { Xoshiro128 } from './random';
+import { Resampler, type SampledColumn } from './resampler';
+import { type BootstrapDistribution, meanDistribution } from './saddlepoint';
+
+/** A statistic of a sample of units, and its values on resamples. */
+export interface Resampled {
+  readonly units: number;
+  /** The statistic of the sample itself; NaN if it has no value. */
+  readonly estimate: number;
+  /** All units are alike, and so is every resample. */
+  readonly isConstant: boolean;
+  /** The cost of a resample, in draws of single units. */
+  readonly cost: number;
+  /** Returns the statistic of a new resample: as many units, drawn with replacement. */
+  replicate(random: Xoshiro128): number;
+  /** Returns the statistic of many resamples, if that is faster than one by one; else null. */
+  replicates?(random: Xoshiro128, samples: number): Float64Array | null;
+  /** Yields the statistic without one unit, for each group of equal units, and the size of the group. */
+  leaveOneOut(): Iterable<{ value: number; units: number }>;
+  /** Returns the distribution over all resamples, if it is known without drawing; else null. */
+  distribution?(): BootstrapDistribution | null;
+}
+
+/** A function of the number of units in each group. */
+export interface CountsStatistic {
+  /** Returns the statistic of these counts; NaN if it has no value. */
+  of(counts: Float64Array, units: number): number;
+  /** The cost of `of`, in draws of single units. */
+  steps: number;
+  /** Returns the statistic of all units but one of this group. */
+  without(group: number): number;
+}
+
+/** @param sizes of the groups, at least one each */
+export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resampled {
+  const units = sumOf(sizes);
+  const resampler = new Resampler(sizes, units);
+  const counts = new Float64Array(sizes.length);
+  return {
+    units,
+    cost: resampler.cost + sizes.length + statistic.steps,
+    isConstant: sizes.length === 1,
+    estimate: statistic.of(sizes, units),
+    replicate(random) {
+      resampler.drawCounts(random, counts);
+      return statistic.of(counts, units);
+    },
+    *leaveOneOut() {
+      for (let group = 0; group < sizes.length; group++) {
+        yield { value: statistic.without(group), units: sizes[group]! };
+      }
+    },
+  };
+}
+
+/**
+ * A statistic that is a function of sums over the units. A mean is one sum over the number of units; a mean of clusters
+ * is a ratio of two sums.
+ *
+ * @param columns one number per unit each, all of the same length
+ * @param distribution if it is known without drawing resamples
+ */
+export const ofTotals = (
+  columns: readonly Float64Array[],
+  statistic: (totals: Float64Array, units: number) => number,
+  distribution: () => BootstrapDistribution | null = () => null,
+): Resampled => new TotalsStatistic(columns, statistic, distribution);
+
+/** The arithmetic mean of independent units. */
+export const meanOf = (values: Float64Array): Resampled =>
+  ofTotals(
+    [values],
+    (totals, units) => totals[0]! / units,
+    () => meanDistribution(values),
+  );
+
+/**
+ * The mean over all members of independent clusters, whose members depend on each other: the sum of the clusters' sums
+ * over the sum of their sizes.
+ */
+export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): Resampled =>
+  sizes.every((size) => size === 1)
+    ? meanOf(sums)
+    : ofTotals([sums, sizes], (totals) => totals[0]! / totals[1]!);
+
+/** The mean of |a - b|, on the scale of the values. */
+export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): Resampled =>
+  meanOf(a.map((value, i) => Math.abs(value - b[i]!)));
+
+class TotalsStatistic implements Resampled {
+  readonly units: number;
+  readonly estimate: number;
+  readonly isConstant: boolean;
+  private readonly whole: Float64Array;
+  /** Made when resamples are drawn. A statistic that knows its distribution never needs them. */
+  private known: Groups | undefined;
+
+  constructor(
+    private readonly columns: readonly Float64Array[],
+    private readonly statistic: (totals: Float64Array, units: number) => number,
+    readonly distribution: () => BootstrapDistribution | null,
+  ) {
+    this.units = columns[0]!.length;
+    this.whole = Float64Array.from(columns, sumOf);
+    this.estimate = statistic(this.whole, this.units);
+    this.isConstant = columns.every((column) => column.every((value) => value === column[0]));
+  }
+
+  get cost(): number {
+    return this.groups.resampler.cost * this.columns.length;
+  }
+
+  replicate(random: Xoshiro128): number {
+    const { resampler, columns, totals } = this.groups;
+    resampler.drawTotals(random, columns, totals);
+    return this.statistic(totals, this.units);
+  }
+
+  replicates(random: Xoshiro128, samples: number): Float64Array | null {
+    if (this.columns.length > 1) return null;
+    const { resampler, columns, totals } = this.groups;
+    const sums = resampler.drawSums(random, columns[0]!, samples);
+    for (let i = 0; i < samples; i++) {
+      totals[0] = sums[i]!;
+      sums[i] = this.statistic(totals, this.units);
+    }
+    return sums;
+  }
+
+  *leaveOneOut(): Iterable<{ value: number; units: number }> {
+    const { resampler, columns, totals } = this.groups;
+    for (let group = 0; group < resampler.sizes.length; group++) {
+      for (let i = 0; i < totals.length; i++) totals[i] = this.whole[i]! - columns[i]!.ofGroup[group]!;
+      yield { value: this.statistic(totals, this.units - 1), units: resampler.sizes[group]! };
+    }
+  }
+
+  private get groups(): Groups {
+    return (this.known ??= groupsOf(this.columns));
+  }
+}
+
+interface Groups {
+  resampler: Resampler;
+  columns: SampledColumn[];
+  /** Scratch space for the sums of one resample. */
+  totals: Float64Array;
+}
+
+/** Groups units that have the same number in every column, in order of first appearance. */
+function groupsOf(columns: readonly Float64Array[]): Groups {
+  const units = columns[0]!.length;
+  // numbered by one column after the other, because text keys take 20 ms for four columns of 10,000 units
+  const numbers = new Float64Array(units);
+  let groups = 0;
+  for (const column of columns) {
+    const own = numbered(column);
+    for (let unit = 0; unit < units; unit++) numbers[unit] = numbers[unit]! * units + own.numbers[unit]!;
+    const all = own.values === units ? own : numbered(numbers);
+    numbers.set(all.numbers);
+    groups = all.values;
+    // every unit is a group of its own already, whatever the other columns hold
+    if (groups === units) break;
+  }
+  const first = new Int32Array(groups);
+  const sizes = new Float64Array(groups);
+  for (let unit = 0; unit < units; unit++) {
+    const group = numbers[unit]!;
+    if (sizes[group]!++ === 0) first[group] = unit;
+  }
+  const resampler = new Resampler(sizes, units);
+  const sampled = columns.map((column) => {
+    const ofGroup = new Float64Array(groups);
+    for (let group = 0; group < groups; group++) ofGroup[group] = column[first[group]!]!;
+    return resampler.column(ofGroup);
+  });
+  return { resampler, columns: sampled, totals: new Float64Array(columns.length) };
+}
+
+/** Numbers distinct values in order of first appearance. */
+function numbered(values: Float64Array): { numbers: Int32Array; values: number } {
+  const known = new Map<number, number>();
+  const numbers = new Int32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    let number = known.get(values[i]!);
+    if (number === undefined) known.set(values[i]!, (number = known.size));
+    numbers[i] = number;
+  }
+  return { numbers, values: known.size };
+}

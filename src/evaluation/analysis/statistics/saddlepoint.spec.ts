@@ -1,0 +1,229 @@
+import { bootstrapInterval } from './bootstrap';
+import { sumOf } from './numeric';
+import { signFlipTest } from './permutation';
+import { seedOf, Xoshiro128 } from './random';
+import { meanOf, ofTotals } from './resampled';
+import { meanDistribution, signFlipTail } from './saddlepoint';
+
+const SEED = seedOf('a test');
+const PROBABILITIES = [0.0005, 0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995, 0.9995];
+
+/** Integers, the nth of them so many times. */
+const repeated = (times: readonly number[], first = 0): Float64Array =>
+  Float64Array.from(times.flatMap((count, n) => new Array<number>(count).fill(first + n)));
+
+/** The distribution of the sum of two independent integers, by their probabilities from 0 on. */
+function convolved(a: Float64Array, b: Float64Array): Float64Array {
+  const sum = new Float64Array(a.length + b.length - 1);
+  for (let i = 0; i < a.length; i++) {
+    const own = a[i]!;
+    if (own === 0) continue;
+    for (let j = 0; j < b.length; j++) sum[i + j]! += own * b[j]!;
+  }
+  return sum;
+}
+
+/** P(sum < s) and half of P(sum = s) for each s: what a curve through the steps goes by. */
+function halfway(probabilities: Float64Array): Float64Array {
+  let below = 0;
+  return probabilities.map((probability) => {
+    below += probability;
+    return below - probability / 2;
+  });
+}
+
+/** Spread evenly from 0 to 1: fractions of the multiples of the golden ratio. */
+const spread = (count: number, step = 0.6180339887498949): Float64Array =>
+  Float64Array.from({ length: count }, (_, i) => ((i + 1) * step) % 1);
+
+describe('the bootstrap distribution of a mean, worked out', () => {
+  /** The exact distribution of the sum of a bootstrap sample of integers. */
+  function exactSums(values: Float64Array): Float64Array {
+    let power = new Float64Array(Math.max(...values) + 1);
+    for (const value of values) power[value]! += 1 / values.length;
+    let sums = Float64Array.of(1);
+    for (let left = values.length; left > 0; left >>= 1) {
+      if (left & 1) sums = Float64Array.from(convolved(sums, power));
+      if (left > 1) power = Float64Array.from(convolved(power, power));
+    }
+    return sums;
+  }
+
+  it.each<[string, number[]]>([
+    ['as many of each', new Array<number>(17).fill(40)],
+    ['skewed', Array.from({ length: 28 }, (_, n) => Math.round(120 * 0.9 ** n))],
+    ['with most against one end', [...new Array<number>(16).fill(40), 400]],
+  ])('is that of all samples, of values %s', (_, times) => {
+    const values = repeated(times);
+    const distribution = meanDistribution(values)!;
+    const exact = halfway(exactSums(values));
+    for (const p of PROBABILITIES) {
+      const sum = distribution.quantile(p) * values.length;
+      const below = Math.floor(sum);
+      const found = exact[below]! + (sum - below) * (exact[below + 1]! - exact[below]!);
+      expect(Math.abs(found - p)).toBeLessThan(0.0005);
+      // in the tails, where it counts, also for their size
+      expect(Math.abs(found - p) / Math.min(p, 1 - p)).toBeLessThan(0.02);
+    }
+    const mean = values.reduce((sum, value) => sum + value, 0);
+    expect(distribution.shareBelow).toBeCloseTo(exact[mean]!, 3);
+  });
+
+  it('has the acceleration and the interval that draws come near', () => {
+    const values = spread(1_500).map((one) => one ** 3);
+    const drawn = ofTotals([values], ([sum], units) => sum! / units);
+    expect(drawn.distribution!()).toBeNull();
+    const standardError = Math.sqrt(values.reduce((sum, one) => sum + (one - drawn.estimate) ** 2, 0)) / 1_500;
+    const found = bootstrapInterval(meanOf(values), SEED)!;
+    const others = Array.from({ length: 30 }, (_, n) => bootstrapInterval(drawn, seedOf(`${n}`)));
+    for (const end of ['lower', 'upper'] as const) {
+      const mean = others.reduce((sum, one) => sum + one![end], 0) / others.length;
+      expect(Math.abs(found[end] - mean) / standardError).toBeLessThan(0.05);
+    }
+  }, 60_000); // prettier-ignore
+
+  it('is mirrored with the values, and does not depend on their scale', () => {
+    const values = spread(800).map((one) => one ** 2);
+    const distribution = meanDistribution(values)!;
+    const mirrored = meanDistribution(values.map((one) => -one))!;
+    const scaled = meanDistribution(values.map((one) => 1e300 * one))!;
+    for (const p of PROBABILITIES) {
+      expect(mirrored.quantile(1 - p)).toBeCloseTo(-distribution.quantile(p), 12);
+      expect(scaled.quantile(p) / 1e300).toBeCloseTo(distribution.quantile(p), 12);
+    }
+    expect([mirrored.acceleration, scaled.acceleration]).toEqual([
+      -distribution.acceleration,
+      expect.closeTo(distribution.acceleration, 12),
+    ]);
+  });
+
+  it('is left to draws where values are few, alike, or a few of them are all that varies', () => {
+    expect(meanDistribution(spread(255))).toBeNull();
+    expect(meanDistribution(repeated([500, 500]))).toBeNull();
+    expect(meanDistribution(new Float64Array(1_000))).toBeNull();
+    const outlier = spread(5_000);
+    outlier[7] = 1_000;
+    expect(meanDistribution(outlier)).toBeNull();
+  });
+
+  it.each([2, 3, 5])('is left to draws where values are %d levels but for a millionth', (levels) => {
+    const noisy = spread(900).map((noise, i) => (i % levels) + 1e-6 * noise);
+    expect(meanDistribution(noisy)).toBeNull();
+  });
+
+  it.each([[200, 3], [2_000, 40]])('gives an interval around the estimate, though %d values on %d levels hardly differ', (count, levels) => {
+    const values = Float64Array.from({ length: count }, (_, i) => 1 + ((i * 7) % levels) * 1e-15);
+    const mean = meanOf(values);
+    const { lower, upper } = bootstrapInterval(mean, SEED)!;
+    expect(lower).toBeLessThanOrEqual(mean.estimate);
+    expect(upper).toBeGreaterThanOrEqual(mean.estimate);
+  }); // prettier-ignore
+});
+
+describe('the sign-flip test, worked out', () => {
+  /** Of sums of integers with random signs: the probability of each, from the least, by steps of 1. */
+  function exactSums(sizes: Float64Array): Float64Array {
+    let sums = Float64Array.of(1);
+    for (const size of sizes) {
+      const flip = new Float64Array(2 * size + 1);
+      flip[0] = flip[2 * size] = 0.5;
+      sums = Float64Array.from(convolved(flip, sums));
+    }
+    return sums;
+  }
+
+  it.each<[string, number[]]>([
+    ['as many of each size', new Array<number>(20).fill(24)],
+    ['mostly small ones', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
+  ])('is that of all assignments of signs, of %s', (_, times) => {
+    const sizes = repeated(times, 1);
+    const exact = exactSums(sizes);
+    const most = (exact.length - 1) / 2;
+    const deviation = Math.sqrt(sizes.reduce((sum, size) => sum + size * size, 0));
+    for (const z of [0, 0.001, 0.3, 1, 1.64, 1.96, 2.58, 3.3]) {
+      const sum = 2 * Math.round((z * deviation - (most % 2)) / 2) + (most % 2);
+      const tail = exact.subarray(most + sum).reduce((p, one) => p + one, 0);
+      const found = signFlipTail(sizes, sum, 1e-6)!;
+      // of the sum itself, a step, the curve has half
+      expect(Math.abs(found - tail)).toBeLessThan(exact[most + sum]! / 2 + 0.0002);
+    }
+  });
+
+  /** P(|S| >= |sum of differences|) for S with random signs, of 100,000: known to 0.0007 about 0.05. */
+  function bruteForce(differences: Float64Array, random: Xoshiro128): number {
+    const words = new Int32Array(Math.ceil(differences.length / 32));
+    const bound = Math.abs(sumOf(differences)) - 1e-9;
+    let asFar = 0;
+    for (let draw = 0; draw < 100_000; draw++) {
+      random.fill(words, words.length);
+      let sum = 0;
+      for (let i = 0; i < differences.length; i++) {
+        sum += (words[i >> 5]! >>> (i & 31)) & 1 ? differences[i]! : -differences[i]!;
+      }
+      if (Math.abs(sum) >= bound) asFar++;
+    }
+    return asFar / 100_000;
+  }
+
+  const bell = (random: Xoshiro128): number => {
+    let sum = -6;
+    for (let i = 0; i < 12; i++) sum += random.uniform();
+    return sum;
+  };
+  /** The first `positive` of sizes as they are, the others negative. */
+  const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
+    Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
+
+  it.each<[string, 'drawn' | 'worked out', (random: Xoshiro128) => Float64Array]>([
+    ['1 but for a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
+    ['1 but for a millionth, one of four 0 but for it', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+    ['of three levels but for a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
+    ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
+    ['on 17 levels', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
+    ['on 17 levels but for a millionth', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
+    ['spread evenly', 'worked out', (r) => signed(480, 268, () => r.uniform())],
+    ['distributed normally', 'worked out', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
+    ['skewed', 'worked out', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
+    ['heavy-tailed', 'worked out', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
+    ['in 20 clusters', 'worked out', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
+  ])('is as often as random signs of differences %s', (_, way, make) => {
+    const random = new Xoshiro128(seedOf('differences'));
+    const differences = make(random);
+    const truth = bruteForce(differences, random);
+    expect(truth).toBeGreaterThan(0.01);
+    expect(truth).toBeLessThan(0.3);
+    const tail = signFlipTail(differences, Math.abs(sumOf(differences)), 1e-6);
+    expect(tail === null ? 'drawn' : 'worked out').toBe(way);
+    if (tail !== null) expect(Math.abs(2 * tail - truth)).toBeLessThan(0.003);
+    expect(Math.abs(signFlipTest(differences, SEED) - truth)).toBeLessThan(0.006);
+  }); // prettier-ignore
+
+  it('comes near what is drawn, the other way round as well', () => {
+    const differences = spread(2_000).map((one) => one - 0.49);
+    const p = signFlipTest(differences, SEED);
+    // the normal distribution function at 0.01 sqrt(2,000 * 12)
+    expect(p).toBeCloseTo(0.1213, 2);
+    expect(signFlipTest(differences.map((one) => -one), SEED)).toBe(p); // prettier-ignore
+    expect(signFlipTest(differences.map((one) => 1e-305 * one), SEED)).toBeCloseTo(p, 6); // prettier-ignore
+  });
+
+  it('is never less than draws could make it, and 1 where nothing differs on the whole', () => {
+    expect(signFlipTest(spread(3_000), SEED)).toBe(1 / 10_000);
+    const differences = spread(1_000);
+    const balanced = Float64Array.from([...differences, ...differences.map((one) => -one)]);
+    expect(signFlipTest(balanced, SEED)).toBeCloseTo(1, 9);
+  });
+
+  it('is left to draws where differences are few, alike, or a few of them decide', () => {
+    const tail = (differences: Float64Array) => signFlipTail(differences, 1, 1e-6);
+    expect(tail(spread(255))).toBeNull();
+    expect(tail(repeated([0, 500, 500]))).toBeNull();
+    const outlier = spread(5_000);
+    outlier[7] = 1_000;
+    expect(tail(outlier)).toBeNull();
+    // steps of 1 that small differences do not smooth
+    const stepped = Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500).map((one) => one / 1e6)]);
+    expect(tail(stepped)).toBeNull();
+    expect(tail(Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500)]))).not.toBeNull();
+  }); // prettier-ignore
+});

@@ -1,0 +1,56 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ResourcesModule } from '../../resources';
+import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
+import { DatasetEntity } from './datasets/dataset.entity';
+import { DatasetRepository } from './datasets/dataset.repository';
+import { DatasetService } from './datasets/dataset.service';
+import { RecordBulkService } from './records/record-bulk.service';
+import { RecordEntity } from './records/record.entity';
+import { RecordRepository } from './records/record.repository';
+import { RecordService } from './records/record.service';
+import { ImportSources } from './transfer/import-request';
+import { RecordExportRepository } from './transfer/record-export.repository';
+import { RecordExportService } from './transfer/record-export.service';
+import { RecordImportRepository } from './transfer/record-import.repository';
+import { RecordImportService } from './transfer/record-import.service';
+import { DatasetContent } from './versions/dataset-reading.service';
+import { DatasetReadingService } from './versions/dataset-reading.service';
+import { DatasetVersionRepository } from './versions/dataset-version.repository';
+import { DatasetVersionService } from './versions/dataset-version.service';
+
+/** Datasets: their records, their versions, and the import and export of records. */
+@Module({
+  imports: [ResourcesModule, TypeOrmModule.forFeature([DatasetEntity, RecordEntity])],
+  providers: [
+    DatasetContent,
+    DatasetReadingService,
+    DatasetRepository,
+    DatasetSchemas,
+    DatasetService,
+    DatasetVersionRepository,
+    DatasetVersionService,
+    ImportSources,
+    RecordBulkService,
+    RecordExportRepository,
+    RecordExportService,
+    RecordImportRepository,
+    RecordImportService,
+    RecordRepository,
+    RecordService,
+    SchemaPool,
+  ],
+  exports: [
+    DatasetReadingService,
+    DatasetRepository,
+    DatasetService,
+    DatasetVersionRepository,
+    DatasetVersionService,
+    RecordBulkService,
+    RecordExportService,
+    RecordImportService,
+    RecordRepository,
+    RecordService,
+  ],
+})
+export class DatasetsModule {}

@@ -1,0 +1,58 @@
+import type { Scope } from '#platform/auth';
+import { RawJson } from '#platform/json';
+import { DatasetSchemas, type RecordSchemas, SchemaPool } from './dataset-schemas';
+
+const SCOPE = { orgId: 'a', workspaceId: 'a' } as Scope;
+const NEVER = new AbortController().signal;
+const text = (schema: object): RawJson => new RawJson(JSON.stringify(schema));
+
+describe('DatasetSchemas', () => {
+  const pool = new SchemaPool();
+  const schemas = new DatasetSchemas(pool);
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(() => pool.close());
+
+  it('sends each schema once, and equal values once, and answers for each record', async () => {
+    const run = jest.spyOn(pool, 'run');
+    const given: RecordSchemas = {
+      input_schema: text({ type: 'string' }),
+      expected_schema: text({ type: 'number' }),
+    };
+    const records = [{ input: 'a', expected: 1 }, { input: 'a', expected: 'a' }, { input: 2 }];
+    const faults = await schemas.faultsOf(SCOPE, given, records, NEVER);
+    expect(faults.map((found) => found.map((one) => 'pointer' in one && one.pointer))).toEqual([
+      [],
+      ['/expected'],
+      ['/input'],
+    ]);
+    expect(run.mock.calls.map(([, , , input]) => input)).toEqual([
+      {
+        schemas: ['{"type":"string"}', '{"type":"number"}'],
+        values: [
+          { schema: 0, value: '"a"' },
+          { schema: 1, value: '1' },
+          { schema: 1, value: '"a"' },
+          { schema: 0, value: '2' },
+        ],
+      },
+    ]);
+  });
+
+  it('gives up its threads, and its places in the queue, when the client has gone', async () => {
+    const client = new AbortController();
+    const reason = new Error('the client has gone');
+    const given: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };
+    const outcomes = Promise.allSettled([
+      schemas.check(SCOPE, { type: 'string' }, '/input_schema', client.signal),
+      schemas.faultsOf(SCOPE, given, [{ input: 'a' }], client.signal),
+      schemas.checking(SCOPE, client.signal, async (check) => {
+        await Promise.resolve();
+        check.faultsIn(given, { input: 'b' });
+        check.finish();
+      }),
+    ]);
+    client.abort(reason);
+    expect(await outcomes).toEqual(new Array(3).fill({ status: 'rejected', reason }));
+    expect(await schemas.faultsOf(SCOPE, given, [{ input: 'a' }], NEVER)).toEqual([[]]);
+  });
+});

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { isExhausted, WorkerPool } from '#platform/concurrency';
+import { canonicalJson, RawJson, toJsonText, toRawJson } from '#platform/json';
+import type { SchemaViolation } from '#platform/json-schema';
+import { type FieldError, problem } from '#platform/problem';
+import type { DatasetEntity } from './dataset.entity';
+import type * as tasks from './dataset-schemas.thread';
+
+const THREADS = 2;
+const WAITING_MAX = 256;
+/** Longest time for one schema, or for the values of one request, in milliseconds. */
+const DEADLINE_MS = 5_000;
+/** Longest time for finding the values that exceed the deadline, in milliseconds. */
+const SEARCH_MS = 10_000;
+const HEAP_MIB = 512;
+/** Attempts at a write whose dataset gets other schemas meanwhile. */
+const ATTEMPTS = 4;
+
+/** The schemas of a dataset. */
+export type RecordSchemas = Pick<DatasetEntity, 'input_schema' | 'expected_schema'>;
+
+/** The members of a record that schemas are for. Undefined: not to be checked. */
+export interface SchemaMembers {
+  input?: unknown;
+  expected?: unknown;
+}
+export type SchemaMember = keyof SchemaMembers;
+
+/** A value and its schema, as JSON texts, and the digest of both. */
+interface SchemaValue {
+  key: string;
+  schema: string;
+  value: string;
+}
+
+const MEMBERS = ['input', 'expected'] as const;
+const TOO_SLOW = 'takes too long to validate against this schema';
+
+/** The threads in which users' schemas are compiled and applied. A hostile one ends its thread and harms nobody else. */
+@Injectable()
+export class SchemaPool extends WorkerPool<typeof tasks> {
+  constructor() {
+    super({
+      file: path.join(__dirname, 'dataset-schemas.thread.js'),
+      threads: THREADS,
+      maxWaiting: WAITING_MAX,
+      deadlineMs: DEADLINE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+    });
+  }
+}
+
+/** Checks schemas of datasets, and records against them, in threads. */
+@Injectable()
+export class DatasetSchemas {
+  constructor(private readonly pool: SchemaPool) {}
+
+  /** Returns a schema as it is stored. Errors: 400 unless it is a usable JSON Schema (2020-12). */
+  async check(
+    scope: Scope,
+    schema: object | null,
+    pointer: string,
+    signal: AbortSignal,
+  ): Promise<RawJson | null> {
+    if (schema === null) return null;
+    const stored = toRawJson(schema);
+    const fault = await this.faultOfSchema(scope, stored.text, signal);
+    if (!fault) return stored;
+    throw problem.invalidFields([{ pointer: `${pointer}${fault.pointer}`, detail: fault.detail }]);
+  }
+
+  /**
+   * Runs a write that checks records while it holds locks. The first run finds out which values need a verdict, and is
+   * rolled back; the threads give these without any lock; the next run has them.
+   */
+  async checking<Result>(
+    scope: Scope,
+    signal: AbortSignal,
+    write: (check: RecordCheck) => Promise<Result>,
+  ): Promise<Result> {
+    const check = new RecordCheck();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      try {
+        return await write(check);
+      } catch (error) {
+        if (!(error instanceof VerdictsMissing)) throw error;
+      }
+      const values = check.takeMissing();
+      check.add(values, await this.violationsOf(scope, values, signal));
+    }
+    throw problem.conflict('The schemas of the dataset changed during the request. Try again.');
+  }
+
+  /** Returns the faults of each record, with pointers into the record. */
+  async faultsOf(
+    scope: Scope,
+    schemas: RecordSchemas,
+    records: readonly SchemaMembers[],
+    signal: AbortSignal,
+  ): Promise<FieldError[][]> {
+    const check = new RecordCheck();
+    for (const record of records) check.faultsIn(schemas, record);
+    const values = check.takeMissing();
+    check.add(values, await this.violationsOf(scope, values, signal));
+    return records.map((record) => check.faultsIn(schemas, record));
+  }
+
+  private async faultOfSchema(
+    scope: Scope,
+    schema: string,
+    signal: AbortSignal,
+  ): Promise<SchemaViolation | null> {
+    try {
+      return await this.pool.run(scope, signal, 'faultOfSchema', schema);
+    } catch (error) {
+      if (isExhausted(error)) return { pointer: '', detail: 'takes too long to compile' };
+      throw error;
+    }
+  }
+
+  /** Validates values in one message. If that takes too long, validates them one by one to find those that do. */
+  private async violationsOf(
+    scope: Scope,
+    values: readonly SchemaValue[],
+    signal: AbortSignal,
+  ): Promise<SchemaViolation[][]> {
+    if (values.length === 0) return [];
+    const all = await this.attempt(scope, values, signal);
+    if (all) return all;
+    if (values.length === 1) return [[{ pointer: '', detail: TOO_SLOW }]];
+    const until = performance.now() + SEARCH_MS;
+    const found: SchemaViolation[][] = [];
+    for (const value of values) {
+      const one = performance.now() < until ? await this.attempt(scope, [value], signal) : null;
+      found.push(one?.[0] ?? [{ pointer: '', detail: TOO_SLOW }]);
+    }
+    return found;
+  }
+
+  /** Returns null where the values take too long, or too much memory. */
+  private async attempt(
+    scope: Scope,
+    values: readonly SchemaValue[],
+    signal: AbortSignal,
+  ): Promise<SchemaViolation[][] | null> {
+    const schemas = [...new Set(values.map(({ schema }) => schema))];
+    const input = {
+      schemas,
+      values: values.map(({ schema, value }) => ({ schema: schemas.indexOf(schema), value })),
+    };
+    try {
+      return await this.pool.run(scope, signal, 'violationsOf', input);
+    } catch (error) {
+      if (isExhausted(error)) return null;
+      throw error;
+    }
+  }
+}
+
+/** Checks records by verdicts that the threads gave before. */
+export class RecordCheck {
+  /** By digest, so that the texts, up to 10 MiB each, are kept only while they are missing a verdict. */
+  private readonly verdicts = new Map<string, SchemaViolation[]>();
+  private readonly missing = new Map<string, SchemaValue>();
+
+  /**
+   * Returns the faults of a record, with pointers into the record. A value without a verdict counts as valid until
+   * `finish` is called.
+   *
+   * @param before the record as it was. What is equal to that, as JSON, need not meet a schema that came later
+   */
+  faultsIn(schemas: RecordSchemas, record: SchemaMembers, before?: SchemaMembers): FieldError[] {
+    return MEMBERS.flatMap((member) => {
+      const schema = schemas[`${member}_schema`];
+      if (schema === null || !isChanged(member, record, before)) return [];
+      const value = textOf(record[member]);
+      const key = createHash('sha256').update(schema.text).update('\n').update(value).digest('base64');
+      const violations = this.verdicts.get(key);
+      if (!violations) this.missing.set(key, { key, schema: schema.text, value });
+      return (violations ?? []).map(({ pointer, detail }) => ({ pointer: `/${member}${pointer}`, detail }));
+    });
+  }
+
+  /** Ends the checks of a write, which must come before the first change. */
+  finish(): void {
+    if (this.missing.size > 0) throw new VerdictsMissing();
+  }
+
+  /** Returns the values that need a verdict. */
+  takeMissing(): SchemaValue[] {
+    const values = [...this.missing.values()];
+    this.missing.clear();
+    return values;
+  }
+
+  add(values: readonly SchemaValue[], violations: readonly SchemaViolation[][]): void {
+    for (const [index, { key }] of values.entries()) this.verdicts.set(key, violations[index]!);
+  }
+}
+
+/** Whether a member of a record is to be checked: it is given, and differs from what it was. */
+export const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
+  record[member] !== undefined &&
+  (before === undefined || canonicalJson(before[member]) !== canonicalJson(record[member]));
+
+/** Ends a run of a write whose values have no verdicts yet. */
+class VerdictsMissing extends Error {}
+
+const textOf = (value: unknown): string => (value instanceof RawJson ? value.text : toJsonText(value));

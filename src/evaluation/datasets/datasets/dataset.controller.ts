@@ -1,0 +1,99 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { created, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateDatasetDto,
+  DatasetDto,
+  DatasetListQueryDto,
+  DatasetPageDto,
+  DatasetSearchDto,
+  PatchDatasetDto,
+} from './dataset.dto';
+import { DatasetService } from './dataset.service';
+
+@ApiTags('Datasets')
+@Controller('eval/v1/datasets')
+@RequireWorkspace()
+export class DatasetController {
+  constructor(private readonly datasets: DatasetService) {}
+
+  /** Create a dataset */
+  @Post()
+  @RequireRole('editor')
+  @ApiCreatedResponse({ type: DatasetDto })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Body() dto: CreateDatasetDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const dataset = await this.datasets.create(scope, dto, signal);
+    return created(`/eval/v1/datasets/${dataset.view.dataset_id}`, dataset);
+  }
+
+  /** List datasets */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetPageDto })
+  list(@CurrentScope() scope: Scope, @Query() query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
+    return this.datasets.list(scope, query);
+  }
+
+  /** Search datasets */
+  @Post('search')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetPageDto })
+  search(@CurrentScope() scope: Scope, @Body() dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
+    return this.datasets.search(scope, dto);
+  }
+
+  /** Get a dataset */
+  @Get(':dataset_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetDto })
+  get(@CurrentScope() scope: Scope, @Param('dataset_id') id: string): Promise<Versioned<DatasetDto>> {
+    return this.datasets.get(scope, id);
+  }
+
+  /** Change a dataset */
+  @Patch(':dataset_id')
+  @RequireRole('editor')
+  @ApiOkResponse({ type: DatasetDto })
+  patch(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') id: string,
+    @Body() dto: PatchDatasetDto,
+    @RequestSignal() signal: AbortSignal,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<DatasetDto>> {
+    return this.datasets.patch(scope, id, dto, signal, ifMatch);
+  }
+
+  /** Archive a dataset */
+  @Post(':dataset_id/archive')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: DatasetDto })
+  archive(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<DatasetDto>> {
+    return this.datasets.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived dataset */
+  @Post(':dataset_id/restore')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: DatasetDto })
+  restore(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<DatasetDto>> {
+    return this.datasets.restore(scope, id, ifMatch);
+  }
+}

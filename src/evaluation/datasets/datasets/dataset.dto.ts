@@ -1,0 +1,174 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import {
+  AnyJsonObject,
+  IsJsonObject,
+  IsTags,
+  METADATA_MAX_BYTES,
+  NotNull,
+  ReadOnlyMembersOf,
+} from '#platform/http';
+import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
+import type { DatasetEntity } from './dataset.entity';
+
+/** Members that are written alike by creating and by changing a dataset. */
+class DatasetMembersDto {
+  @IsOptional()
+  @IsString()
+  @MaxLength(10_000)
+  description?: string | null;
+
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+}
+
+@ReadOnlyMembersOf(() => DatasetDto)
+export class CreateDatasetDto extends DatasetMembersDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** Unique among the workspace's datasets that are not archived. */
+  @IsString()
+  @Length(1, 255)
+  name!: string;
+
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
+  metadata?: object | null;
+
+  @IsOptional()
+  @IsJsonObject({
+    nullable: true,
+    description: 'JSON Schema 2020-12 that the `input` of every record must meet.',
+  })
+  input_schema?: object | null;
+
+  @IsOptional()
+  @IsJsonObject({
+    nullable: true,
+    description: 'JSON Schema 2020-12 that the `expected` of every record must meet.',
+  })
+  expected_schema?: object | null;
+}
+
+/** A merge patch (RFC 7396); the schemas are replaced whole. */
+@ReadOnlyMembersOf(() => DatasetDto)
+export class PatchDatasetDto extends DatasetMembersDto {
+  /** Must be the present workspace: a dataset cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the present id (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_id?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  name?: string;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  metadata?: object | null;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Applies to records written from now on.' })
+  input_schema?: object | null;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Applies to records written from now on.' })
+  expected_schema?: object | null;
+}
+
+export class DatasetListQueryDto extends CreatedListQueryDto {
+  /** Words of the name or description, each matched as a prefix. */
+  @NotNull()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+
+  /** The name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+
+  /** Datasets with this tag. */
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  tag?: string;
+}
+
+/** The filters of the list, and further ones. All must match. */
+export class DatasetSearchDto extends DatasetListQueryDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Datasets with all of these tags. */
+  @NotNull()
+  @IsTags()
+  tags?: string[];
+
+  @NotNull()
+  @IsJsonObject({
+    maxBytes: METADATA_MAX_BYTES,
+    required: false,
+    description:
+      'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
+  })
+  metadata?: object;
+}
+
+/** A named set of cases to evaluate on. */
+export class DatasetDto {
+  dataset_id!: string;
+  workspace_id!: string;
+  name!: string;
+  description!: string | null;
+  @AnyJsonObject()
+  metadata!: object;
+  tags!: string[];
+  @AnyJsonObject({ nullable: true })
+  input_schema!: object | null;
+  @AnyJsonObject({ nullable: true })
+  expected_schema!: object | null;
+  /** Records that are not archived. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  record_count!: number;
+  /** The newest CSV version; null without one. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  latest_version!: number | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+export class DatasetPageDto {
+  items!: DatasetDto[];
+  page!: PageMetaDto;
+}
+
+export const toDatasetDto = (row: DatasetEntity): DatasetDto => ({
+  dataset_id: row.dataset_id,
+  workspace_id: row.workspace_id,
+  name: row.name,
+  description: row.description,
+  metadata: row.metadata,
+  tags: row.tags,
+  input_schema: row.input_schema,
+  expected_schema: row.expected_schema,
+  record_count: row.record_count,
+  latest_version: row.latest_version,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: row.archived_at,
+});

@@ -1,0 +1,44 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+/** A named set of cases to evaluate on, in one workspace. */
+@Entity('datasets')
+export class DatasetEntity extends ArchivableEntity {
+  @PrimaryColumn('text', { name: 'dataset_id' })
+  dataset_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  @Column('text', { array: true })
+  tags!: string[];
+
+  /** JSON Schema (2020-12) that every record's `input` must meet. */
+  @JsonColumn({ nullable: true })
+  input_schema!: RawJson | null;
+
+  @JsonColumn({ nullable: true })
+  expected_schema!: RawJson | null;
+
+  /** Live records. */
+  @Column('integer')
+  record_count!: number;
+
+  /** The newest CSV version, null where none was uploaded. */
+  @Column('integer', { nullable: true })
+  latest_version!: number | null;
+
+  /** Raised by every change of the dataset or of a record in it. */
+  @Column('bigint')
+  revision!: number;
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import type { DatasetSearchDto } from './dataset.dto';
+import { DatasetEntity } from './dataset.entity';
+
+/** One change of a dataset's records, under one of the dataset's revisions. */
+export interface RecordChange {
+  datasetId: string;
+  revision: number;
+  at: Date;
+}
+
+@Injectable()
+export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
+  constructor(database: Database) {
+    super(database, DatasetEntity, 'dataset_id');
+  }
+
+  /** A page of datasets. The filters of a list are some of those of a search. */
+  list(scope: Scope, query: DatasetSearchDto): Promise<RowPage<DatasetEntity>> {
+    const where = new Where(scope.key)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
+      .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
+      .addIf(query.metadata, (metadata) => sql`metadata::jsonb @> ${toJsonText(metadata)}::jsonb`)
+      .addSearch(query.q);
+    addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
+    return listPage<DatasetEntity>(
+      this.database,
+      {
+        columns: '*',
+        from: 'datasets',
+        where,
+        id: 'dataset_id',
+        sorts: BY_NAME,
+        archivedAt: 'archived_at',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+
+  /**
+   * Begins one change of the dataset's records: raises the revision and counts the live records. The row stays locked
+   * until the transaction ends, so that revisions are in the order in which their changes commit.
+   */
+  async beginChange(
+    tx: Tx,
+    { workspaceId }: Scope,
+    datasetId: string,
+    recordsAdded: number,
+  ): Promise<RecordChange> {
+    const at = new Date();
+    const [row] = await tx.query<{ revision: number }>(
+      prepared(
+        'dataset.begin-change',
+        sql`UPDATE datasets
+          SET revision = revision + 1, record_count = record_count + ${recordsAdded}, updated_at = ${at}
+          WHERE dataset_id = ${datasetId} AND workspace_id = ${workspaceId} RETURNING revision`,
+      ),
+    );
+    return { datasetId, revision: row!.revision, at };
+  }
+
+  /** Returns the number of the dataset's next CSV version, which is a change of the dataset. The row stays locked. */
+  async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, at: Date): Promise<number> {
+    const [row] = await tx.query<{ latest_version: number }>(
+      sql`UPDATE datasets
+        SET latest_version = coalesce(latest_version, 0) + 1, revision = revision + 1, updated_at = ${at}
+        WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
+    );
+    return row!.latest_version;
+  }
+}

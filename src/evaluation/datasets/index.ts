@@ -1,0 +1,5 @@
+export { DatasetsModule } from './datasets.module';
+export type { DatasetEntity } from './datasets/dataset.entity';
+export { DatasetRepository } from './datasets/dataset.repository';
+export { RecordRepository } from './records/record.repository';
+export { DatasetVersionRepository } from './versions/dataset-version.repository';

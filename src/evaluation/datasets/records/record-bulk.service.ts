@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { checkValues, validateBody } from '#platform/http';
+import { PAGE_BYTES } from '#platform/paging';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import { DatasetSchemas } from '../datasets/dataset-schemas';
+import { DatasetService } from '../datasets/dataset.service';
+import {
+  type BulkItem,
+  checkItem,
+  checkWorkspaceOfCreate,
+  failedItem,
+  repeatedItem,
+  withinItems,
+} from '../../../resources';
+import { contentOf, newRow, nextRow, type RecordContent, sameContent } from './record-content';
+import {
+  type BulkRecordItemDto,
+  type BulkRecordsDto,
+  type OnConflict,
+  RecordFieldsDto,
+  toRecordDto,
+} from './record.dto';
+import type { RecordEntity } from './record.entity';
+import { type PresentRecord, RecordRepository } from './record.repository';
+import { externalIdTaken } from './record.service';
+
+/** The outcome of one item, before it is written. */
+type Plan =
+  | { kind: 'insert'; row: ReturnType<typeof newRow> }
+  | { kind: 'update'; row: ReturnType<typeof nextRow> }
+  | { kind: 'keep'; id: string }
+  | { kind: 'fail'; error: Problem };
+
+/** Live records of the dataset that have an item's external id, by that id. */
+interface PresentRecords {
+  read: ReadonlyMap<string, RecordEntity>;
+  /** Those whose content was not read. */
+  unread: ReadonlyMap<string, PresentRecord>;
+}
+
+@Injectable()
+export class RecordBulkService {
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
+    private readonly records: RecordRepository,
+  ) {}
+
+  /**
+   * Writes 1 to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
+   * sent. Of two items with one `external_id` the first wins, and the second is 409. Where the existing records come to
+   * more than a page has room for, the items of those that do not fit are 413.
+   */
+  async create(
+    scope: Scope,
+    datasetId: string,
+    dto: BulkRecordsDto,
+    signal: AbortSignal,
+  ): Promise<BulkRecordItemDto[]> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    const contents = dto.items.map((item, index) => {
+      const checked = checkItem(() => contentOf(validateBody(RecordFieldsDto, item)));
+      return checked instanceof Problem ? withinItems(checked, index) : checked;
+    });
+    return this.schemas.checking(scope, signal, (check) =>
+      this.database.transaction(async (tx) => {
+        const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
+        checkValues(dto);
+        const onConflict = dto.on_conflict ?? 'error';
+        const present = await this.presentOnes(tx, scope, datasetId, contents, onConflict);
+        const planOf = planner(present, onConflict, (content, before) =>
+          check.faultsIn(dataset, content, before),
+        );
+        const plans = contents.map((content, index): Plan =>
+          content instanceof Problem ? { kind: 'fail', error: content } : planOf(content, index),
+        );
+        check.finish();
+        const written = await this.write(tx, scope, datasetId, plans);
+        const known = new Map([...present.read.values()].map((row) => [row.dataset_record_id, row]));
+        return plans.map((plan, index) => answerOf(plan, index, written, known));
+      }),
+    );
+  }
+
+  /**
+   * Reads the existing records as far as a page has room for them, because a hundred may have 10 MiB each. Reads none of
+   * those that only conflict.
+   */
+  private async presentOnes(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    contents: (RecordContent | Problem)[],
+    onConflict: OnConflict,
+  ): Promise<PresentRecords> {
+    const ids = contents.flatMap((one) =>
+      one instanceof Problem || one.external_id === null ? [] : [one.external_id],
+    );
+    const found = ids.length === 0 ? [] : await this.records.findPresent(tx, scope, datasetId, ids);
+    const unread = new Map(found.map((record) => [record.external_id, record]));
+    if (onConflict === 'error') return { read: new Map(), unread };
+    const fitting: string[] = [];
+    let bytes = 0;
+    for (const id of new Set(ids)) {
+      const record = unread.get(id);
+      if (!record) continue;
+      if (bytes < PAGE_BYTES) {
+        fitting.push(id);
+        unread.delete(id);
+      }
+      bytes += record.bytes;
+    }
+    if (fitting.length === 0) return { read: new Map(), unread };
+    const rows = await this.records.findByExternalIds(tx, scope, datasetId, fitting);
+    return { read: new Map(rows.map((row) => [row.external_id!, row])), unread };
+  }
+
+  private async write(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    plans: Plan[],
+  ): Promise<Map<string, RecordEntity>> {
+    const inserts = plans.flatMap((plan) => (plan.kind === 'insert' ? [plan.row] : []));
+    const updates = plans.flatMap((plan) => (plan.kind === 'update' ? [plan.row] : []));
+    if (inserts.length + updates.length === 0) return new Map();
+    const change = await this.datasets.beginChange(tx, scope, datasetId, inserts.length);
+    const rows = [
+      ...(inserts.length > 0 ? await this.records.insertMany(tx, scope, change, inserts) : []),
+      ...(updates.length > 0 ? await this.records.updateMany(tx, scope, change, updates) : []),
+    ];
+    return new Map(rows.map((row) => [row.dataset_record_id, row]));
+  }
+}
+
+/** Plans items in the order in which they were sent. */
+function planner(
+  { read, unread }: PresentRecords,
+  onConflict: OnConflict,
+  faultsOf: (content: RecordContent, before?: RecordEntity) => FieldError[],
+): (content: RecordContent, index: number) => Plan {
+  const firstOf = new Map<string, number>();
+  return (content, index) => {
+    const id = content.external_id;
+    const first = id === null ? undefined : firstOf.get(id);
+    const found = id === null ? undefined : read.get(id);
+    const other = id === null ? undefined : unread.get(id);
+    const keeps =
+      found && (onConflict === 'skip' || (onConflict === 'update' && sameContent(found, content)));
+    // also where the item fails anyway, so that all verdicts are asked for at once
+    const faults = keeps ? [] : faultsOf(content, found);
+    if (first !== undefined) return { kind: 'fail', error: repeatedItem(index, 'external_id', first) };
+    if (other && onConflict !== 'error') return { kind: 'fail', error: unreadItem(index) };
+    if (faults.length > 0) {
+      return { kind: 'fail', error: withinItems(problem.invalidFields(faults), index) };
+    }
+    if (id !== null) firstOf.set(id, index);
+    if (keeps) return { kind: 'keep', id: found.dataset_record_id };
+    if (found) return { kind: 'update', row: nextRow(found, content) };
+    if (other) return { kind: 'fail', error: externalIdTaken(other.dataset_record_id) };
+    return { kind: 'insert', row: newRow(content) };
+  };
+}
+
+const unreadItem = (index: number): Problem =>
+  new Problem(
+    'payload_too_large',
+    `The existing record of items/${index} does not fit into this response. Send the item in a separate request.`,
+  );
+
+function answerOf(
+  plan: Plan,
+  index: number,
+  written: Map<string, RecordEntity>,
+  known: Map<string, RecordEntity>,
+): BulkItem & BulkRecordItemDto {
+  if (plan.kind === 'fail') return failedItem(index, plan.error);
+  const id = plan.kind === 'keep' ? plan.id : plan.row.dataset_record_id;
+  const row = written.get(id) ?? known.get(id);
+  return { index, status_code: plan.kind === 'insert' ? 201 : 200, record: toRecordDto(row!) };
+}

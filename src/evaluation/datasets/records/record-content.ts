@@ -1,0 +1,64 @@
+import { patchMetadata } from '#platform/http';
+import { newId } from '#platform/ids';
+import { toJsonText } from '#platform/json';
+import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
+import type { RecordEntity } from './record.entity';
+import { CONTENT_MEMBERS } from './record.repository';
+
+/** What a record holds, as it is written: free-form values as parsed, optional members filled in. */
+export interface RecordContent {
+  input: unknown;
+  expected: unknown;
+  metadata: unknown;
+  tags: string[];
+  label: string | null;
+  category: string | null;
+  source_kind: string;
+  source_ref: string | null;
+  external_id: string | null;
+}
+
+export const contentOf = (dto: RecordFieldsDto): RecordContent => ({
+  input: dto.input,
+  expected: dto.expected ?? null,
+  metadata: dto.metadata ?? {},
+  tags: dto.tags ?? [],
+  label: dto.label ?? null,
+  category: dto.category ?? null,
+  source_kind: dto.source_kind ?? 'manual',
+  source_ref: dto.source_ref ?? null,
+  external_id: dto.external_id ?? null,
+});
+
+/** The content of a record after a patch. */
+export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordContent => ({
+  input: dto.input === undefined ? row.input : dto.input,
+  expected: dto.expected === undefined ? row.expected : dto.expected,
+  metadata: patchMetadata(row.metadata, dto.metadata),
+  tags: dto.tags === undefined ? row.tags : (dto.tags ?? []),
+  label: dto.label === undefined ? row.label : dto.label,
+  category: dto.category === undefined ? row.category : dto.category,
+  source_kind: dto.source_kind ?? row.source_kind,
+  source_ref: dto.source_ref === undefined ? row.source_ref : dto.source_ref,
+  external_id: dto.external_id === undefined ? row.external_id : dto.external_id,
+});
+
+/** Whether a record already holds this content, the order of members included, because it is answered as it was sent. */
+export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
+  CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
+
+/** A new record, as a bulk write takes it. */
+export const newRow = (content: RecordContent) => ({
+  dataset_record_id: newId('rec'),
+  version: 1,
+  version_id: newId('ver'),
+  ...content,
+});
+
+/** The next version of a record, as a bulk write takes it. */
+export const nextRow = (row: RecordEntity, content: RecordContent) => ({
+  dataset_record_id: row.dataset_record_id,
+  version: row.version + 1,
+  version_id: newId('ver'),
+  ...content,
+});

@@ -1,0 +1,163 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import {
+  created,
+  IfMatch,
+  pathNumber,
+  type Reply,
+  RequestSignal,
+  versioned,
+  type Versioned,
+} from '#platform/http';
+import { ListQueryDto, type Page } from '#platform/paging';
+import { RecordBulkService } from './record-bulk.service';
+import {
+  BulkRecordsAnswerDto,
+  BulkRecordsDto,
+  CreateRecordDto,
+  PatchRecordDto,
+  RecordDto,
+  RecordListQueryDto,
+  RecordPageDto,
+  RecordVersionDto,
+  RecordVersionPageDto,
+} from './record.dto';
+import { RecordService } from './record.service';
+
+@ApiTags('Records')
+@Controller('eval/v1/datasets/:dataset_id/records')
+@RequireWorkspace()
+export class RecordController {
+  constructor(
+    private readonly records: RecordService,
+    private readonly bulk: RecordBulkService,
+  ) {}
+
+  /** Create a record */
+  @Post()
+  @RequireRole('editor')
+  @ApiCreatedResponse({ type: RecordDto })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Body() dto: CreateRecordDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const made = await this.records.create(scope, datasetId, dto, signal);
+    return created(`/eval/v1/datasets/${datasetId}/records/${made.view.dataset_record_id}`, made);
+  }
+
+  /** Create up to 100 records */
+  @Post('bulk')
+  @HttpCode(207)
+  @RequireRole('editor')
+  @ApiResponse({
+    status: 207,
+    type: BulkRecordsAnswerDto,
+    description:
+      'The outcome of each item, in the order sent. With `skip` and `update`, items of existing records are 413 once these records come to 16 MiB. Send them in another call.',
+  })
+  async createBulk(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Body() dto: BulkRecordsDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<BulkRecordsAnswerDto> {
+    return { items: await this.bulk.create(scope, datasetId, dto, signal) };
+  }
+
+  /** List a dataset's records */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: RecordPageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Query() query: RecordListQueryDto,
+  ): Promise<Page<RecordDto>> {
+    return this.records.list(scope, datasetId, query);
+  }
+
+  /** Get a record */
+  @Get(':dataset_record_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: RecordDto })
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.records.get(scope, datasetId, id);
+  }
+
+  /** Change a record, which makes a new version of it */
+  @Patch(':dataset_record_id')
+  @RequireRole('editor')
+  @ApiOkResponse({ type: RecordDto })
+  patch(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @Body() dto: PatchRecordDto,
+    @RequestSignal() signal: AbortSignal,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.records.patch(scope, datasetId, id, dto, signal, ifMatch);
+  }
+
+  /** Archive a record */
+  @Post(':dataset_record_id/archive')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: RecordDto })
+  archive(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.records.archive(scope, datasetId, id, ifMatch);
+  }
+
+  /** Restore an archived record */
+  @Post(':dataset_record_id/restore')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: RecordDto })
+  restore(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.records.restore(scope, datasetId, id, ifMatch);
+  }
+
+  /** List the versions of a record */
+  @Get(':dataset_record_id/versions')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: RecordVersionPageDto })
+  listVersions(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @Query() query: ListQueryDto,
+  ): Promise<Page<RecordVersionDto>> {
+    return this.records.listVersions(scope, datasetId, id, query);
+  }
+
+  /** Get one version of a record */
+  @Get(':dataset_record_id/versions/:version')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: RecordVersionDto })
+  async getVersion(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('dataset_record_id') id: string,
+    @Param('version') version: string,
+  ): Promise<Reply> {
+    const found = await this.records.getVersion(scope, datasetId, id, pathNumber(version, 'record version'));
+    return versioned(found.view, found.version);
+  }
+}

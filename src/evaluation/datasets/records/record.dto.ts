@@ -1,0 +1,272 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsOptional,
+  IsString,
+  Length,
+  MaxLength,
+} from 'class-validator';
+import {
+  AnyJson,
+  AnyJsonObject,
+  IsJson,
+  IsJsonObject,
+  IsOneOf,
+  IsTags,
+  METADATA_MAX_BYTES,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+} from '#platform/http';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ProblemDto } from '#platform/problem';
+import { BULK_MAX } from '../../../resources';
+import { type RecordEntity, type RecordVersionRow, SOURCE_KINDS, type SourceKind } from './record.entity';
+
+/** Members that are written alike by creating and by changing a record. */
+class RecordMembersDto {
+  @IsOptional()
+  @IsJson({ required: false, description: 'What a right answer would be. Any JSON value, kept as sent.' })
+  expected?: unknown;
+
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  label?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  category?: string | null;
+
+  /** What the record was made from, such as a trace id. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 512)
+  source_ref?: string | null;
+
+  /** Your own key for the record, unique among the dataset's live records. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  external_id?: string | null;
+}
+
+/** A record, as it is written alone or as an item of a bulk create. */
+@ReadOnlyMembersOf(() => RecordDto)
+export class RecordFieldsDto extends RecordMembersDto {
+  @IsJson({ required: true, description: 'What the subject is given. Any JSON value, kept as sent.' })
+  input!: unknown;
+
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
+  metadata?: object | null;
+
+  @IsOptional()
+  @IsOneOf(SOURCE_KINDS, { required: false, default: 'manual' })
+  source_kind?: SourceKind | null;
+}
+
+@ValuesCheckedLater()
+export class CreateRecordDto extends RecordFieldsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+}
+
+/** A merge patch (RFC 7396); `input` and `expected` are replaced whole. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => RecordDto)
+export class PatchRecordDto extends RecordMembersDto {
+  /** Must be the present workspace (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the present id (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_id?: string;
+
+  /** Must be the present id (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  dataset_record_id?: string;
+
+  @IsOptional()
+  @IsJson({ required: false })
+  input?: unknown;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  metadata?: object | null;
+
+  @NotNull()
+  @IsOneOf(SOURCE_KINDS, { required: false })
+  source_kind?: SourceKind;
+}
+
+export const ON_CONFLICT = ['error', 'skip', 'update'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+@ValuesCheckedLater()
+export class BulkRecordsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /**
+   * How to handle an item whose `external_id` a live record already has. `error`: 409. `skip`: the record stays as it is.
+   * `update`: the record gets a new version with exactly the item's content.
+   */
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
+  on_conflict?: OnConflict | null;
+
+  /** 1 to 100 records. Each is validated by itself, so one bad item does not affect the rest. */
+  @ApiProperty({ type: [RecordFieldsDto], minItems: 1, maxItems: BULK_MAX })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(BULK_MAX)
+  items!: unknown[];
+}
+
+export class RecordListQueryDto extends ChangingListQueryDto {
+  /**
+   * Words in input, expected or metadata, each matched as a prefix. The search covers the first 40,000 characters of the
+   * JSON of input and expected.
+   */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  label?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  category?: string;
+
+  /** Records with this tag. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  tag?: string;
+
+  @IsOptional()
+  @IsOneOf(SOURCE_KINDS, { required: false })
+  source_kind?: SourceKind;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(512)
+  source_ref?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(255)
+  external_id?: string;
+}
+
+/** The filters that lists and exports share. */
+export const RECORD_FILTERS = [
+  'label',
+  'category',
+  'tag',
+  'source_kind',
+  'source_ref',
+  'external_id',
+] as const;
+
+/** One version of a record. */
+export class RecordVersionDto {
+  dataset_record_id!: string;
+  dataset_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version!: number;
+  version_id!: string;
+  @AnyJson()
+  input!: unknown;
+  @AnyJson()
+  expected!: unknown;
+  @AnyJsonObject()
+  metadata!: object;
+  tags!: string[];
+  label!: string | null;
+  category!: string | null;
+  @ApiProperty({ enum: SOURCE_KINDS })
+  source_kind!: SourceKind;
+  source_ref!: string | null;
+  external_id!: string | null;
+  created_at!: Date;
+  created_by!: string;
+}
+
+/** A record of a dataset: its newest version. */
+export class RecordDto extends RecordVersionDto {
+  updated_at!: Date;
+  archived_at!: Date | null;
+}
+
+export class RecordPageDto {
+  items!: RecordDto[];
+  page!: PageMetaDto;
+}
+
+export class RecordVersionPageDto {
+  items!: RecordVersionDto[];
+  page!: PageMetaDto;
+}
+
+/** The outcome of one item of a bulk create. */
+export class BulkRecordItemDto {
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  index!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: '201: created. 200: found or updated (`on_conflict`). Otherwise the status of the error.',
+  })
+  status_code!: number;
+  record?: RecordDto;
+  error?: ProblemDto;
+}
+
+export class BulkRecordsAnswerDto {
+  items!: BulkRecordItemDto[];
+}
+
+export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => ({
+  dataset_record_id: row.dataset_record_id,
+  dataset_id: row.dataset_id,
+  workspace_id: row.workspace_id,
+  version: row.version,
+  version_id: row.version_id,
+  input: row.input,
+  expected: row.expected,
+  metadata: row.metadata,
+  tags: row.tags,
+  label: row.label,
+  category: row.category,
+  source_kind: row.source_kind,
+  source_ref: row.source_ref,
+  external_id: row.external_id,
+  created_at: row.created_at,
+  created_by: row.created_by,
+});
+
+export const toRecordDto = (row: RecordEntity): RecordDto => ({
+  ...toRecordVersionDto(row),
+  updated_at: row.updated_at,
+  archived_at: row.archived_at,
+});

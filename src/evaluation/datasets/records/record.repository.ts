@@ -1,0 +1,264 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import {
+  arrayParameter,
+  Database,
+  join,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+  WorkspaceRepository,
+} from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import type { RecordChange } from '../datasets/dataset.repository';
+import type { RECORD_FILTERS, RecordListQueryDto } from './record.dto';
+import { RecordEntity, type RecordVersionRow } from './record.entity';
+
+/** The members of a record that its versions keep. */
+export const CONTENT_MEMBERS = [
+  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
+] as const; // prettier-ignore
+
+const CONTENT = CONTENT_MEMBERS.join(', ');
+const VERSION = `dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, created_at, created_by`;
+const COLUMNS = [...VERSION.split(', '), 'created_revision', 'updated_at', 'archived_at'];
+
+/** The columns of rows that travel as one JSON parameter. `json` members stay as they were sent. */
+const ROW_SHAPE =
+  raw(`dataset_record_id text, version integer, version_id text, input json, expected json, metadata json,
+  tags text[], label text, category text, source_kind text, source_ref text, external_id text`);
+
+/** A record as a bulk write takes it: its content, its id, and the version that it becomes. */
+export interface WrittenRecord {
+  dataset_record_id: string;
+  version: number;
+  version_id: string;
+}
+
+/** A live record that has an external id. */
+export interface PresentRecord {
+  dataset_record_id: string;
+  external_id: string;
+  /** Size of the record. */
+  bytes: number;
+}
+
+/** Filters of lists and exports. */
+export type RecordFilters = Pick<RecordListQueryDto, (typeof RECORD_FILTERS)[number]>;
+
+export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
+  where
+    .addIf(filters.label, (label) => sql`label = ${label}`)
+    .addIf(filters.category, (category) => sql`category = ${category}`)
+    .addIf(filters.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
+    .addIf(filters.source_kind, (kind) => sql`source_kind = ${kind}`)
+    .addIf(filters.source_ref, (ref) => sql`source_ref = ${ref}`)
+    .addIf(filters.external_id, (id) => sql`external_id = ${id}`);
+
+@Injectable()
+export class RecordRepository extends WorkspaceRepository<RecordEntity> {
+  constructor(database: Database) {
+    super(database, RecordEntity, 'dataset_record_id');
+  }
+
+  list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<RowPage<RecordEntity>> {
+    const where = new Where(scope.key).add(sql`dataset_id = ${datasetId}`).addSearch(query.q);
+    return listPage<RecordEntity>(
+      this.database,
+      {
+        columns: COLUMNS.join(', '),
+        from: 'records',
+        where: addRecordFilters(where, query),
+        id: 'dataset_record_id',
+        sorts: BY_CHANGE,
+        archivedAt: 'archived_at',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+
+  listVersions(scope: Scope, recordId: string, query: ListQueryDto): Promise<RowPage<RecordVersionRow>> {
+    const where = new Where(scope.key).add(sql`dataset_record_id = ${recordId}`);
+    return listPage<RecordVersionRow>(
+      this.database,
+      { columns: VERSION, from: 'record_versions', where, id: 'version_id', bytes: 'bytes' },
+      query,
+    );
+  }
+
+  async findVersion(scope: Scope, recordId: string, version: number): Promise<RecordVersionRow | null> {
+    const [row] = await this.database.query<RecordVersionRow>(
+      sql`SELECT ${raw(VERSION)} FROM record_versions
+        WHERE workspace_id = ${scope.workspaceId} AND dataset_record_id = ${recordId} AND version = ${version}`,
+    );
+    return row ?? null;
+  }
+
+  /** The live records of a dataset that have one of these external ids. */
+  findByExternalIds(
+    on: SqlExecutor,
+    scope: Scope,
+    datasetId: string,
+    ids: readonly string[],
+  ): Promise<RecordEntity[]> {
+    return on.query<RecordEntity>(
+      sql`SELECT ${raw(COLUMNS.join(', '))}
+        FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
+        WHERE archived_at IS NULL`,
+    );
+  }
+
+  /** Like `findByExternalIds`, without the content of the records. */
+  findPresent(
+    on: SqlExecutor,
+    scope: Scope,
+    datasetId: string,
+    ids: readonly string[],
+  ): Promise<PresentRecord[]> {
+    return on.query<PresentRecord>(
+      sql`SELECT dataset_record_id, external_id, bytes
+        FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
+        WHERE archived_at IS NULL`,
+    );
+  }
+
+  /** The records of a dataset that were live at one of its revisions, each with the version that it had then. */
+  asOf(
+    tx: Tx,
+    { workspaceId }: Scope,
+    datasetId: string,
+    revision: number,
+    limit: number,
+  ): Promise<{ dataset_record_id: string; version: number }[]> {
+    return tx.query(
+      sql`SELECT r.dataset_record_id, v.version
+        FROM records r
+        CROSS JOIN LATERAL (
+          SELECT version FROM record_versions
+          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${revision}
+          ORDER BY revision DESC LIMIT 1
+        ) v
+        WHERE r.workspace_id = ${workspaceId} AND r.dataset_id = ${datasetId} AND r.created_revision <= ${revision}
+          AND NOT r.archived_during @> ${revision}::bigint
+        ORDER BY r.dataset_record_id LIMIT ${limit}`,
+    );
+  }
+
+  /**
+   * The existing records among `ids`, each with its version at a revision of the dataset, or its first version where it
+   * was added later. Without a dataset, records of the whole workspace with their newest version.
+   */
+  async versionsAsOf(
+    tx: Tx,
+    { workspaceId }: Scope,
+    datasetId: string | null,
+    revision: number | null,
+    ids: readonly string[],
+  ): Promise<Map<string, number>> {
+    const rows = await tx.query<{ dataset_record_id: string; version: number }>(
+      sql`SELECT r.dataset_record_id, coalesce(v.version, 1) AS version
+        FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,
+                     unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) given
+        JOIN records r USING (workspace_id, dataset_record_id)
+        LEFT JOIN LATERAL (
+          SELECT version FROM record_versions
+          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id
+            AND revision <= ${revision ?? Number.MAX_SAFE_INTEGER}
+          ORDER BY revision DESC LIMIT 1
+        ) v ON true
+        WHERE given.dataset_id IS NULL OR r.dataset_id = given.dataset_id`,
+    );
+    return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
+  }
+
+  /** Writes new records and their first versions. @param rows with the members of a record's content */
+  insertMany(
+    tx: Tx,
+    { workspaceId, principalId }: Scope,
+    { datasetId, revision, at }: RecordChange,
+    rows: readonly WrittenRecord[],
+  ): Promise<RecordEntity[]> {
+    return tx.query<RecordEntity>(
+      prepared(
+        'record.insert-many',
+        sql`WITH given AS (
+            SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id,
+                   ${revision}::bigint AS revision, ${at}::timestamptz AS at, ${principalId}::text AS created_by, t.*
+            FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
+          ), inserted AS (
+            INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${raw(CONTENT)},
+                                 created_revision, created_at, updated_at, created_by)
+            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, ${raw(CONTENT)}, revision, at, at,
+                   created_by
+            FROM given RETURNING ${raw(COLUMNS.join(', '))}
+          ), versions AS (
+            INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
+                                         ${raw(CONTENT)}, created_at, created_by)
+            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, revision, ${raw(CONTENT)}, at, created_by
+            FROM given
+          )
+          SELECT * FROM inserted`,
+      ),
+    );
+  }
+
+  /** Writes the next versions of records. @param rows as for `insertMany`, each with its new version */
+  updateMany(
+    tx: Tx,
+    { workspaceId, principalId }: Scope,
+    { datasetId, revision, at }: RecordChange,
+    rows: readonly WrittenRecord[],
+  ): Promise<RecordEntity[]> {
+    return tx.query<RecordEntity>(
+      sql`WITH given AS MATERIALIZED (
+          SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, t.*
+          FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
+        ), versions AS (
+          INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
+                                       ${raw(CONTENT)}, created_at, created_by)
+          SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${revision}::bigint, ${raw(CONTENT)},
+                 ${at}::timestamptz, ${principalId}::text
+          FROM given
+        )
+        UPDATE records SET version = given.version, version_id = given.version_id, ${ASSIGNMENTS}, updated_at = ${at}
+        FROM given
+        WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
+          AND records.dataset_id = given.dataset_id
+        RETURNING ${raw(COLUMNS.map((column) => `records.${column}`).join(', '))}`,
+    );
+  }
+
+  /** Archives a record from this revision on. */
+  async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
+    const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
+    await this.move(tx, scope, id, sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`);
+  }
+
+  /** Makes a record live again from this revision on. */
+  async restore(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
+    const during = sql`archived_during - int8multirange(int8range(${revision}, NULL))`;
+    await this.move(tx, scope, id, sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`);
+  }
+
+  private async move(tx: Tx, { workspaceId }: Scope, id: string, columns: Sql): Promise<void> {
+    await tx.query(
+      sql`UPDATE records SET ${columns} WHERE dataset_record_id = ${id} AND workspace_id = ${workspaceId}`,
+    );
+  }
+}
+
+const ASSIGNMENTS = join(CONTENT_MEMBERS.map((column) => raw(`${column} = given.${column}`)));
+
+/**
+ * External ids in a dataset, each to be looked up by the keys that the row carries. PostgreSQL expects no rows for a
+ * dataset that its statistics do not know, and would read it from end to end for parameters.
+ */
+const givenIds = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
+  SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id
+  FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) given`;

@@ -1,0 +1,222 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { type Problem, problem } from '#platform/problem';
+import { checkLive, checkNotMoved, checkWorkspaceOfCreate, versionEtag } from '../../../resources';
+import { DatasetSchemas, type RecordCheck } from '../datasets/dataset-schemas';
+import type { DatasetEntity } from '../datasets/dataset.entity';
+import { DatasetService } from '../datasets/dataset.service';
+import {
+  contentOf,
+  newRow,
+  nextRow,
+  patchedContent,
+  type RecordContent,
+  sameContent,
+} from './record-content';
+import {
+  type CreateRecordDto,
+  type PatchRecordDto,
+  type RecordDto,
+  type RecordListQueryDto,
+  type RecordVersionDto,
+  toRecordDto,
+  toRecordVersionDto,
+} from './record.dto';
+import type { RecordEntity } from './record.entity';
+import { RecordRepository } from './record.repository';
+
+/** A record and its dataset, both locked. */
+interface LockedRecord {
+  dataset: DatasetEntity;
+  row: RecordEntity;
+}
+
+/** The records of datasets. Each change of one raises the revision of its dataset. */
+@Injectable()
+export class RecordService {
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
+    private readonly records: RecordRepository,
+  ) {}
+
+  /** Errors: 404 without the dataset, 409 when it is archived or has the `external_id`, 400 against its schemas. */
+  create(
+    scope: Scope,
+    datasetId: string,
+    dto: CreateRecordDto,
+    signal: AbortSignal,
+  ): Promise<Versioned<RecordDto>> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    return this.write(scope, signal, async (tx, check) => {
+      const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
+      checkValues(dto);
+      const content = contentOf(dto);
+      checkSchemas(check, dataset, content);
+      await this.checkFree(tx, scope, datasetId, content.external_id);
+      const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
+      const [row] = await this.records.insertMany(tx, scope, change, [newRow(content)]);
+      return versioned(row!);
+    });
+  }
+
+  async get(scope: Scope, datasetId: string, recordId: string): Promise<Versioned<RecordDto>> {
+    return versioned(await this.find(scope, datasetId, recordId));
+  }
+
+  async list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<Page<RecordDto>> {
+    await this.datasets.find(scope, datasetId);
+    const { rows, page } = await this.records.list(scope, datasetId, query);
+    return { items: rows.map(toRecordDto), page };
+  }
+
+  async listVersions(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    query: ListQueryDto,
+  ): Promise<Page<RecordVersionDto>> {
+    await this.find(scope, datasetId, recordId);
+    const { rows, page } = await this.records.listVersions(scope, recordId, query);
+    return { items: rows.map(toRecordVersionDto), page };
+  }
+
+  async getVersion(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    version: number,
+  ): Promise<Versioned<RecordVersionDto>> {
+    await this.find(scope, datasetId, recordId);
+    const row = await this.records.findVersion(scope, recordId, version);
+    if (!row) throw problem.notFound('record version', String(version));
+    return new Versioned(toRecordVersionDto(row), row.version);
+  }
+
+  /** Changes a record, which makes a new version. A patch that changes nothing makes none. */
+  patch(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    dto: PatchRecordDto,
+    signal: AbortSignal,
+    ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.write(scope, signal, async (tx, check) => {
+      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
+      const content = patchedContent(row, dto);
+      checkIfMatch(ifMatch, etagOf(row));
+      checkLive(dataset, 'dataset');
+      checkLive(row, 'record');
+      checkNotMoved(row, dto.workspace_id);
+      checkImmutable(row, dto, ['dataset_id', 'dataset_record_id']);
+      checkValues(dto);
+      if (sameContent(row, content)) return versioned(row);
+      checkSchemas(check, dataset, content, row);
+      if (content.external_id !== row.external_id) {
+        await this.checkFree(tx, scope, datasetId, content.external_id);
+      }
+      const change = await this.datasets.beginChange(tx, scope, datasetId, 0);
+      const [updated] = await this.records.updateMany(tx, scope, change, [nextRow(row, content)]);
+      return versioned(updated!);
+    });
+  }
+
+  /** Archives a record. A repeat returns the same. Snapshots of earlier experiments still have it. */
+  archive(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.database.transaction(async (tx) => {
+      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
+      if (row.archived_at) return versioned(row);
+      checkIfMatch(ifMatch, etagOf(row));
+      checkLive(dataset, 'dataset');
+      const change = await this.datasets.beginChange(tx, scope, datasetId, -1);
+      await this.records.archive(tx, scope, recordId, change);
+      return versioned({ ...row, archived_at: change.at, updated_at: change.at });
+    });
+  }
+
+  /**
+   * Makes an archived record live again. A repeat returns the same. Errors: 404, 412, and 409 when its dataset is
+   * archived or its `external_id` has been taken.
+   */
+  restore(
+    scope: Scope,
+    datasetId: string,
+    recordId: string,
+    ifMatch?: string,
+  ): Promise<Versioned<RecordDto>> {
+    return this.database.transaction(async (tx) => {
+      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
+      if (!row.archived_at) return versioned(row);
+      checkIfMatch(ifMatch, etagOf(row));
+      checkLive(dataset, 'dataset');
+      await this.checkFree(tx, scope, datasetId, row.external_id);
+      const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
+      await this.records.restore(tx, scope, recordId, change);
+      return versioned({ ...row, archived_at: null, updated_at: change.at });
+    });
+  }
+
+  /** Runs a transaction that checks a record against the schemas of its dataset. */
+  private write<Result>(
+    scope: Scope,
+    signal: AbortSignal,
+    work: (tx: Tx, check: RecordCheck) => Promise<Result>,
+  ): Promise<Result> {
+    return this.schemas.checking(scope, signal, (check) =>
+      this.database.transaction((tx) => work(tx, check)),
+    );
+  }
+
+  private async lock(tx: Tx, scope: Scope, datasetId: string, recordId: string): Promise<LockedRecord> {
+    const dataset = await this.datasets.lockRow(tx, scope, datasetId, 'update');
+    const row = await this.records.lock(tx, scope, recordId, 'update');
+    return { dataset, row: checkUnder(datasetId, recordId, row) };
+  }
+
+  private async find(scope: Scope, datasetId: string, recordId: string): Promise<RecordEntity> {
+    return checkUnder(datasetId, recordId, await this.records.find(scope, recordId));
+  }
+
+  /** 409 when a live record of the dataset, which is locked, has the external id. */
+  private async checkFree(tx: Tx, scope: Scope, datasetId: string, externalId: string | null): Promise<void> {
+    if (externalId === null) return;
+    const [present] = await this.records.findPresent(tx, scope, datasetId, [externalId]);
+    if (present) throw externalIdTaken(present.dataset_record_id);
+  }
+}
+
+/** 409 for an `external_id` that a live record of the dataset has. */
+export const externalIdTaken = (recordId: string): Problem =>
+  problem.conflict(`The dataset already has a record with this external_id: ${recordId}.`);
+
+/** 400 with the faults of a record against its dataset's schemas. */
+function checkSchemas(
+  check: RecordCheck,
+  dataset: DatasetEntity,
+  content: RecordContent,
+  before?: RecordEntity,
+): void {
+  const faults = check.faultsIn(dataset, content, before);
+  check.finish();
+  if (faults.length > 0) throw problem.invalidFields(faults);
+}
+
+/** 404 unless the record is one of the dataset. */
+function checkUnder(datasetId: string, recordId: string, row: RecordEntity | null): RecordEntity {
+  if (row?.dataset_id !== datasetId) throw problem.notFound('record', recordId);
+  return row;
+}
+
+const etagOf = (row: RecordEntity): string => versionEtag(row, row.version);
+
+const versioned = (row: RecordEntity): Versioned<RecordDto> => new Versioned(toRecordDto(row), etagOf(row));

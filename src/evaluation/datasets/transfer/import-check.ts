@@ -1,0 +1,149 @@
+import { validateBody } from '#platform/http';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import { Pace } from '#platform/concurrency';
+import type { SchemaMember } from '../datasets/dataset-schemas';
+import { checkItem } from '../../../resources';
+import { type OnConflict, RecordFieldsDto } from '../records/record.dto';
+import { contentOf, type RecordContent } from '../records/record-content';
+import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';
+
+/** Faults in one answer. Further ones are not looked for. */
+export const FAULTS_MAX = 100;
+
+/** The rules that records of an import must meet. */
+export interface ImportRules {
+  /** Returns the faults of each record against the dataset's schemas. */
+  faultsOf: (records: readonly RecordContent[]) => Promise<FieldError[][]>;
+  onConflict: OnConflict;
+}
+
+/** What was found in lines that can be imported, or not. */
+export interface CheckedImport {
+  count: number;
+  /**
+   * The members that contradict a schema, by line, where the line may be of a present record. That one keeps what it
+   * held before the schema came, so these lines are decided once the dataset is locked.
+   */
+  doubtful: ReadonlyMap<number, readonly SchemaMember[]>;
+  /** The line of each external id, the first where there are several. */
+  lineOf: Map<string, number>;
+  /** 409 for repeated ids, and 422 for unknown values. They come after the checks of the dataset. */
+  conflict: Problem | null;
+  values: Problem | null;
+}
+
+/**
+ * Reads everything that is to be imported once, and keeps nothing of it but its ids. Errors: 400 with up to 100 faults,
+ * each with its line; 400 for too many lines.
+ */
+export async function checkImport(source: ImportSource, rules: ImportRules): Promise<CheckedImport> {
+  const check = new Check(rules.onConflict);
+  const pace = new Pace();
+  try {
+    for await (const lines of source.lines()) {
+      const reads: ReadLine[] = [];
+      for (const line of lines) {
+        reads.push(readLine(line));
+        if (pace.isDue()) await pace.rest();
+      }
+      const faults = await rules.faultsOf(reads.flatMap(({ content }) => content ?? []));
+      for (const read of reads) check.take(read, read.content ? faults.shift()! : []);
+      if (check.isFull) break;
+    }
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 400) throw error;
+    check.note(error);
+  }
+  return check.result();
+}
+
+/** A line with its content, or with what is wrong with its form. */
+type ReadLine = { line: number } & (
+  { content: RecordContent; fault: null } | { content: null; fault: Problem }
+);
+
+function readLine({ line, value, fault }: ImportLine): ReadLine {
+  if (fault) return { line, content: null, fault };
+  const content = checkItem(() => contentOf(validateBody(RecordFieldsDto, value, '', 'ignore')));
+  return content instanceof Problem
+    ? { line, content: null, fault: content.within(pointerOf(line)) }
+    : { line, content, fault: null };
+}
+
+class Check {
+  private readonly form: FieldError[] = [];
+  private readonly values: FieldError[] = [];
+  private readonly repeated: FieldError[] = [];
+  private readonly lineOf = new Map<string, number>();
+  private readonly doubtful = new Map<number, SchemaMember[]>();
+  private count = 0;
+
+  constructor(private readonly onConflict: OnConflict) {}
+
+  get isFull(): boolean {
+    return this.form.length >= FAULTS_MAX;
+  }
+
+  /** @param faults of the line's content against the schemas */
+  take({ line, content, fault }: ReadLine, faults: readonly FieldError[]): void {
+    this.count++;
+    if (this.count > IMPORT_LINES_MAX) {
+      const detail = `is record ${this.count}. An import can have at most ${IMPORT_LINES_MAX} records`;
+      throw problem.invalidFields([{ pointer: pointerOf(line), detail }]);
+    }
+    if (this.isFull) return;
+    if (fault) return this.note(fault);
+    const id = content.external_id;
+    if (id !== null) this.noteId(id, line);
+    if (faults.length === 0) return;
+    const isDecidedLater = id !== null && this.onConflict !== 'error';
+    if (isDecidedLater) this.doubtful.set(line, membersOf(faults));
+    else this.form.push(...faultsOfLine(line, faults));
+  }
+
+  note({ status, errors = [], detail }: Problem): void {
+    const faults = errors.length > 0 ? errors : [{ pointer: '', detail }];
+    (status === 422 ? this.values : this.form).push(...faults);
+  }
+
+  result(): CheckedImport {
+    if (this.form.length > 0) throw problem.invalidFields(this.form);
+    return {
+      count: this.count,
+      doubtful: this.doubtful,
+      lineOf: this.lineOf,
+      conflict: this.repeated.length > 0 ? conflictOf(this.repeated) : null,
+      values: this.values.length > 0 ? problem.validationFailed(this.values) : null,
+    };
+  }
+
+  private noteId(id: string, line: number): void {
+    const first = this.lineOf.get(id);
+    if (first === undefined) {
+      this.lineOf.set(id, line);
+    } else if (this.repeated.length < FAULTS_MAX) {
+      this.repeated.push({
+        pointer: pointerOf(line, '/external_id'),
+        detail: `repeats that of line ${first}`,
+      });
+    }
+  }
+}
+
+/** The faults of a record, with pointers to its line. */
+export const faultsOfLine = (line: number, faults: readonly FieldError[]): FieldError[] =>
+  faults.map((fault) => ('pointer' in fault ? { ...fault, pointer: pointerOf(line, fault.pointer) } : fault));
+
+const membersOf = (faults: readonly FieldError[]): SchemaMember[] =>
+  (['input', 'expected'] as const).filter((member) =>
+    faults.some((fault) => 'pointer' in fault && fault.pointer.split('/')[1] === member),
+  );
+
+/** 409 that names the lines. */
+export function conflictOf(errors: FieldError[]): Problem {
+  const [first] = errors as { pointer: string; detail: string }[];
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
+  return problem.conflict(`${first!.pointer} ${first!.detail}${more}`, {
+    errors: errors.slice(0, FAULTS_MAX),
+  });
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import {
+  checkValues,
+  mediaTypeOf,
+  parseBody,
+  type SpooledFile,
+  type SpooledRequest,
+  validateBody,
+} from '#platform/http';
+import { problem } from '#platform/problem';
+import { DatasetContent } from '../versions/dataset-reading.service';
+import { CSV_MEDIA, JSON_MEDIA } from '../versions/dataset-upload';
+import type { DatasetVersionRow } from '../versions/dataset-version.repository';
+import { DatasetVersionRepository } from '../versions/dataset-version.repository';
+import { checkWorkspaceOfCreate } from '../../../resources';
+import type { OnConflict } from '../records/record.dto';
+import { ImportVersionDto, type RecordImportQueryDto } from './record-transfer.dto';
+import { CsvSource } from './csv.source';
+import type { ImportSource } from './import-source';
+import { JsonLinesSource } from './import-source';
+import { caseRows, exportedRows, isExport } from './csv.source';
+
+/**
+ * Room of a line for everything but `input` and `expected`. These may each have filled a body of their own, and every
+ * exported record must fit.
+ */
+const REST_BYTES = 1024 * 1024;
+
+/** An import, as requested. */
+export interface ImportRequest {
+  onConflict: OnConflict;
+  /** Opens the records to import. Error: 404 for an unknown version. */
+  open(): Promise<ImportSource>;
+  /** 422 for an unknown enumerated value. */
+  checkValues(): void;
+}
+
+/** Reads the requests of imports: JSON Lines, CSV, or the number of a CSV version. */
+@Injectable()
+export class ImportSources {
+  constructor(
+    private readonly versions: DatasetVersionRepository,
+    private readonly content: DatasetContent,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Errors: 400 for a JSON body, or a query, of the wrong form; 400 for another workspace than the header's. */
+  async requestOf(
+    scope: Scope,
+    datasetId: string,
+    body: SpooledRequest,
+    query: RecordImportQueryDto,
+  ): Promise<ImportRequest> {
+    const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
+    if (media === JSON_MEDIA) return this.ofVersion(scope, datasetId, body.file, query);
+    if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
+      throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
+    }
+    const most = this.environment.BODY_LIMIT_BYTES;
+    const source =
+      media === CSV_MEDIA
+        ? new CsvSource(body.file, most, exportedRows)
+        : new JsonLinesSource(body.file, 2 * most + REST_BYTES);
+    return {
+      onConflict: query.on_conflict ?? 'error',
+      open: () => Promise.resolve(source),
+      checkValues: () => undefined,
+    };
+  }
+
+  private async ofVersion(
+    scope: Scope,
+    datasetId: string,
+    body: SpooledFile,
+    query: RecordImportQueryDto,
+  ): Promise<ImportRequest> {
+    const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
+    if (misplaced !== undefined) throw problem.invalidQuery(misplaced, 'is a member of a JSON body');
+    const dto = validateBody(ImportVersionDto, parseBody(await body.read()));
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    return {
+      onConflict: dto.on_conflict ?? 'error',
+      open: async () => {
+        const version = await this.versions.find(scope, datasetId, dto.dataset_version);
+        if (version) return this.sourceOf(scope, version, body);
+        throw problem.unknownReference('/dataset_version', 'dataset version', String(dto.dataset_version));
+      },
+      checkValues: () => checkValues(dto),
+    };
+  }
+
+  /** Copies the bytes of a version, so that no second connection is needed while records are written. */
+  private async sourceOf(scope: Scope, version: DatasetVersionRow, body: SpooledFile): Promise<ImportSource> {
+    const copy = await body.createPart();
+    for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
+    copy.finish();
+    const { columns, case_id_column: caseIdColumn, mapping } = version;
+    const layout = { columns, caseIdColumn, mapping };
+    return new CsvSource(copy, version.size_bytes, (names) =>
+      isExport(layout) ? exportedRows(names) : caseRows(layout),
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, empty, raw, sql, Where } from '#platform/db';
+import type { RecordEntity } from '../records/record.entity';
+import { addRecordFilters, CONTENT_MEMBERS, type RecordFilters } from '../records/record.repository';
+
+/** Records that one statement looks at, and the bytes after which it leaves the rest to the next. */
+const BATCH_RECORDS = 500;
+const BATCH_BYTES = 1024 * 1024;
+
+const CONTENT = raw(['version', ...CONTENT_MEMBERS].join(', '));
+
+/** A record in an export. */
+export type ExportedRecord = Pick<
+  RecordEntity,
+  'dataset_record_id' | 'version' | (typeof CONTENT_MEMBERS)[number] | 'archived_at'
+>;
+
+/** The records of a dataset to export, and the revision of it that they are read as of. */
+export interface ExportSelection extends RecordFilters {
+  datasetId: string;
+  revision: number;
+  include_archived?: boolean;
+}
+
+interface BatchRow extends ExportedRecord {
+  /** The last record that was looked at, and how many were. */
+  examined_last: string | null;
+  examined_count: number;
+  goes_on: boolean | null;
+}
+
+interface Batch {
+  records: ExportedRecord[];
+  /** The record after which the next batch begins; null after the last. */
+  next: string | null;
+}
+
+@Injectable()
+export class RecordExportRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Reads the records as they stood at a revision, oldest first, batch by batch. No connection is held between two
+   * batches, and later changes do not show, because every version of a record is kept. A batch is empty where none of
+   * the records that it looked at is selected. The reader may stop between any two.
+   */
+  async *batches(
+    scope: Scope,
+    selection: ExportSelection,
+  ): AsyncGenerator<ExportedRecord[], void, undefined> {
+    for (let after: string | null = ''; after !== null;) {
+      const { records, next }: Batch = await this.batch(scope, selection, after);
+      yield records;
+      after = next;
+    }
+  }
+
+  private async batch(scope: Scope, selection: ExportSelection, after: string): Promise<Batch> {
+    const { datasetId, revision, include_archived } = selection;
+    const matching = addRecordFilters(new Where(scope.key), selection);
+    const wasArchived = sql`archived_during @> ${revision}::bigint`;
+    const rows = await this.database.query<BatchRow>(
+      sql`WITH examined AS MATERIALIZED (
+          SELECT dataset_record_id AS id, CASE WHEN ${wasArchived} THEN archived_at END AS archived_at
+          FROM records
+          WHERE workspace_id = ${scope.workspaceId} AND dataset_id = ${datasetId} AND created_revision <= ${revision}
+            ${include_archived === true ? empty : sql`AND NOT ${wasArchived}`} AND dataset_record_id > ${after}
+          ORDER BY dataset_record_id LIMIT ${raw(String(BATCH_RECORDS))}
+        ), found AS (
+          SELECT version.*, archived_at, sum(bytes) OVER page - bytes AS bytes_before,
+                 lead(true, 1, false) OVER page AS goes_on
+          FROM examined CROSS JOIN LATERAL (
+            SELECT workspace_id, bytes, dataset_record_id, ${CONTENT} FROM record_versions
+            WHERE dataset_id = ${datasetId} AND dataset_record_id = examined.id AND revision <= ${revision}
+            ORDER BY revision DESC LIMIT 1
+          ) version
+          WHERE ${matching.sql}
+          WINDOW page AS (ORDER BY dataset_record_id ROWS UNBOUNDED PRECEDING)
+        )
+        SELECT dataset_record_id, ${CONTENT}, archived_at, goes_on, examined_last, examined_count
+        FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) looked_at
+        LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
+        ORDER BY dataset_record_id`,
+    );
+    return batchOf(rows);
+  }
+}
+
+function batchOf(rows: BatchRow[]): Batch {
+  const { examined_last, examined_count } = rows[0]!;
+  const last = rows.at(-1)!;
+  const records = rows
+    .filter(({ dataset_record_id }) => dataset_record_id !== null)
+    .map(({ examined_last: _last, examined_count: _count, goes_on: _goesOn, ...record }) => record);
+  if (last.goes_on === true) return { records, next: last.dataset_record_id };
+  return { records, next: examined_count < BATCH_RECORDS ? null : examined_last };
+}

@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import type { SpooledRequest } from '#platform/http';
+import { problem } from '#platform/problem';
+import { FairLimiter } from '#platform/concurrency';
+import { DatasetSchemas, type SchemaMembers } from '../datasets/dataset-schemas';
+import type { DatasetEntity } from '../datasets/dataset.entity';
+import { checkLive } from '../../../resources';
+import { DatasetService } from '../datasets/dataset.service';
+import type { OnConflict } from '../records/record.dto';
+import { type PresentRecord, RecordRepository } from '../records/record.repository';
+import type { RecordImportDto, RecordImportQueryDto } from './record-transfer.dto';
+import { type CheckedImport, checkImport, conflictOf, FAULTS_MAX, faultsOfLine } from './import-check';
+import { type ImportSource, pointerOf } from './import-source';
+import { type ImportRequest, ImportSources } from './import-request';
+import { ImportWriter, SchemasContradicted } from './import-writer';
+import { RecordImportRepository } from './record-import.repository';
+
+/** Imports that a process writes at once. More would take all connections to the database. */
+const IMPORTS_AT_ONCE = 2;
+/** Each with a body of up to 32 MiB on the disk. */
+const IMPORTS_WAITING = 50;
+
+/** External ids per statement. */
+const IDS_AT_ONCE = 5_000;
+
+const NO_SCHEMAS = { input_schema: null, expected_schema: null };
+
+@Injectable()
+export class RecordImportService {
+  private readonly limiter = new FairLimiter({ concurrency: IMPORTS_AT_ONCE, maxWaiting: IMPORTS_WAITING });
+
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly schemas: DatasetSchemas,
+    private readonly records: RecordRepository,
+    private readonly imports: RecordImportRepository,
+    private readonly sources: ImportSources,
+  ) {}
+
+  /**
+   * Imports up to 100,000 records in one transaction: all of them or none. The records are read twice: once to check
+   * them, and again, with the dataset locked, to write them. Errors: 400 with the lines that are wrong, 404 without the
+   * dataset or the version, 409 when it is archived, or with the lines whose `external_id` is taken, 422 with the lines
+   * that have an unknown value, 503 where too many imports wait.
+   */
+  async import(
+    scope: Scope,
+    datasetId: string,
+    body: SpooledRequest,
+    query: RecordImportQueryDto,
+    signal: AbortSignal,
+  ): Promise<RecordImportDto> {
+    const request = await this.sources.requestOf(scope, datasetId, body, query);
+    return this.limiter.run(scope, signal, () => this.carryOut(scope, datasetId, request, signal));
+  }
+
+  private async carryOut(
+    scope: Scope,
+    datasetId: string,
+    request: ImportRequest,
+    signal: AbortSignal,
+  ): Promise<RecordImportDto> {
+    // Faults of form come before those of the dataset.
+    const dataset = await this.datasets.findRow(scope, datasetId);
+    const source = await request.open();
+    const faultsOf = (records: readonly SchemaMembers[]) =>
+      this.schemas.faultsOf(scope, dataset ?? NO_SCHEMAS, records, signal);
+    const checked = await checkImport(source, { faultsOf, onConflict: request.onConflict });
+    if (!dataset) throw problem.notFound('dataset', datasetId);
+    checkLive(dataset, 'dataset');
+    if (checked.conflict) throw checked.conflict;
+    if (checked.values) throw checked.values;
+    request.checkValues();
+    try {
+      return await this.database.transaction((tx) =>
+        this.write(tx, scope, dataset, source, checked, request.onConflict),
+      );
+    } catch (error) {
+      if (!(error instanceof SchemasContradicted)) throw error;
+      const faults = await faultsOf(error.lines.map(({ members }) => members));
+      const named = error.lines.flatMap(({ line }, index) => faultsOfLine(line, faults[index]!));
+      throw problem.invalidFields(named.slice(0, FAULTS_MAX));
+    }
+  }
+
+  private async write(
+    tx: Tx,
+    scope: Scope,
+    checkedAgainst: DatasetEntity,
+    source: ImportSource,
+    { count, lineOf, doubtful }: CheckedImport,
+    onConflict: OnConflict,
+  ): Promise<RecordImportDto> {
+    const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
+    checkSameSchemas(checkedAgainst, dataset);
+    const present = await this.presentRecords(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
+    if (onConflict === 'error' && present.size > 0) throw conflictOf(takenIds(lineOf, present));
+    const run = {
+      tx,
+      scope,
+      datasetId: dataset.dataset_id,
+      onConflict,
+      present,
+      toCreate: count - present.size,
+      doubtful,
+    };
+    const writer = new ImportWriter(run, this.datasets, this.records, this.imports);
+    for await (const lines of source.lines()) {
+      for (const line of lines) await writer.add(line);
+    }
+    await writer.finish();
+    source.checkOpen();
+    return writer.counts;
+  }
+
+  /** Finds the live records that have one of these external ids. */
+  private async presentRecords(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    ids: string[],
+  ): Promise<Map<string, PresentRecord>> {
+    const present = new Map<string, PresentRecord>();
+    for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+      const some = ids.slice(at, at + IDS_AT_ONCE);
+      const records = await this.records.findPresent(tx, scope, datasetId, some);
+      for (const record of records) present.set(record.external_id, record);
+    }
+    return present;
+  }
+}
+
+/** 409 where the schemas changed after the records were checked. */
+function checkSameSchemas(before: DatasetEntity, now: DatasetEntity): void {
+  for (const schema of ['input_schema', 'expected_schema'] as const) {
+    if (before[schema]?.text !== now[schema]?.text) {
+      throw problem.conflict(
+        `The dataset's ${schema} changed while the records were read. Import them again.`,
+      );
+    }
+  }
+}
+
+/** The faults of lines whose external id a live record has, in the order of the lines. */
+const takenIds = (lineOf: Map<string, number>, present: ReadonlyMap<string, PresentRecord>) =>
+  [...present.values()]
+    .map((record) => ({ line: lineOf.get(record.external_id)!, id: record.dataset_record_id }))
+    .sort((a, b) => a.line - b.line)
+    .map(({ line, id }) => ({
+      pointer: pointerOf(line, '/external_id'),
+      detail: `already belongs to a live record of the dataset: ${id}`,
+    }));

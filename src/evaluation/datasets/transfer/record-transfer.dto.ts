@@ -1,0 +1,82 @@
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { IsBoolean, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsOneOf, ValuesCheckedLater } from '#platform/http';
+import { ToBoolean } from '#platform/paging';
+import { SOURCE_KINDS, type SourceKind } from '../records/record.entity';
+import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from '../records/record.dto';
+
+export const EXPORT_FORMATS = ['jsonl', 'csv'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** Media types of exports, one for each format. */
+export const EXPORT_MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
+
+/** Media types of imports. JSON Lines have several names, and none is registered. */
+export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;
+
+/** The records to export, and their format. */
+export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FILTERS) {
+  @IsOptional()
+  @IsOneOf(EXPORT_FORMATS, { required: false, default: 'jsonl' })
+  format?: ExportFormat;
+
+  /** Includes archived records. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  include_archived?: boolean;
+
+  // PickType does not copy what the check of values needs.
+  @IsOptional()
+  @IsOneOf(SOURCE_KINDS, { required: false })
+  override source_kind?: SourceKind;
+}
+
+const CONFLICT_DESCRIPTION =
+  'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record stays as it is. `update`: it gets a new version with exactly the imported content.';
+
+/** How records that are sent as text are imported. */
+export class RecordImportQueryDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsOptional()
+  @IsString()
+  workspace_id?: string;
+
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
+  on_conflict?: OnConflict;
+}
+
+/** Imports the rows of a CSV version of the dataset. */
+@ValuesCheckedLater()
+export class ImportVersionDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** The number of the version. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  dataset_version!: number;
+
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
+  on_conflict?: OnConflict | null;
+}
+
+/** Numbers of imported records, by outcome. */
+export class RecordImportDto {
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  created_count!: number;
+  /** Existing records that got a new version. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  updated_count!: number;
+  /** Existing records that already had the imported content. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  unchanged_count!: number;
+  /** Records left out because a live one has their `external_id`. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  skipped_count!: number;
+}

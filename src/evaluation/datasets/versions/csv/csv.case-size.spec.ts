@@ -1,0 +1,94 @@
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { SpooledFile } from '#platform/http';
+import { toJsonText } from '#platform/json';
+import { toDatasetCaseDto } from '../dataset-version.dto';
+import { CaseMaker } from './csv.case';
+import { type CsvMapping, layoutOf } from './csv.columns';
+import { readCsv } from './csv.reader';
+
+const COLUMNS = ['id', 'é"\\', 'b', 'm', 't', 'u'];
+const ENOUGH = 64 * 1024 * 1024;
+
+/** What becomes longer in JSON, by one byte or by five, and what does not; now and then more than is read at once. */
+const text = fc
+  .array(fc.constantFrom('a', '"', '\\', '\n', '\r\n', '\t', '\x01', '\x1f', '\x7f', 'é', '字', '😀', ','), {
+    maxLength: 12,
+  })
+  .map((parts) => parts.join(''));
+const cell = fc.oneof(
+  { weight: 9, arbitrary: text },
+  { weight: 1, arbitrary: text.map((part) => part.repeat(4_000)) },
+);
+const tags = fc.oneof(
+  fc
+    .array(fc.constantFrom('x', ' y ', '"', '\\', 'é', ''), { maxLength: 20 })
+    .map((parts) => parts.join(';')),
+  fc.array(fc.constantFrom('a,b', '\n', '"', 'é')).map((parts) => JSON.stringify(parts)),
+);
+
+describe('how large the cases of a file are in JSON', () => {
+  async function refusedAt(bytes: Buffer, options: Parameters<typeof readCsv>[1], most: number) {
+    const file = await SpooledFile.create();
+    try {
+      await file.append(bytes);
+      file.finish();
+      await readCsv(file, options, most);
+      return null;
+    } catch (error) {
+      const { name, line, detail } = error as { name: string; line: number; detail: string };
+      if (name !== 'CsvFault') throw error;
+      return { line, detail };
+    } finally {
+      await file.close();
+    }
+  }
+
+  it('is known to the byte before any is made, whatever the cells and wherever they go', async () => {
+    const tables = fc.array(fc.tuple(cell, cell, cell, tags, tags), { minLength: 1, maxLength: 8 });
+    const mappings = fc.constantFrom<Partial<CsvMapping>>(
+      {},
+      { expected: ['b'], metadata: ['m', 'id'], tags: ['t', 'u'] },
+      { tags: ['u'], metadata: ['t'] },
+      { tags: ['t', 'id'] },
+    );
+    const ids = fc.constantFrom(null, 'id');
+    await fc.assert(
+      fc.asyncProperty(tables, mappings, ids, fc.boolean(), async (rows, mapping, caseIdColumn, crlf) => {
+        const columns = caseIdColumn === null ? ['row', ...COLUMNS.slice(1)] : COLUMNS;
+        const within = Object.fromEntries(
+          Object.entries(mapping).map(([part, names]) => [
+            part,
+            names.filter((name) => columns.includes(name)),
+          ]),
+        );
+        const cells = rows.map((row, n) => [`c"${n}`, ...row]);
+        const record_delimiter = crlf ? '\r\n' : '\n';
+        const file = Buffer.from(
+          stringify([columns, ...cells], { record_delimiter, quoted_match: /[\r\n]/ }),
+        );
+        const options = { caseIdColumn, mapping: within };
+        const maker = new CaseMaker(layoutOf(columns, options));
+        const sizes = cells.map((row, n) =>
+          Buffer.byteLength(toJsonText(toDatasetCaseDto(maker.make(n + 1, row)))),
+        );
+        const largest = Math.max(...sizes);
+        expect(await refusedAt(file, options, largest)).toBeNull();
+        expect((await refusedAt(file, options, largest - 1))?.detail).toContain(`a case of ${largest} bytes`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is told of the line on which the row begins', async () => {
+    const options = { caseIdColumn: null, mapping: {} };
+    const small = `"x\n${'y'.repeat(100)}"\n`;
+    const file = Buffer.from(`a\n${small.repeat(500)}"${'\x01'.repeat(20_000)}"\n${small}`);
+    expect(await refusedAt(file, options, 120_100)).toBeNull();
+    expect(await refusedAt(file, options, 120_000)).toEqual({
+      line: 1002,
+      detail: expect.stringMatching(/120\d\d\d bytes as escaped JSON.*at most 120000/),
+    });
+    expect(await refusedAt(file, options, ENOUGH)).toBeNull();
+  });
+});

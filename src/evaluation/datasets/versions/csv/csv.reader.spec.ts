@@ -1,0 +1,292 @@
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { SpooledFile } from '#platform/http';
+import { CaseMaker, type CsvCase } from './csv.case';
+import type { CsvOptions } from './csv.columns';
+import { CHUNK_BYTES, type CsvContent, readCsv } from './csv.reader';
+import { CsvScanner } from './csv.scanner';
+
+const PLAIN: CsvOptions = { caseIdColumn: null, mapping: {} };
+const MIB = 1024 * 1024;
+
+describe('a file that is to be a version', () => {
+  const open: SpooledFile[] = [];
+  afterEach(() => Promise.all(open.splice(0).map((one) => one.close())));
+
+  async function spooled(content: string | Buffer): Promise<SpooledFile> {
+    const file = await SpooledFile.create();
+    open.push(file);
+    await file.append(Buffer.from(content));
+    file.finish();
+    return file;
+  }
+  const read = async (content: string | Buffer, options: CsvOptions = PLAIN): Promise<CsvContent> =>
+    readCsv(await spooled(content), options, 64 * MIB);
+  const refusal = async (content: string | Buffer, options?: CsvOptions): Promise<[number, string]> => {
+    const error = await read(content, options).then(
+      () => new Error('not refused'),
+      (thrown: unknown) => thrown,
+    );
+    const { name, line, detail } = error as { name: string; line: number; detail: string };
+    if (name !== 'CsvFault') throw error as Error;
+    return [line, detail];
+  };
+
+  const rows = (count: number, cells = '1'): string => `a\n${`${cells}\n`.repeat(count)}`;
+
+  it('has columns, rows, and ids by their column, or none where rows are called by their number', async () => {
+    const byId = await read('id,case_id,q\n1,x,"a\nb"\n2,y,c');
+    expect(byId).toMatchObject({ rowCount: 2, caseIds: ['x', 'y'], layout: { caseIdColumn: 'case_id' } });
+    expect((await read('id,q\n7,a\n')).layout.caseIdColumn).toBe('id');
+    expect(await read('q\nx\nx\n')).toMatchObject({ rowCount: 2, caseIds: null });
+    expect((await read('id,q\n7,a\n', { ...PLAIN, caseIdColumn: 'q' })).caseIds).toEqual(['a']);
+  });
+
+  it('may have a byte order mark, which is not part of the first name', async () => {
+    const { layout, chunks } = await read('\ufeffa,b\n1,2\n');
+    expect(layout.columns).toEqual(['a', 'b']);
+    expect(chunks).toEqual([{ rowsBefore: 0, rowOffset: 7 }]);
+    expect((await read('\ufeff"a"\n1\n')).layout.columns).toEqual(['a']);
+  });
+
+  it('may have a header alone, which makes no case', async () => {
+    expect(await read('a,b')).toMatchObject({ rowCount: 0, layout: { columns: ['a', 'b'] } });
+    expect(await read('id\r\n')).toMatchObject({ rowCount: 0, caseIds: [] });
+  });
+
+  const long = 'é'.repeat(255);
+  const faults: [string, string | Buffer, number, RegExp][] = [
+    ['no bytes', '', 1, /header row/],
+    ['nothing but a byte order mark', '\ufeff', 1, /header row/],
+    ['an empty line for a header', '\n1\n', 1, /column 1 empty/],
+    ['an empty name', 'a,,b\n', 1, /column 2 empty/],
+    ['one name twice', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
+    ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
+    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
+    ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* by commas/],
+    ['semicolons for commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
+    [
+      'semicolons for commas, and quotes around some',
+      'id;"q"\n',
+      1,
+      /separated by commas, not by semicolons/,
+    ],
+    [
+      'semicolons for commas, and an empty line at its end',
+      'id;q\r\n1;x\r\n\r\n',
+      1,
+      /as many semicolons as it has/,
+    ],
+    ['semicolons for commas, in more rows than are compared', `id;q\n${'1;x\n'.repeat(20)}`, 1, /semicolons/],
+    [
+      'semicolons for commas, and long texts between them',
+      `id;q;a\n1;${'x'.repeat(3 * MIB)};y\n`,
+      1,
+      /semicolons/,
+    ],
+    ['tabs for commas, and semicolons in texts', 'id\tq; a\n1\tx\n2\ty; z\n', 1, /as many tabs/],
+    [
+      'semicolons for commas, and commas in numbers',
+      'id;q\n1;2,5\n',
+      2,
+      /has 2 fields, .* 1 column; fields are separated by commas, not by semicolons/,
+    ],
+    ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, and the header names 2 columns/],
+    ['a row with more fields, which begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
+    ['an empty line among others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],
+    ['an empty case id', 'id,a\n1,x\n"",y\n', 3, /no case id/],
+    ['a case id twice', 'a,id\n"x\ny",1\nz,2\nz,1\n', 5, /the case id "1", which line 2 already has/],
+    ['a case id that is too long', `id\n${long}\n${long}x\n`, 3, /255 characters/],
+    ['a case id that is far too long', `id\n${'x'.repeat(2 * MIB)}\n`, 2, /255 characters/],
+    ['a NUL character', 'a\nb\nc\0\n', 3, /NUL/],
+    ['a NUL character in quotes, on a line within the cell', 'a\n"b\nc\0"\n', 3, /NUL/],
+    ['bytes that are not UTF-8', Buffer.from('a\nb\n\xffc\n', 'latin1'), 3, /not UTF-8/],
+    ['a surrogate spelt in bytes', Buffer.from([0x61, 10, 0xed, 0xa0, 0x80, 10]), 2, /not UTF-8/],
+    ['a character cut off by the end', Buffer.from([0x61, 10, 0x62, 10, 0xf0, 0x9f, 0x98]), 3, /not UTF-8/],
+    ['a character cut off by a line break', Buffer.from([0x61, 10, 0xc3, 10, 0x62, 10]), 2, /not UTF-8/],
+    ['UTF-16', Buffer.from('\ufeffa,b\n', 'utf16le'), 1, /not UTF-8/],
+    ['two faults, of which the first counts', Buffer.from('a\n1,2\n\xff\n', 'latin1'), 2, /2 fields/],
+    ['two faults, of which the other is first', Buffer.from('a\n\xff\n1,2\n', 'latin1'), 2, /not UTF-8/],
+    [
+      'two rows of one id, one of which is not text',
+      Buffer.from('id\n\xff\n\xfe\n', 'latin1'),
+      2,
+      /not UTF-8/,
+    ],
+  ];
+  it.each(faults)('is refused with %s, and the line told', async (_, content, line, detail) => {
+    expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
+  });
+
+  const ones: [string, string, string][] = [
+    ['no row', 'question; context', ''],
+    ['rows without one', 'question; context', 'x\ny\n'],
+    ['rows of which one has as many', 'question; context', 'x; y\nz\n'],
+    ['a tenth row with more of them', 'question; context', `${'x; y\n'.repeat(9)}x; y; z\n`],
+    ['rows in quotes', 'question; context', '"x; y"\n'],
+    ['a name in quotes', '"question; context"', 'x; y\n'],
+    ['empty rows', 'question; context', '\n\n'],
+    ['rows with tabs for semicolons', 'question; context', 'x\ty\n'],
+    ['rows without a tab', 'question\tcontext', 'x\n'],
+    ['other columns', 'question; context,c', 'x; y,z\n'],
+    ['rows with semicolons, and none in the name', 'notes', '1;2\t3\n'],
+  ];
+  it.each(ones)('may have a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
+    const { layout } = await read(`${name}\n${cells}`);
+    expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
+  });
+
+  it('may have a column whose cells have as many semicolons or tabs as its name, where its options name it', async () => {
+    for (const name of ['a; b', 'a\tb']) {
+      const file = `${name}\n${name}\n`;
+      for (const options of [
+        { caseIdColumn: name, mapping: {} },
+        { caseIdColumn: null, mapping: { input: [name] } },
+        { caseIdColumn: null, mapping: { tags: [name] } },
+      ]) {
+        expect((await read(file, options)).layout.columns).toEqual([name]);
+      }
+      expect(await refusal(file)).toEqual([1, expect.stringMatching(/commas/)]);
+    }
+  });
+
+  it('tells the line also far down, past everything that is read at once', async () => {
+    const file = `a\n${`"x\r\n${'é'.repeat(20_000)}"\n`.repeat(20)}`;
+    expect(await refusal(`${file}"b`)).toEqual([42, expect.stringMatching(/never closed/)]);
+    expect(await refusal(Buffer.concat([Buffer.from(`${file}b\n`), Buffer.from([0xc3, 0x28])]))).toEqual([
+      43,
+      expect.stringMatching(/not UTF-8/),
+    ]);
+  });
+
+  it('may have 100,000 rows, and not one more', async () => {
+    expect((await read(rows(100_000))).rowCount).toBe(100_000);
+    expect(await refusal(rows(100_001))).toEqual([100_002, expect.stringMatching(/row 100001/)]);
+  });
+
+  it('may have 256 columns, and not one more', async () => {
+    const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
+    expect((await read(columns(256))).layout.columns).toHaveLength(256);
+    expect(await refusal(columns(257))).toEqual([1, expect.stringMatching(/more than 256 columns/)]);
+    expect(await refusal(`x${','.repeat(5_000_000)}`)).toEqual([1, expect.stringMatching(/more than 256/)]);
+  });
+
+  it('may have a name and an id of 255 characters, however many bytes those are', async () => {
+    const astral = '😀'.repeat(255);
+    const quotes = '"'.repeat(255);
+    const { layout, caseIds } = await read(
+      stringify([
+        [quotes, astral],
+        [astral, quotes],
+      ]),
+      {
+        caseIdColumn: quotes,
+        mapping: {},
+      },
+    );
+    expect(layout.columns).toEqual([quotes, astral]);
+    expect(caseIds).toEqual([astral]);
+  });
+
+  it('is held to the limits of tags where a column has them', async () => {
+    const tags: CsvOptions = { caseIdColumn: null, mapping: { tags: ['t'] } };
+    const many = (count: number) => Array.from({ length: count }, (_, index) => index).join(';');
+    await read(`t\n${many(100)}\n"${'x'.repeat(255)},y"\n`, tags);
+    expect(await refusal(`t\n\n${many(101)}\n`, tags)).toEqual([
+      3,
+      expect.stringMatching(/more than 100 tags/),
+    ]);
+    expect(await refusal(`t\n${'x'.repeat(256)}\n`, tags)).toEqual([
+      2,
+      expect.stringMatching(/255 characters/),
+    ]);
+    expect(await refusal(`t\n${';'.repeat(MIB)}\n`, tags)).toEqual([2, expect.stringMatching(/256 KiB/)]);
+    await read(`t\n${many(101)}\n${';'.repeat(MIB)}\n`);
+  });
+
+  const layoutFault = async (options: CsvOptions): Promise<unknown[]> => {
+    const thrown: unknown = await read('id,q,a\n1,2,3\n', options).catch((error: unknown) => error);
+    const { name, pointer, detail } = thrown as { name: string; pointer: string; detail: string };
+    return [name, pointer, detail];
+  };
+  it('is not read by columns that it does not have, or by one in two ways', async () => {
+    expect(await layoutFault({ caseIdColumn: 'Q', mapping: {} })).toEqual([
+      'LayoutFault',
+      '/case_id_column',
+      expect.stringMatching(/"Q".*does not have/),
+    ]);
+    expect(await layoutFault({ caseIdColumn: null, mapping: { tags: ['a', 'b'] } })).toEqual([
+      'LayoutFault',
+      '/mapping/tags/1',
+      expect.stringMatching(/"b"/),
+    ]);
+    for (const mapping of [{ input: ['q', 'q'] }, { input: ['q'], metadata: ['q'] }]) {
+      expect(await layoutFault({ caseIdColumn: null, mapping })).toEqual([
+        'LayoutFault',
+        expect.stringMatching(/^\/mapping\/(input\/1|metadata\/0)$/),
+        expect.stringMatching(/which mapping\/input\/0 already uses/),
+      ]);
+    }
+  });
+
+  it('has every column in one place: named ones where they are named, others in the input', async () => {
+    const { layout } = await read('id,q,z,a,m,t\n', {
+      caseIdColumn: null,
+      mapping: { input: ['z'], expected: ['a'], metadata: ['m'], tags: ['t'] },
+    });
+    expect(layout.mapping).toEqual({ input: ['z', 'q'], expected: ['a'], metadata: ['m'], tags: ['t'] });
+    const twice = await read('id,q\n', { caseIdColumn: null, mapping: { metadata: ['id'] } });
+    expect(twice.layout).toMatchObject({ caseIdColumn: 'id', mapping: { input: ['q'], metadata: ['id'] } });
+  });
+
+  it('makes cases whose members stand in the order of the columns, whatever these are called', async () => {
+    const { layout } = await read('2,1,__proto__,t\n', { caseIdColumn: null, mapping: { tags: ['t'] } });
+    const one = new CaseMaker(layout).make(3, ['b', 'a"\n', 'p', ' x ; y,x,, ']);
+    expect(one.input.text).toBe('{"2":"b","1":"a\\"\\n","__proto__":"p"}');
+    expect({ ...one, input: null, metadata: one.metadata.text }).toEqual({
+      row: 3,
+      id: '3',
+      input: null,
+      expected: null,
+      metadata: '{}',
+      tags: ['x', 'y'],
+    });
+    const tagged = (cell: string) => new CaseMaker(layout).make(1, ['', '', '', cell]).tags;
+    expect(tagged('["a, b", "c;d", ""]')).toEqual(['a, b', 'c;d']);
+    expect(tagged('[1, 2]')).toEqual(['[1', '2]']);
+    expect(tagged('["\\u0000"]')).toEqual(['["\\u0000"]']);
+  });
+
+  it('can be read from any of its rows: chunks say where these begin', async () => {
+    const cell = fc.oneof(
+      { weight: 6, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('x'.repeat(100_000), '"\r\n'.repeat(90_000), 'é'.repeat(300_000)),
+      },
+    );
+    const tables = fc.tuple(fc.boolean(), fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 30 }));
+    await fc.assert(
+      fc.asyncProperty(tables, async ([bom, cells]) => {
+        const bytes = Buffer.from(stringify([['a', 'b'], ...cells], { bom, quoted_match: /[\r\n]/ }));
+        const { layout, chunks, rowCount } = await read(bytes);
+        expect(rowCount).toBe(cells.length);
+        expect(chunks).toHaveLength(Math.ceil(bytes.length / CHUNK_BYTES));
+        const maker = new CaseMaker(layout);
+        for (let row = 1; row <= rowCount; row++) {
+          const ordinal = chunks.findLastIndex(({ rowsBefore }) => rowsBefore < row);
+          const { rowsBefore, rowOffset } = chunks[ordinal]!;
+          const found: CsvCase[] = [];
+          const scanner = new CsvScanner([Infinity, Infinity], (record) =>
+            found.push(maker.make(rowsBefore + found.length + 1, record.cells)),
+          );
+          scanner.push(bytes.subarray(ordinal * CHUNK_BYTES + rowOffset!));
+          scanner.end();
+          const at = found.find((one) => one.row === row)!;
+          expect(at.input.parse()).toEqual({ a: cells[row - 1]![0], b: cells[row - 1]![1] });
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

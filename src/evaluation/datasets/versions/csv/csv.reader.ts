@@ -1,0 +1,273 @@
+import { isUtf8 } from 'node:buffer';
+import { yieldToEventLoop } from '#platform/concurrency';
+import type { SpooledFile } from '#platform/http';
+import { faultOfTags, TAGS_BYTES, tagsOf } from './csv.case';
+import { CaseSize } from './csv.case';
+import {
+  columnsOf,
+  type CsvLayout,
+  type CsvOptions,
+  HEADER_KEPT,
+  isLonger,
+  layoutOf,
+  SHORT_TEXT_BYTES,
+  shown,
+} from './csv.columns';
+import { DelimiterCheck } from './csv.delimiter';
+import { CsvFault } from './csv.scanner';
+import { type CsvRecord, CsvScanner } from './csv.scanner';
+
+export const ROWS_MAX = 100_000;
+const CASE_ID_MAX = 255;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Size of the chunks in which a file is stored and read again, in bytes. */
+export const CHUNK_BYTES = 256 * 1024;
+
+/** Bytes read without a pause. A piece of the shortest rows takes some milliseconds. */
+const PIECE_BYTES = 16 * 1024;
+const TURN_MS = 5;
+
+/** Where rows begin in a chunk. */
+export interface ChunkPlace {
+  /** Rows that began in the chunks before. */
+  rowsBefore: number;
+  /** The byte of this chunk at which the next one begins; null where none does. */
+  rowOffset: number | null;
+}
+
+/** The content of a checked file. */
+export interface CsvContent {
+  layout: CsvLayout;
+  rowCount: number;
+  /** In the order of the rows; null where row numbers are the case ids. */
+  caseIds: string[] | null;
+  chunks: ChunkPlace[];
+}
+
+/**
+ * Reads and checks a whole file, and keeps only its case ids. It yields to the event loop between pieces. Errors: `CsvFault` with the first line that is wrong;
+ * `LayoutFault` for options that do not fit the header.
+ *
+ * @param caseBytes of the largest case, in JSON
+ */
+export async function readCsv(
+  file: SpooledFile,
+  options: CsvOptions,
+  caseBytes: number,
+): Promise<CsvContent> {
+  const reading = new CsvReading(options, caseBytes);
+  for await (const chunk of file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES))) {
+    reading.beginChunk();
+    for await (const piece of piecesOf(chunk)) reading.push(piece);
+  }
+  return reading.end();
+}
+
+/** The pieces of a chunk, with a turn for others after each few of them. */
+export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  let since = performance.now();
+  for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+    yield chunk.subarray(at, at + PIECE_BYTES);
+    if (performance.now() - since < TURN_MS) continue;
+    await yieldToEventLoop();
+    since = performance.now();
+  }
+}
+
+class CsvReading {
+  private readonly encoding = new CsvEncoding();
+  private readonly chunks: ChunkPlace[] = [];
+  private scanner: CsvScanner | undefined;
+  private layout: CsvLayout | undefined;
+  private size: CaseSize | undefined;
+  private delimiter: DelimiterCheck | undefined;
+  private idAt = -1;
+  private tagsAt: number[] = [];
+  private rowCount = 0;
+  /** Each with its line. */
+  private readonly caseIds = new Map<string, number>();
+
+  constructor(
+    private readonly options: CsvOptions,
+    private readonly caseBytes: number,
+  ) {}
+
+  beginChunk(): void {
+    this.chunks.push({ rowsBefore: this.rowCount, rowOffset: null });
+  }
+
+  push(piece: Buffer): void {
+    const hasBom = this.scanner === undefined && piece.subarray(0, BOM.length).equals(BOM);
+    const bytes = hasBom ? piece.subarray(BOM.length) : piece;
+    this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record), {
+      offset: hasBom ? BOM.length : 0,
+    });
+    const misspelt = this.encoding.faultIn(bytes, this.scanner.line);
+    try {
+      this.scanner.push(bytes);
+    } catch (error) {
+      throw error instanceof CsvFault && misspelt && misspelt.line <= error.line ? misspelt : error;
+    }
+    if (misspelt) throw misspelt;
+  }
+
+  end(): CsvContent {
+    if (this.scanner) {
+      const misspelt = this.encoding.faultAtEnd(this.scanner.line);
+      if (misspelt) throw misspelt;
+      this.scanner.end();
+      this.delimiter?.end();
+    }
+    if (!this.layout)
+      throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
+    return {
+      layout: this.layout,
+      rowCount: this.rowCount,
+      caseIds: this.idAt < 0 ? null : [...this.caseIds.keys()],
+      chunks: this.chunks,
+    };
+  }
+
+  private take(record: CsvRecord): void {
+    if (this.layout) this.takeRow(record, this.layout);
+    else this.takeHeader(record);
+  }
+
+  private takeHeader(record: CsvRecord): void {
+    const { cells, fieldCount, line } = record;
+    const names = columnsOf(cells, fieldCount, line);
+    const layout = layoutOf(names, this.options);
+    const { columns, caseIdColumn, mapping } = layout;
+    this.layout = layout;
+    this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
+    this.tagsAt = mapping.tags.map((column) => columns.indexOf(column));
+    const keep: number[] = [];
+    if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
+    for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
+    this.delimiter = new DelimiterCheck(names, record, this.options);
+    // a row with a longer text makes no case
+    if (this.delimiter.isOpen) keep[0] = this.caseBytes;
+    this.scanner!.keep = keep;
+    this.size = new CaseSize(layout);
+    this.scanner!.exactOver = this.size.cellsWithin(this.caseBytes);
+  }
+
+  private takeRow(record: CsvRecord, { columns }: CsvLayout): void {
+    const { cells, fieldCount, line, at } = record;
+    this.rowCount++;
+    if (this.rowCount > ROWS_MAX)
+      throw new CsvFault(line, `is row ${this.rowCount}. A file can have at most ${ROWS_MAX} rows`);
+    if (fieldCount !== columns.length) {
+      throw new CsvFault(
+        line,
+        `has ${counted(fieldCount, 'field')}, and the header names ${counted(columns.length, 'column')}${this.delimiter!.hint}`,
+      );
+    }
+    if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
+    const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
+    if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags);
+    if (this.delimiter!.isOpen) this.takeDelimiter(this.delimiter!, record);
+    this.place(at);
+  }
+
+  private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
+    delimiter.take(record);
+    // such a file has neither ids nor tags in a column of its own
+    if (!delimiter.isOpen) this.scanner!.keep = [];
+  }
+
+  private takeTags({ cells, isCut, line }: CsvRecord): string[] {
+    if (isCut) throw new CsvFault(line, `has tags of more than ${TAGS_BYTES / 1024} KiB in one field`);
+    const tags = tagsOf(this.tagsAt.map((column) => cells[column]!));
+    const fault = faultOfTags(tags);
+    if (fault) throw new CsvFault(line, fault);
+    return tags;
+  }
+
+  private takeSize(record: CsvRecord, tags: string[]): void {
+    const bytes = this.size!.of(record, this.rowCount, tags);
+    if (bytes <= this.caseBytes) return;
+    throw new CsvFault(
+      record.line,
+      `makes a case of ${bytes} bytes as escaped JSON. A case can have at most ${this.caseBytes}`,
+    );
+  }
+
+  private takeCaseId(caseId: string, line: number): void {
+    if (caseId === '') throw new CsvFault(line, 'has no case id');
+    if (isLonger(caseId, CASE_ID_MAX)) {
+      throw new CsvFault(line, `has a case id of more than ${CASE_ID_MAX} characters`);
+    }
+    const before = this.caseIds.get(caseId);
+    if (before !== undefined) {
+      throw new CsvFault(line, `has the case id ${shown(caseId)}, which line ${before} already has`);
+    }
+    this.caseIds.set(caseId, line);
+  }
+
+  /** Notes the first row of a chunk. A row is taken as it ends, which may be some chunks after the one it begins in. */
+  private place(at: number): void {
+    const ordinal = Math.floor(at / CHUNK_BYTES);
+    const chunk = this.chunks[ordinal]!;
+    if (chunk.rowOffset === null) {
+      chunk.rowOffset = at % CHUNK_BYTES;
+      chunk.rowsBefore = this.rowCount - 1;
+    }
+    for (let later = ordinal + 1; later < this.chunks.length; later++) {
+      this.chunks[later]!.rowsBefore = this.rowCount;
+    }
+  }
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const LF = 10;
+
+/** Checks the pieces of a file for UTF-8 without NUL characters, which PostgreSQL cannot store. */
+export class CsvEncoding {
+  /** The first bytes of a character that the next piece goes on with. */
+  private begun: Buffer = Buffer.alloc(0);
+
+  /** The first fault of the next piece, if it has one. @param line of its first byte */
+  faultIn(piece: Buffer, line: number): CsvFault | null {
+    const bytes = this.begun.length > 0 ? Buffer.concat([this.begun, piece]) : piece;
+    const whole = bytes.length - unfinished(bytes);
+    this.begun = Buffer.from(bytes.subarray(whole));
+    const complete = bytes.subarray(0, whole);
+    const isText = isUtf8(complete);
+    if (isText && !complete.includes(0)) return null;
+    return firstFault(complete, line);
+  }
+
+  /** The fault of a file that ends here, within a character. */
+  faultAtEnd(line: number): CsvFault | null {
+    return this.begun.length > 0 ? notUtf8(line) : null;
+  }
+}
+
+function firstFault(bytes: Buffer, firstLine: number): CsvFault | null {
+  let line = firstLine;
+  for (let at = 0; at < bytes.length; line++) {
+    const end = bytes.indexOf(LF, at);
+    const text = bytes.subarray(at, end < 0 ? bytes.length : end);
+    if (!isUtf8(text)) return notUtf8(line);
+    if (text.includes(0)) return new CsvFault(line, 'has a NUL character, which cannot be stored');
+    at += text.length + 1;
+  }
+  return null;
+}
+
+const notUtf8 = (line: number): CsvFault => new CsvFault(line, 'is not UTF-8');
+
+/** How many bytes at the end are the beginning of a character (RFC 3629, section 3) that is not complete. */
+function unfinished(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return back < lengthBy(byte) ? back : 0;
+  }
+  return 0;
+}
+
+const lengthBy = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2);

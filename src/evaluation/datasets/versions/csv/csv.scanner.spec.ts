@@ -1,0 +1,143 @@
+import { stringify } from 'csv-stringify/sync';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { type CsvFault } from './csv.scanner';
+import { type CsvRecord, CsvScanner, type KeptBytes } from './csv.scanner';
+
+const ALL: KeptBytes = Array.from({ length: 300 }, () => Infinity);
+
+/** The records of some bytes, which come in pieces that end at these places. */
+function scan(bytes: Buffer, ends: number[] = [], keep = ALL): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  const scanner = new CsvScanner(keep, (record) => records.push(record));
+  const places = [...new Set([0, ...ends.map((end) => end % (bytes.length + 1)), bytes.length])];
+  places.sort((a, b) => a - b);
+  places.slice(1).forEach((end, index) => scanner.push(bytes.subarray(places[index], end)));
+  scanner.end();
+  return records;
+}
+
+const cellsOf = (text: string): unknown[] => scan(Buffer.from(text)).map(({ cells }) => cells);
+
+/** Cells in which everything that means something in CSV is frequent. */
+const cell = fc.oneof(
+  fc.constantFrom('', '"', '""', ',', '\n', '\r\n', '\r', ' ', 'é', '😀', '\ufeff', '=1+1', '[]'),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.array(fc.constantFrom('"', ',', '\n', '\r', 'a', '字'), { maxLength: 8 }).map((parts) => parts.join('')),
+);
+const table = fc
+  .integer({ min: 1, max: 5 })
+  .chain((columns) =>
+    fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 12 }),
+  );
+const places = fc.array(fc.nat(10_000), { maxLength: 20 });
+
+describe('a CSV file', () => {
+  it('is read as it was written, whatever its cells hold and however its bytes arrive', () =>
+    fc.assert(
+      fc.property(
+        table,
+        places,
+        fc.constantFrom('\n', '\r\n'),
+        fc.boolean(),
+        fc.boolean(),
+        (rows, ends, eol, quoted, endsInBreak) => {
+          // csv-stringify quotes its own line break alone, and would write others bare
+          const written = stringify(rows, {
+            record_delimiter: eol,
+            quoted,
+            quoted_empty: rows[0]!.length === 1,
+            quoted_match: /[\r\n]/,
+            eof: endsInBreak,
+          });
+          expect(scan(Buffer.from(written), ends).map(({ cells }) => cells)).toEqual(rows);
+        },
+      ),
+      { numRuns: 1_000 },
+    ));
+
+  it('of any bytes at all is read as csv-parse reads it, or refused where that refuses it', () => {
+    const text = fc
+      .array(fc.constantFrom('"', '"', ',', ',', '\n', '\r\n', 'a', '"a"', '""', ' '), { maxLength: 25 })
+      .map((parts) => parts.join(''));
+    const attempt = <Value>(read: () => Value): Value | 'refused' => {
+      try {
+        return read();
+      } catch {
+        return 'refused';
+      }
+    };
+    fc.assert(
+      fc.property(text, places, (given, ends) => {
+        const theirs = attempt(
+          () =>
+            parse(given, {
+              record_delimiter: ['\r\n', '\n'],
+              relax_column_count: true,
+            }) as unknown as string[][],
+        );
+        expect(attempt(() => scan(Buffer.from(given), ends).map(({ cells }) => cells))).toEqual(theirs);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('may mix line breaks, end without one, and have empty fields', () => {
+    expect(cellsOf('a,b\r\n1,\n,2\r\n"",""')).toEqual([
+      ['a', 'b'],
+      ['1', ''],
+      ['', '2'],
+      ['', ''],
+    ]);
+    expect(cellsOf('')).toEqual([]);
+    expect(cellsOf('\n')).toEqual([['']]);
+  });
+
+  it('tells of each record the line and the byte at which it begins', () => {
+    const file = 'a,b\n"1\r\n2\n",x\r\né,"""\n"';
+    for (let size = 1; size < 12; size++) {
+      const ends = Array.from({ length: 30 }, (_, index) => index * size);
+      expect(scan(Buffer.from(file), ends).map(({ line, at }) => [line, at])).toEqual([
+        [1, 0],
+        [2, 4],
+        [5, 15],
+      ]);
+    }
+  });
+
+  it('keeps of a field no more than is asked for, and says that there was more', () => {
+    const file = Buffer.from(`a,"${'x'.repeat(50)}",${'é'.repeat(20)}\nb,"12345678",ccc\n`);
+    for (const ends of [[], [7, 20, 30, 40, 70], Array.from({ length: 120 }, (_, index) => index)]) {
+      const [long, short] = scan(file, ends, [0, 10, 5]);
+      expect(long!.isCut).toBe(true);
+      expect(long!.cells[0]).toBeUndefined();
+      expect(long!.cells[1]!.length).toBeLessThanOrEqual(10);
+      expect(long!.fieldCount).toBe(3);
+      expect([short!.isCut, short!.cells.slice(1)]).toEqual([false, ['12345678', 'ccc']]);
+    }
+  });
+
+  const faults: [string, string, number, RegExp][] = [
+    ['a quote within a field', 'a\nb"c\n', 2, /quote within a field/],
+    ['text after a closing quote', 'a\n\n"b"c\n', 3, /after the quote/],
+    ['a blank after a closing quote', 'a,b\n"b" ,c\n', 2, /after the quote/],
+    ['a quote left open, at the line that opens it', 'a\n"x\ny\n\n', 2, /never closed/],
+    ['a quote left open at the last byte', 'a\n1\n"', 3, /never closed/],
+    ['a lone carriage return', 'a\nb\rc\n', 2, /carriage return/],
+    ['a carriage return at the end', 'a\nb\r', 2, /carriage return/],
+    ['a carriage return after a closing quote', '"a"\rb', 1, /carriage return/],
+  ];
+  it.each(faults)('with %s is refused, and the line told', (_, file, line, detail) => {
+    for (const ends of [[], Array.from({ length: 20 }, (__, index) => index)]) {
+      const refusal = (): CsvFault => {
+        try {
+          scan(Buffer.from(file), ends);
+        } catch (error) {
+          return error as CsvFault;
+        }
+        throw new Error('not refused');
+      };
+      expect(refusal()).toMatchObject({ name: 'CsvFault', line, detail: expect.stringMatching(detail) });
+    }
+  });
+});

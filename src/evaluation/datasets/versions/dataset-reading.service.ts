@@ -1,0 +1,185 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { FairLimiter } from '#platform/concurrency';
+import { type Reply, streamed } from '#platform/http';
+import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { caseBytes, CaseMaker, type CsvCase } from './csv/csv.case';
+import { CHUNK_BYTES, piecesOf } from './csv/csv.reader';
+import { CsvScanner, type KeptBytes } from './csv/csv.scanner';
+import { CSV_MEDIA } from './dataset-upload';
+import type { DatasetCaseDto, DatasetCaseListQueryDto } from './dataset-version.dto';
+import type { DatasetVersionRow } from './dataset-version.repository';
+import { toDatasetCaseDto } from './dataset-version.dto';
+import { type ChunkRow, DatasetVersionRepository } from './dataset-version.repository';
+import { DatasetVersionService } from './dataset-version.service';
+
+/** Reads the content of a version, as bytes or as cases, piece by piece and outside any transaction. */
+@Injectable()
+export class DatasetContent {
+  constructor(private readonly versions: DatasetVersionRepository) {}
+
+  /** Yields the bytes. */
+  async *bytes(scope: Scope, version: DatasetVersionRow): AsyncGenerator<Buffer, void, undefined> {
+    for (let ordinal = 0; ordinal < chunksOf(version); ordinal++) {
+      yield (await this.chunk(scope, version, ordinal)).data;
+    }
+  }
+
+  /**
+   * Cases in the order of their rows, from one row on: at most `limit`, and none after those that fill a page by their
+   * bytes. It reads no more of the file than these.
+   */
+  async page(
+    scope: Scope,
+    version: DatasetVersionRow,
+    from: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<CsvCase[]> {
+    if (limit === 0 || from > version.row_count) return [];
+    let chunk = await this.versions.chunkOfRow(scope, version.content_id, from);
+    if (!chunk) throw new Error(`The chunk of row ${from} of content ${version.content_id} is missing.`);
+    const reading = new PageReading(version, from, limit, chunk.rows_before);
+    await reading.push(chunk.data.subarray(chunk.row_offset ?? 0));
+    while (!reading.isFull && chunk.ordinal + 1 < chunksOf(version)) {
+      signal.throwIfAborted();
+      chunk = await this.chunk(scope, version, chunk.ordinal + 1);
+      await reading.push(chunk.data);
+    }
+    return reading.end();
+  }
+
+  private async chunk(scope: Scope, { content_id }: DatasetVersionRow, ordinal: number): Promise<ChunkRow> {
+    const chunk = await this.versions.chunk(scope, content_id, ordinal);
+    if (!chunk) throw new Error(`Chunk ${ordinal} of content ${content_id} is missing.`);
+    return chunk;
+  }
+}
+
+const chunksOf = ({ size_bytes }: DatasetVersionRow): number => Math.ceil(size_bytes / CHUNK_BYTES);
+
+/** Makes cases of a file's bytes, from one of its rows on, until a page is full. */
+class PageReading {
+  private readonly maker: CaseMaker;
+  private readonly scanner: CsvScanner;
+  private readonly all: KeptBytes;
+  private readonly found: CsvCase[] = [];
+  private bytes = 0;
+
+  /** @param row the one before the first of the bytes */
+  constructor(
+    version: DatasetVersionRow,
+    private readonly from: number,
+    private readonly limit: number,
+    private row: number,
+  ) {
+    this.maker = new CaseMaker({
+      columns: version.columns,
+      caseIdColumn: version.case_id_column,
+      mapping: version.mapping,
+    });
+    this.all = version.columns.map(() => Infinity);
+    this.scanner = new CsvScanner(this.keptOfNext(), ({ cells }) => {
+      this.row++;
+      if (this.row >= from && !this.isFull) this.add(this.maker.make(this.row, cells));
+      this.scanner.keep = this.keptOfNext();
+    });
+  }
+
+  get isFull(): boolean {
+    return this.found.length >= this.limit || this.bytes >= PAGE_BYTES;
+  }
+
+  async push(bytes: Buffer): Promise<void> {
+    for await (const piece of piecesOf(bytes)) {
+      this.scanner.push(piece);
+      if (this.isFull) return;
+    }
+  }
+
+  end(): CsvCase[] {
+    if (!this.isFull) this.scanner.end();
+    return this.found;
+  }
+
+  private add(one: CsvCase): void {
+    this.found.push(one);
+    this.bytes += caseBytes(one);
+  }
+
+  private keptOfNext(): KeptBytes {
+    return this.row + 1 < this.from || this.isFull ? [] : this.all;
+  }
+}
+
+/** The only order of rows. */
+const BY_ROW = 'row';
+
+/** Pages that a process reads at once. Each may take some 60 MiB. */
+const PAGES_AT_ONCE = 2;
+const PAGES_WAITING = 200;
+
+@Injectable()
+export class DatasetReadingService {
+  private readonly limiter = new FairLimiter({ concurrency: PAGES_AT_ONCE, maxWaiting: PAGES_WAITING });
+
+  constructor(
+    private readonly versions: DatasetVersionService,
+    private readonly content: DatasetContent,
+  ) {}
+
+  /** Returns the bytes of a version, as a stream. */
+  async bytes(scope: Scope, datasetId: string, number: number): Promise<Reply> {
+    const version = await this.versions.find(scope, datasetId, number);
+    return streamed(this.content.bytes(scope, version), {
+      type: `${CSV_MEDIA}; charset=utf-8`,
+      length: version.size_bytes,
+      filename: `${datasetId}-v${number}.csv`,
+      sha256: version.sha256,
+    });
+  }
+
+  /**
+   * A page of a version's rows, as cases. It ends early when it has `PAGE_BYTES` of them. Errors: 503
+   * `service_overloaded` where too many wait for theirs.
+   */
+  async cases(
+    scope: Scope,
+    datasetId: string,
+    number: number,
+    query: DatasetCaseListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<DatasetCaseDto>> {
+    const before = rowsBefore(query);
+    const version = await this.versions.find(scope, datasetId, number);
+    const limit = query.limit ?? PAGE_SIZE_DEFAULT;
+    const cases = await this.limiter.run(scope, signal, () =>
+      this.content.page(scope, version, before + 1, limit, signal),
+    );
+    const last = cases.at(-1)?.row;
+    return {
+      items: cases.map(toDatasetCaseDto),
+      page: {
+        limit,
+        offset: query.offset ?? 0,
+        total: version.row_count,
+        next_cursor:
+          last !== undefined && last < version.row_count
+            ? encodeCursor({ sort: BY_ROW, key: null, id: String(last) })
+            : null,
+      },
+    };
+  }
+}
+
+/** The rows that come before a page. Errors: 400 `invalid_query` for a cursor of another list, or beside an offset. */
+function rowsBefore({ cursor, offset }: DatasetCaseListQueryDto): number {
+  if (cursor === undefined) return offset ?? 0;
+  if (offset !== undefined) throw problem.invalidQuery('cursor', 'cannot be combined with offset');
+  const { sort, key, id } = decodeCursor(cursor);
+  if (sort !== BY_ROW || key !== null || !/^[1-9]\d{0,8}$/.test(id)) {
+    throw problem.invalidQuery('cursor', 'belongs to another list or sort');
+  }
+  return Number(id);
+}

@@ -1,0 +1,154 @@
+import type { Scope } from '#platform/auth';
+import {
+  MULTIPART_MEDIA,
+  parseBody,
+  readMultipart,
+  type SpooledFile,
+  type SpooledRequest,
+  validateBody,
+} from '#platform/http';
+import { JsonInputError, parseJson } from '#platform/json';
+import { Problem, problem } from '#platform/problem';
+import { checkWorkspaceOfCreate } from '../../../resources';
+import type { CsvOptions } from './csv/csv.columns';
+import {
+  CreateDatasetVersionDto,
+  CsvMappingDto,
+  type CsvOptionsDto,
+  CsvTextOptionsDto,
+} from './dataset-version.dto';
+
+export const CSV_MAX_BYTES = 32 * 1024 * 1024;
+
+export const CSV_MEDIA = 'text/csv';
+export const JSON_MEDIA = 'application/json';
+
+/** Room of a form for everything but the file. */
+const FORM_FIELD_BYTES = 512 * 1024;
+const FORM_MAX_BYTES = CSV_MAX_BYTES + 2 * FORM_FIELD_BYTES;
+
+/** Largest body of an upload, in bytes. @param json that of a JSON body */
+export function uploadLimit(json: number, media: string): number {
+  if (media === CSV_MEDIA) return CSV_MAX_BYTES;
+  return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
+}
+
+/** An uploaded CSV file, from any of the three forms. */
+export interface CsvUpload {
+  file: SpooledFile;
+  options: CsvOptions;
+  /** Makes the 400 for a fault of the file. */
+  ofFile: (detail: string) => Problem;
+  /** Makes the 400 for a fault of the options. @param pointer into them, as of `LayoutFault` */
+  ofOptions: (pointer: string, detail: string) => Problem;
+}
+
+/**
+ * Reads the parts of an upload. Throws 400 for malformed or misplaced options, 400 for another workspace than the header's,
+ * and 413.
+ */
+export async function readUpload(
+  scope: Scope,
+  request: SpooledRequest,
+  media: string,
+  query: CsvTextOptionsDto,
+): Promise<CsvUpload> {
+  if (media === CSV_MEDIA) return readText(scope, request, query);
+  const misplaced = Object.entries(query).find(([, value]) => value !== undefined);
+  if (misplaced) {
+    throw problem.invalidQuery(
+      misplaced[0],
+      'is for text/csv only; in a form or in JSON, send it as a member of the body',
+    );
+  }
+  return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request);
+}
+
+function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
+  const { workspace_id, case_id_column, mapping } = query;
+  if (workspace_id !== undefined && workspace_id !== scope.workspaceId) {
+    throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
+  }
+  const ofOptions = (pointer: string, detail: string): Problem => {
+    const [, parameter = '', ...within] = pointer.split('/');
+    return problem.invalidQuery(parameter, within.length > 0 ? `/${within.join('/')} ${detail}` : detail);
+  };
+  return {
+    file,
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofOptions) }),
+    ofFile: (detail) => ofMember('', detail),
+    ofOptions,
+  };
+}
+
+async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUpload> {
+  const { file, fields } = await readMultipart(request, {
+    file: 'file',
+    fileBytes: CSV_MAX_BYTES,
+    fields: ['workspace_id', 'case_id_column', 'mapping'],
+    fieldBytes: FORM_FIELD_BYTES,
+  });
+  const { workspace_id, case_id_column, mapping } = validateBody(CsvTextOptionsDto, fields);
+  if (workspace_id !== undefined) checkWorkspaceOfCreate(scope, workspace_id);
+  return {
+    file,
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofMember) }),
+    ofFile: (detail) => ofMember('/file', detail),
+    ofOptions: ofMember,
+  };
+}
+
+async function readJson(scope: Scope, { file: body }: SpooledRequest): Promise<CsvUpload> {
+  const dto = validateBody(CreateDatasetVersionDto, parseBody(await body.read()));
+  checkWorkspaceOfCreate(scope, dto.workspace_id);
+  const content = Buffer.from(dto.content);
+  if (content.length > CSV_MAX_BYTES) {
+    throw new Problem('payload_too_large', `content may have at most ${CSV_MAX_BYTES} bytes.`);
+  }
+  const file = await body.createPart();
+  await file.append(content);
+  file.finish();
+  return {
+    file,
+    options: optionsOf(dto),
+    ofFile: (detail) => ofMember('/content', detail),
+    ofOptions: ofMember,
+  };
+}
+
+type OfOptions = CsvUpload['ofOptions'];
+
+const ofMember = (pointer: string, detail: string): Problem => problem.invalidFields([{ pointer, detail }]);
+
+/** Reads a mapping that came as text. */
+function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto | null {
+  if (text === undefined) return null;
+  let value: unknown;
+  try {
+    value = parseJson(Buffer.from(text));
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    throw refuse(`/mapping${error.pointer}`, ofText(error.detail));
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuse('/mapping', 'must be a JSON object');
+  }
+  try {
+    return validateBody(CsvMappingDto, value);
+  } catch (error) {
+    const [first] = error instanceof Problem ? (error.errors ?? []) : [];
+    if (!first || !('pointer' in first)) throw error;
+    throw refuse(`/mapping${first.pointer}`, first.detail);
+  }
+}
+
+/** The parser calls its text a body, and this one is a part or a parameter. */
+const ofText = (detail: string): string =>
+  detail.startsWith('The body')
+    ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
+    : detail;
+
+function optionsOf({ case_id_column, mapping }: CsvOptionsDto): CsvOptions {
+  const { input, expected, metadata, tags } = mapping ?? {};
+  return { caseIdColumn: case_id_column ?? null, mapping: { input, expected, metadata, tags } };
+}

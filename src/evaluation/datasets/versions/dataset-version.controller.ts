@@ -1,0 +1,143 @@
+import { Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import {
+  ApiBodies,
+  created,
+  ETAG_HEADER,
+  MULTIPART_MEDIA,
+  pathNumber,
+  Reply,
+  RequestBody,
+  RequestSignal,
+  SpooledBody,
+  type SpooledRequest,
+  versioned,
+} from '#platform/http';
+import { ListQueryDto, type Page } from '#platform/paging';
+import { DatasetReadingService } from './dataset-reading.service';
+import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
+import {
+  CreateDatasetVersionDto,
+  CsvTextOptionsDto,
+  type DatasetCaseDto,
+  DatasetCaseListQueryDto,
+  DatasetCasePageDto,
+  DatasetVersionDto,
+  DatasetVersionPageDto,
+  MAPPING_MEANING,
+} from './dataset-version.dto';
+import { DatasetVersionService } from './dataset-version.service';
+
+const KIND = 'dataset version';
+
+@ApiTags('Dataset versions')
+@Controller('eval/v1/datasets/:dataset_id/versions')
+@RequireWorkspace()
+export class DatasetVersionController {
+  constructor(
+    private readonly versions: DatasetVersionService,
+    private readonly reading: DatasetReadingService,
+  ) {}
+
+  /** Upload a CSV file as a version of a dataset */
+  @Post()
+  @RequireRole('editor')
+  @RequestBody({
+    kind: 'file',
+    media: [CSV_MEDIA, MULTIPART_MEDIA, JSON_MEDIA],
+    limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
+  })
+  @ApiExtraModels(CreateDatasetVersionDto)
+  @ApiBodies({
+    [CSV_MEDIA]: { type: 'string', description: 'The file, in UTF-8. Options go in the query.' },
+    [MULTIPART_MEDIA]: {
+      type: 'object',
+      properties: {
+        file: { type: 'string', contentMediaType: CSV_MEDIA },
+        workspace_id: { type: 'string' },
+        case_id_column: { type: 'string' },
+        mapping: { type: 'string', contentMediaType: JSON_MEDIA, description: MAPPING_MEANING },
+      },
+      required: ['file'],
+    },
+    [JSON_MEDIA]: { $ref: getSchemaPath(CreateDatasetVersionDto) },
+  })
+  @ApiCreatedResponse({ type: DatasetVersionDto, headers: ETAG_HEADER })
+  @ApiOkResponse({
+    type: DatasetVersionDto,
+    headers: ETAG_HEADER,
+    description: 'The version that already holds these bytes, read in the same way.',
+  })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @SpooledBody() body: SpooledRequest,
+    @Query() query: CsvTextOptionsDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const { view, isNew } = await this.versions.upload(scope, datasetId, body, query, signal);
+    const { version } = view;
+    return isNew
+      ? created(`/eval/v1/datasets/${datasetId}/versions/${version}`, view, version)
+      : versioned(view, version);
+  }
+
+  /** List a dataset's CSV versions */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetVersionPageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Query() query: ListQueryDto,
+  ): Promise<Page<DatasetVersionDto>> {
+    return this.versions.list(scope, datasetId, query);
+  }
+
+  /** Get a CSV version */
+  @Get(':version')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetVersionDto })
+  async get(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('version') version: string,
+  ): Promise<Reply> {
+    const view = await this.versions.get(scope, datasetId, pathNumber(version, KIND));
+    return versioned(view, view.version);
+  }
+
+  /** Get the bytes of a CSV version */
+  @Get(':version/content')
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    description: 'The uploaded bytes. A response that fails midway is cut off.',
+    content: { [CSV_MEDIA]: { schema: { type: 'string' } } },
+    headers: {
+      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'A name to save it under.', schema: { type: 'string' } },
+    },
+  })
+  getContent(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('version') version: string,
+  ): Promise<Reply> {
+    return this.reading.bytes(scope, datasetId, pathNumber(version, KIND));
+  }
+
+  /** List the rows of a CSV version, as cases */
+  @Get(':version/rows')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: DatasetCasePageDto })
+  listRows(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Param('version') version: string,
+    @Query() query: DatasetCaseListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<DatasetCaseDto>> {
+    return this.reading.cases(scope, datasetId, pathNumber(version, KIND), query, signal);
+  }
+}

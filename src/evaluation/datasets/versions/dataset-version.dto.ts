@@ -1,0 +1,191 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
+import { AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
+import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import type { CsvCase } from './csv/csv.case';
+import { COLUMNS_MAX } from './csv/csv.columns';
+import type { DatasetVersionRow } from './dataset-version.repository';
+
+const IsColumns = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(COLUMNS_MAX),
+    IsString({ each: true }),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string' },
+      maxItems: COLUMNS_MAX,
+      nullable: true,
+      required: false,
+    }),
+  );
+
+/** The description of `mapping`. */
+export const MAPPING_MEANING =
+  'Maps columns to the parts of a case. Columns that it does not name become part of `input`, after the named ones. ' +
+  'For the columns `question`, `context` and `answer`, `{"input": ["question"], "expected": ["answer"]}` leaves ' +
+  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`, whatever ' +
+  'their names. The column of the case ids is in no part unless it is named.';
+
+/** Maps columns to the parts of a case, see `MAPPING_MEANING`. */
+export class CsvMappingDto {
+  /** The first columns of `input`. Columns that are named nowhere follow. */
+  @IsColumns()
+  input?: string[] | null;
+
+  /** Without any, `expected` is null. */
+  @IsColumns()
+  expected?: string[] | null;
+
+  /** Columns for `metadata`. */
+  @IsColumns()
+  metadata?: string[] | null;
+
+  /** Cells hold tags separated by commas or semicolons, or a JSON array of strings. */
+  @IsColumns()
+  tags?: string[] | null;
+}
+
+/** How the columns of a CSV file are read. */
+export class CsvOptionsDto {
+  /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
+  @IsOptional()
+  @IsString()
+  case_id_column?: string | null;
+
+  @IsOptional()
+  @Nested(() => CsvMappingDto)
+  @ApiProperty({ description: MAPPING_MEANING })
+  mapping?: CsvMappingDto | null;
+}
+
+/** The same options of an upload as `text/csv`, in the query, or as a form. */
+export class CsvTextOptionsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsOptional()
+  @IsString()
+  workspace_id?: string;
+
+  /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
+  @IsOptional()
+  @IsString()
+  case_id_column?: string;
+
+  @IsOptional()
+  @IsString()
+  @ApiProperty({
+    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_MEANING}`,
+  })
+  mapping?: string;
+}
+
+/** A CSV file as a member of JSON. */
+@ReadOnlyMembersOf(() => DatasetVersionDto)
+export class CreateDatasetVersionDto extends CsvOptionsDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** The file. */
+  @IsString()
+  content!: string;
+}
+
+/** How a file's columns are read: all of them, each in one place. */
+export class DatasetVersionMappingDto {
+  input!: string[];
+  expected!: string[];
+  metadata!: string[];
+  tags!: string[];
+}
+
+/** A CSV file of a dataset. It never changes. */
+export class DatasetVersionDto {
+  dataset_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version!: number;
+  version_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, maximum: 100_000 })
+  row_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: COLUMNS_MAX })
+  column_count!: number;
+  /** In the order of the file. */
+  columns!: string[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  size_bytes!: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  sha256!: string;
+  /** Null where row numbers are the case ids. */
+  case_id_column!: string | null;
+  mapping!: DatasetVersionMappingDto;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  /** Always null: versions are not archived by themselves. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
+}
+
+export class DatasetVersionPageDto {
+  items!: DatasetVersionDto[];
+  page!: PageMetaDto;
+}
+
+/** A page of the rows of a file, in their order. */
+export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
+
+/** A row, as a case. Cells are texts. */
+export class DatasetCaseDto {
+  @ApiProperty({ maxLength: 255 })
+  @MaxLength(255)
+  id!: string;
+  /** Column to cell. */
+  @AnyJsonObject()
+  input!: object;
+  /** Column to cell; null where no column is mapped to it. */
+  @AnyJsonObject({ nullable: true })
+  expected!: object | null;
+  /** Column to cell. */
+  @AnyJsonObject()
+  metadata!: object;
+  tags!: string[];
+}
+
+export class DatasetCasePageDto {
+  items!: DatasetCaseDto[];
+  page!: PageMetaDto;
+}
+
+export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
+  dataset_id: row.dataset_id,
+  workspace_id: row.workspace_id,
+  version: row.version,
+  version_id: row.version_id,
+  row_count: row.row_count,
+  column_count: row.columns.length,
+  columns: row.columns,
+  size_bytes: row.size_bytes,
+  sha256: row.sha256,
+  case_id_column: row.case_id_column,
+  mapping: {
+    input: row.mapping.input,
+    expected: row.mapping.expected,
+    metadata: row.mapping.metadata,
+    tags: row.mapping.tags,
+  },
+  created_at: row.created_at,
+  updated_at: row.created_at,
+  created_by: row.created_by,
+  archived_at: null,
+});
+
+export const toDatasetCaseDto = ({ id, input, expected, metadata, tags }: CsvCase): DatasetCaseDto => ({
+  id,
+  input,
+  expected,
+  metadata,
+  tags,
+});

@@ -1,0 +1,208 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { yieldToEventLoop } from '#platform/concurrency';
+import { CopyRows, Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import type { CsvMapping } from './csv/csv.columns';
+import type { ChunkPlace } from './csv/csv.reader';
+
+/** A CSV file of a dataset. It never changes. */
+export interface DatasetVersionRow {
+  dataset_id: string;
+  workspace_id: string;
+  version: number;
+  version_id: string;
+  /** Key of its chunks and case ids. */
+  content_id: number;
+  row_count: number;
+  columns: string[];
+  size_bytes: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  sha256: string;
+  /** Null where row numbers are the case ids. */
+  case_id_column: string | null;
+  mapping: CsvMapping;
+  /** SHA-256 of `case_id_column` and `mapping`. */
+  options_sha256: string;
+  created_at: Date;
+  created_by: string;
+}
+
+/** Two uploads with equal values here are the same version. */
+export type VersionIdentity = Pick<DatasetVersionRow, 'dataset_id' | 'sha256' | 'options_sha256'>;
+
+/** One piece of a file's bytes. */
+export interface ChunkRow {
+  ordinal: number;
+  rows_before: number;
+  row_offset: number | null;
+  data: Buffer;
+}
+
+const COLUMNS = `dataset_id, workspace_id, version, version_id, content_id, row_count, columns, size_bytes, sha256,
+  case_id_column, mapping, options_sha256, created_at, created_by`;
+
+/** A row number, as a case id. */
+const ROW_NUMBER = /^[1-9][0-9]{0,8}$/;
+
+/**
+ * Stores CSV versions with their bytes and case ids. Chunks and cases are read by statements without a name: a plan that
+ * is kept from when the table was small reads all of it when it is large.
+ */
+@Injectable()
+export class DatasetVersionRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(
+    { workspaceId }: Scope,
+    datasetId: string,
+    version: number,
+    on: SqlExecutor = this.database,
+  ): Promise<DatasetVersionRow | null> {
+    const [row] = await on.query<DatasetVersionRow>(
+      sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND version = ${version}`,
+    );
+    return row ?? null;
+  }
+
+  /** Finds the version that holds the same bytes, read in the same way. */
+  async findSame(
+    { workspaceId }: Scope,
+    { dataset_id, sha256, options_sha256 }: VersionIdentity,
+    on: SqlExecutor = this.database,
+  ): Promise<DatasetVersionRow | null> {
+    const [row] = await on.query<DatasetVersionRow>(
+      sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${dataset_id} AND sha256 = ${sha256}
+          AND options_sha256 = ${options_sha256}`,
+    );
+    return row ?? null;
+  }
+
+  list(scope: Scope, datasetId: string, query: ListQueryDto): Promise<RowPage<DatasetVersionRow>> {
+    const where = new Where(scope.key).add(sql`dataset_id = ${datasetId}`);
+    return listPage<DatasetVersionRow>(
+      this.database,
+      { columns: COLUMNS, from: 'dataset_versions', where, id: 'version_id', bytes: 'bytes' },
+      query,
+    );
+  }
+
+  /** Returns those of these case ids that a version has: in its column of case ids, or as row numbers. */
+  async existingCases(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    number: number,
+    ids: readonly string[],
+  ): Promise<Set<string>> {
+    const version = await this.find(scope, datasetId, number, tx);
+    if (!version) return new Set();
+    const { content_id, row_count } = version;
+    if (version.case_id_column === null) {
+      return new Set(ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= row_count));
+    }
+    // OFFSET 0 has each id looked up, also in a file that is newer than the statistics.
+    const rows = await tx.query<{ case_id: string }>(
+      sql`SELECT case_id
+        FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id
+              FROM unnest(${ids}::text[]) AS ids(case_id) OFFSET 0) given
+        JOIN dataset_cases USING (workspace_id, content_id, case_id)`,
+    );
+    return new Set(rows.map((row) => row.case_id));
+  }
+
+  /** Returns a key for the content of a file, which is written before the version. */
+  async newContent(tx: Tx): Promise<number> {
+    const [row] = await tx.query<{ id: number }>(sql`SELECT nextval('dataset_contents') AS id`);
+    return row!.id;
+  }
+
+  /** Writes a file's bytes. @param data of each chunk in turn */
+  async insertChunks(
+    tx: Tx,
+    scope: Scope,
+    contentId: number,
+    chunks: readonly ChunkPlace[],
+    data: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    await tx.copyIn(
+      `COPY dataset_chunks (workspace_id, content_id, ordinal, rows_before, row_offset, data)
+       FROM STDIN (FORMAT binary)`,
+      chunkRows(scope, contentId, chunks, data),
+    );
+  }
+
+  /** Writes the ids of a file's cases, in the order of its rows. */
+  async insertCases(tx: Tx, scope: Scope, contentId: number, caseIds: readonly string[]): Promise<void> {
+    await tx.copyIn(
+      'COPY dataset_cases (workspace_id, content_id, case_id, row_number) FROM STDIN (FORMAT binary)',
+      caseRows(scope, contentId, caseIds),
+    );
+  }
+
+  async insert(tx: Tx, row: DatasetVersionRow): Promise<void> {
+    await tx.query(
+      sql`INSERT INTO dataset_versions (${raw(COLUMNS)})
+        VALUES (${row.dataset_id}, ${row.workspace_id}, ${row.version}, ${row.version_id}, ${row.content_id},
+                ${row.row_count}, ${row.columns}, ${row.size_bytes}, ${row.sha256}, ${row.case_id_column},
+                ${JSON.stringify(row.mapping)}, ${row.options_sha256}, ${row.created_at}, ${row.created_by})`,
+    );
+  }
+
+  /** Reads one chunk of a file. */
+  chunk(scope: Scope, contentId: number, ordinal: number): Promise<ChunkRow | null> {
+    return this.readChunk(scope, contentId, sql`ordinal = ${ordinal}`);
+  }
+
+  /** Reads the chunk in which a row begins. */
+  chunkOfRow(scope: Scope, contentId: number, row: number): Promise<ChunkRow | null> {
+    return this.readChunk(scope, contentId, sql`rows_before < ${row} ORDER BY ordinal DESC LIMIT 1`);
+  }
+
+  private async readChunk({ workspaceId }: Scope, contentId: number, place: Sql): Promise<ChunkRow | null> {
+    const [chunk] = await this.database.query<ChunkRow>(
+      sql`SELECT ordinal, rows_before, row_offset, data FROM dataset_chunks
+        WHERE workspace_id = ${workspaceId} AND content_id = ${contentId} AND ${place}`,
+    );
+    return chunk ?? null;
+  }
+}
+
+async function* chunkRows(
+  { workspaceId }: Scope,
+  contentId: number,
+  chunks: readonly ChunkPlace[],
+  data: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const rows = new CopyRows();
+  let ordinal = 0;
+  for await (const bytes of data) {
+    const { rowsBefore, rowOffset } = chunks[ordinal]!;
+    rows.row(6).text(workspaceId).int8(contentId).int4(ordinal).int4(rowsBefore).int4(rowOffset).bytea(bytes);
+    yield rows.take();
+    ordinal++;
+  }
+  yield rows.end();
+}
+
+async function* caseRows(
+  { workspaceId }: Scope,
+  contentId: number,
+  caseIds: readonly string[],
+): AsyncGenerator<Buffer, void, undefined> {
+  const rows = new CopyRows();
+  for (const [index, caseId] of caseIds.entries()) {
+    rows
+      .row(4)
+      .text(workspaceId)
+      .int8(contentId)
+      .text(caseId)
+      .int4(index + 1);
+    if (!rows.isFull) continue;
+    yield rows.take();
+    await yieldToEventLoop();
+  }
+  yield rows.end();
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database, type Tx } from '#platform/db';
+import { mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { DatasetService } from '../datasets/dataset.service';
+import { checkLive } from '../../../resources';
+import { FairLimiter } from '#platform/concurrency';
+import { LayoutFault } from './csv/csv.columns';
+import { CsvFault } from './csv/csv.scanner';
+import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
+import { type CsvUpload, readUpload } from './dataset-upload';
+import type { CsvTextOptionsDto, DatasetVersionDto } from './dataset-version.dto';
+import type { DatasetVersionRow } from './dataset-version.repository';
+import { toDatasetVersionDto } from './dataset-version.dto';
+import { DatasetVersionRepository, type VersionIdentity } from './dataset-version.repository';
+
+/** Files that a process reads and stores at once. More would fill its memory and take all connections. */
+const UPLOADS_AT_ONCE = 3;
+const UPLOADS_WAITING = 50;
+
+/** The result of an upload. */
+export interface UploadedVersion {
+  view: DatasetVersionDto;
+  /** False where the dataset already had the same bytes, read in the same way. */
+  isNew: boolean;
+}
+
+@Injectable()
+export class DatasetVersionService {
+  private readonly limiter = new FairLimiter({ concurrency: UPLOADS_AT_ONCE, maxWaiting: UPLOADS_WAITING });
+
+  constructor(
+    private readonly database: Database,
+    private readonly datasets: DatasetService,
+    private readonly versions: DatasetVersionRepository,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Creates a version of a CSV file, or returns the one that already holds it. Errors: 400 with the line for a file that is not
+   * well-formed, 404 without the dataset, 409 when it is archived, 503 `service_overloaded` where too many wait; and
+   * those of `readUpload`.
+   */
+  async upload(
+    scope: Scope,
+    datasetId: string,
+    request: SpooledRequest,
+    query: CsvTextOptionsDto,
+    signal: AbortSignal,
+  ): Promise<UploadedVersion> {
+    return this.limiter.run(scope, signal, () => this.make(scope, datasetId, request, query));
+  }
+
+  async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
+    return toDatasetVersionDto(await this.find(scope, datasetId, version));
+  }
+
+  async list(scope: Scope, datasetId: string, query: ListQueryDto): Promise<Page<DatasetVersionDto>> {
+    await this.datasets.get(scope, datasetId);
+    const { rows, page } = await this.versions.list(scope, datasetId, query);
+    return { items: rows.map(toDatasetVersionDto), page };
+  }
+
+  /** 404 without the version, or without its dataset. */
+  async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
+    const row = await this.versions.find(scope, datasetId, version);
+    if (!row) throw problem.notFound('dataset version', String(version));
+    return row;
+  }
+
+  private async make(
+    scope: Scope,
+    datasetId: string,
+    request: SpooledRequest,
+    query: CsvTextOptionsDto,
+  ): Promise<UploadedVersion> {
+    const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
+    const upload = await readUpload(scope, request, media, query);
+    const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
+    checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
+    const identity = identityOf(datasetId, upload.file, content);
+    const same = await this.versions.findSame(scope, identity);
+    if (same) return { view: toDatasetVersionDto(same), isNew: false };
+    return this.store(scope, identity, upload.file, content);
+  }
+
+  /** Writes the content of a file and then, with the dataset locked, its version. */
+  private async store(
+    scope: Scope,
+    identity: VersionIdentity,
+    file: SpooledFile,
+    content: CsvContent,
+  ): Promise<UploadedVersion> {
+    try {
+      return await this.database.transaction(async (tx) => {
+        const contentId = await this.versions.newContent(tx);
+        await this.storeContent(tx, scope, contentId, file, content);
+        await this.datasets.lockLive(tx, scope, identity.dataset_id, 'update');
+        file.checkOpen();
+        const same = await this.versions.findSame(scope, identity, tx);
+        if (same) throw new StoredMeanwhile(same);
+        const at = new Date();
+        const version = await this.datasets.nextVersion(tx, scope, identity.dataset_id, at);
+        const row: DatasetVersionRow = {
+          ...identity,
+          workspace_id: scope.workspaceId,
+          version,
+          version_id: newId('ver'),
+          content_id: contentId,
+          row_count: content.rowCount,
+          columns: [...content.layout.columns],
+          size_bytes: file.size,
+          case_id_column: content.layout.caseIdColumn,
+          mapping: content.layout.mapping,
+          created_at: at,
+          created_by: scope.principalId,
+        };
+        await this.versions.insert(tx, row);
+        return { view: toDatasetVersionDto(row), isNew: true };
+      });
+    } catch (error) {
+      if (!(error instanceof StoredMeanwhile)) throw error;
+      return { view: toDatasetVersionDto(error.row), isNew: false };
+    }
+  }
+
+  private async storeContent(
+    tx: Tx,
+    scope: Scope,
+    contentId: number,
+    file: SpooledFile,
+    { caseIds, chunks }: CsvContent,
+  ): Promise<void> {
+    const data = file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES));
+    await this.versions.insertChunks(tx, scope, contentId, chunks, data);
+    if (caseIds) await this.versions.insertCases(tx, scope, contentId, caseIds);
+  }
+}
+
+/** Another request stored the same file while this one wrote. Rolls back what this one wrote. */
+class StoredMeanwhile extends Error {
+  constructor(readonly row: DatasetVersionRow) {
+    super('stored meanwhile');
+  }
+}
+
+async function readContent(upload: CsvUpload, caseBytes: number): Promise<CsvContent> {
+  try {
+    return await readCsv(upload.file, upload.options, caseBytes);
+  } catch (error) {
+    if (error instanceof CsvFault) throw upload.ofFile(`line ${error.line} ${error.detail}`);
+    if (error instanceof LayoutFault) throw upload.ofOptions(error.pointer, error.detail);
+    throw error;
+  }
+}
+
+const identityOf = (datasetId: string, { sha256 }: SpooledFile, { layout }: CsvContent): VersionIdentity => ({
+  dataset_id: datasetId,
+  sha256,
+  options_sha256: createHash('sha256')
+    .update(JSON.stringify([layout.caseIdColumn, ...Object.values(layout.mapping)]))
+    .digest('hex'),
+});

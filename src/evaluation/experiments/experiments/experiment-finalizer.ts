@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { canonicalJson, RawJson, sha256OfJson, toRawJson } from '#platform/json';
+import { DatasetVersionRepository, RecordRepository } from '../../datasets';
+import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
+import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
+
+/** Records of a dataset that a snapshot holds. */
+export const SNAPSHOT_RECORDS_MAX = 10_000;
+
+type FinalColumns = Pick<
+  ExperimentEntity,
+  'experiment_status' | 'summary' | 'dataset_snapshot' | 'snapshot_records' | 'finalized_at'
+>;
+
+/** Computes the summary and the dataset snapshot of an experiment that is finalized. */
+@Injectable()
+export class ExperimentFinalizer {
+  constructor(
+    private readonly summaries: SummaryRepository,
+    private readonly records: RecordRepository,
+    private readonly versions: DatasetVersionRepository,
+  ) {}
+
+  /**
+   * Returns the columns that freeze an experiment. The caller's transaction holds the exclusive lock on it, so that the
+   * summary counts every result that was ever acknowledged.
+   */
+  async finalize(
+    tx: Tx,
+    scope: Scope,
+    experiment: ExperimentEntity,
+    status: ExperimentStatus,
+  ): Promise<FinalColumns> {
+    return {
+      experiment_status: status,
+      summary: await this.summarize(tx, scope, experiment.experiment_id),
+      ...(await this.snapshot(tx, scope, experiment)),
+      finalized_at: new Date(),
+    };
+  }
+
+  private async summarize(tx: Tx, scope: Scope, experimentId: string): Promise<RawJson> {
+    const means = await this.summaries.newMeans(tx, scope, experimentId);
+    const references = await this.summaries.references(tx, scope, experimentId);
+    const scores = means.slice(0, SUMMARY_SCORERS_MAX);
+    const scorers = references.slice(0, SUMMARY_SCORERS_MAX);
+    await this.summaries.insertMeans(tx, scope, experimentId, scores);
+    return toRawJson({
+      scores: Object.fromEntries(scores.map(({ scorer, mean, count }) => [scorer, { mean, count }])),
+      scorers: Object.fromEntries(
+        scorers.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
+      ),
+      is_truncated: await this.summaries.isTruncated(tx, scope, experimentId),
+      is_scorers_truncated: means.length > scores.length || references.length > scorers.length,
+    });
+  }
+
+  private async snapshot(
+    tx: Tx,
+    scope: Scope,
+    { dataset_id, dataset_version, dataset_revision }: ExperimentEntity,
+  ): Promise<Pick<FinalColumns, 'dataset_snapshot' | 'snapshot_records'>> {
+    if (dataset_id === null || dataset_revision === null) {
+      return { dataset_snapshot: null, snapshot_records: null };
+    }
+    if (dataset_version !== null) {
+      // A CSV version never changes, so its digest identifies all of it.
+      const version = await this.versions.find(scope, dataset_id, dataset_version, tx);
+      const { row_count: record_count, sha256 } = version!;
+      const head = { dataset_id, source: 'csv', dataset_version, record_count, sha256 };
+      return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson('[]') };
+    }
+    const records = await this.records.asOf(tx, scope, dataset_id, dataset_revision, SNAPSHOT_RECORDS_MAX);
+    const sha256 = sha256OfJson(records);
+    const head = { dataset_id, source: 'records', dataset_version, record_count: records.length, sha256 };
+    return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson(canonicalJson(records)) };
+  }
+}

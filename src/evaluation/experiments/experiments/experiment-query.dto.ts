@@ -1,0 +1,173 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsNumber,
+  IsObject,
+  IsString,
+  Length,
+  Matches,
+  MaxLength,
+  registerDecorator,
+  type ValidationArguments,
+} from 'class-validator';
+import { IsJsonObject, IsOneOf, IsTags, METADATA_MAX_BYTES, Nested, NotBelow, NotNull } from '#platform/http';
+import { isJsonObject } from '#platform/json';
+import { CreatedListQueryDto } from '#platform/paging';
+import type { ConfigFilter } from './config-pairs';
+import {
+  EXPERIMENT_STATUSES,
+  type ExperimentStatus,
+  SUBJECT_KINDS,
+  type SubjectKind,
+} from './experiment.entity';
+
+const CONFIG_PAIR = /^[^:]+:/;
+/** Pairs, or members, that one filter by config may have. */
+const CONFIG_PAIRS_MAX = 20;
+
+/** The filters that the list and the search share. */
+class ExperimentFiltersDto extends CreatedListQueryDto {
+  @NotNull()
+  @IsString()
+  dataset_id?: string;
+
+  @NotNull()
+  @IsOneOf(SUBJECT_KINDS, { required: false })
+  subject_kind?: SubjectKind;
+
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  subject_id?: string;
+
+  @NotNull()
+  @IsOneOf(EXPERIMENT_STATUSES, { required: false })
+  experiment_status?: ExperimentStatus;
+
+  @NotNull()
+  @IsString()
+  baseline_experiment_id?: string;
+
+  /** The evaluation's name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  tag?: string;
+
+  /** Words of the names or description, each matched as a prefix. */
+  @NotNull()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+}
+
+export class ExperimentListQueryDto extends ExperimentFiltersDto {
+  /**
+   * `key:value` of a scalar in the config. Nested keys have dots, numbers any form (`lr:1e-5`). Repeatable; all must match.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
+  @NotNull()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @ArrayMaxSize(CONFIG_PAIRS_MAX)
+  @Matches(CONFIG_PAIR, { each: true, message: 'must be of the form key:value' })
+  config?: string[];
+}
+
+const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
+
+function faultOfConfig(config: unknown): string | null {
+  if (!Array.isArray(config) && !isJsonObject(config)) return 'must be an array of key:value, or an object';
+  const given = Object.entries(config);
+  if (given.length > CONFIG_PAIRS_MAX) return `may have at most ${CONFIG_PAIRS_MAX} members`;
+  if (!Array.isArray(config)) {
+    return given.every(([key, value]) => key !== '' && isScalar(value))
+      ? null
+      : 'must have scalar members (string, number, boolean or null); write nested keys as paths with dots';
+  }
+  return config.every((pair) => typeof pair === 'string' && CONFIG_PAIR.test(pair))
+    ? null
+    : 'must have elements of the form key:value';
+}
+
+/** A filter by config, in either of its forms. */
+const IsConfigFilter = (): PropertyDecorator => (target, property) => {
+  ApiProperty({
+    required: false,
+    description:
+      'Scalars that the config must contain: `["key:value"]` as in the list, or `{"key": value}`. The key of a nested member is its path with dots.',
+    oneOf: [
+      { type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, maxItems: CONFIG_PAIRS_MAX },
+      {
+        type: 'object',
+        maxProperties: CONFIG_PAIRS_MAX,
+        additionalProperties: {
+          oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+        },
+      },
+    ],
+  } as ApiPropertyOptions)(target, property);
+  registerDecorator({
+    name: 'isConfigFilter',
+    target: target.constructor,
+    propertyName: String(property),
+    validator: {
+      validate: (value: unknown) => faultOfConfig(value) === null,
+      defaultMessage: ({ value }: ValidationArguments) => faultOfConfig(value) ?? '',
+    },
+  });
+};
+
+/** The mean of a scorer in the summary of a finalized experiment, both ends included. */
+export class ScoreRangeDto {
+  /** The scorer's name in the summary. Only the first 1,000 scorers of a summary are searched. */
+  @IsString()
+  @Length(1, 255)
+  scorer!: string;
+
+  @NotNull()
+  @IsNumber()
+  gte?: number;
+
+  @NotNull()
+  @IsNumber()
+  @NotBelow('gte', (value) => (typeof value === 'number' ? value : null))
+  lte?: number;
+}
+
+/** The filters of the list, and further ones. All must match. */
+export class ExperimentSearchDto extends ExperimentFiltersDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  @NotNull()
+  @IsConfigFilter()
+  config?: ConfigFilter;
+
+  /** Experiments with all of these tags. */
+  @NotNull()
+  @IsTags()
+  tags?: string[];
+
+  @NotNull()
+  @IsJsonObject({
+    maxBytes: METADATA_MAX_BYTES,
+    required: false,
+    description:
+      'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
+  })
+  metadata?: object;
+
+  /** Finalized experiments whose summary has a mean of this scorer, within the bounds. */
+  @NotNull()
+  @IsObject()
+  @Nested(() => ScoreRangeDto)
+  score?: ScoreRangeDto;
+}

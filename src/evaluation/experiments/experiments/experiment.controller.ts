@@ -1,0 +1,100 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateExperimentDto,
+  ExperimentDto,
+  ExperimentPageDto,
+  PatchExperimentDto,
+  ScorerReferenceDto,
+  ScoreSummaryDto,
+} from './experiment.dto';
+import { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
+import { ExperimentService } from './experiment.service';
+
+@ApiTags('Experiments')
+@ApiExtraModels(ScoreSummaryDto, ScorerReferenceDto)
+@Controller('eval/v1/experiments')
+@RequireWorkspace()
+export class ExperimentController {
+  constructor(private readonly experiments: ExperimentService) {}
+
+  /** Create an experiment, or resume one that is running */
+  @Post()
+  @RequireRole('editor')
+  @ApiCreatedResponse({ type: ExperimentDto })
+  @ApiOkResponse({ type: ExperimentDto, description: 'The running experiment that is resumed.' })
+  async create(@CurrentScope() scope: Scope, @Body() dto: CreateExperimentDto): Promise<Reply> {
+    const { experiment, isNew } = await this.experiments.create(scope, dto);
+    const { view, version } = experiment;
+    return isNew
+      ? created(`/eval/v1/experiments/${view.experiment_id}`, experiment)
+      : versioned(view, version);
+  }
+
+  /** List experiments */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentPageDto })
+  list(@CurrentScope() scope: Scope, @Query() query: ExperimentListQueryDto): Promise<Page<ExperimentDto>> {
+    return this.experiments.list(scope, query);
+  }
+
+  /** Search experiments */
+  @Post('search')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentPageDto })
+  search(@CurrentScope() scope: Scope, @Body() dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
+    return this.experiments.search(scope, dto);
+  }
+
+  /** Get an experiment */
+  @Get(':experiment_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentDto })
+  get(@CurrentScope() scope: Scope, @Param('experiment_id') id: string): Promise<Versioned<ExperimentDto>> {
+    return this.experiments.get(scope, id);
+  }
+
+  /** Change a running experiment, or finalize it */
+  @Patch(':experiment_id')
+  @RequireRole('editor')
+  @ApiOkResponse({ type: ExperimentDto })
+  patch(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') id: string,
+    @Body() dto: PatchExperimentDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ExperimentDto>> {
+    return this.experiments.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive an experiment */
+  @Post(':experiment_id/archive')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: ExperimentDto })
+  archive(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ExperimentDto>> {
+    return this.experiments.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived experiment */
+  @Post(':experiment_id/restore')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: ExperimentDto })
+  restore(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ExperimentDto>> {
+    return this.experiments.restore(scope, id, ifMatch);
+  }
+}

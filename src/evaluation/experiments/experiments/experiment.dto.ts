@@ -1,0 +1,302 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  AnyJson,
+  AnyJsonObject,
+  IsJson,
+  IsJsonObject,
+  IsOneOf,
+  IsTags,
+  METADATA_MAX_BYTES,
+  Nested,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+} from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import {
+  EXPERIMENT_STATUSES,
+  type ExperimentEntity,
+  type ExperimentStatus,
+  SUBJECT_KINDS,
+  type SubjectKind,
+} from './experiment.entity';
+
+const METRICS_DESCRIPTION =
+  'Counts and duration as the client measured them: `cases`, `successful_cases`, `failed_cases`, `duration_ms`, in snake_case or camelCase, kept as spelt.';
+
+/** Members that are written alike by creating and by changing an experiment. */
+class ExperimentMembersDto {
+  @IsOptional()
+  @IsString()
+  @MaxLength(10_000)
+  description?: string | null;
+
+  @IsOptional()
+  @IsString()
+  baseline_experiment_id?: string | null;
+
+  /** Set together with `subject_id`, or neither. */
+  @IsOptional()
+  @IsOneOf(SUBJECT_KINDS, { required: false, nullable: true })
+  subject_kind?: SubjectKind | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  subject_id?: string | null;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'A pinned description of the context that changed.' })
+  context_manifest?: unknown;
+
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+}
+
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ExperimentDto)
+export class CreateExperimentDto extends ExperimentMembersDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** The stable name of the evaluation; need not be unique. */
+  @IsString()
+  @Length(1, 255)
+  name!: string;
+
+  /** The name of this run of it; the evaluation's by default. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  experiment_name?: string | null;
+
+  @IsOptional()
+  @IsJsonObject({ description: 'Free-form; found again by `config=key:value`.' })
+  config?: object | null;
+
+  @IsOptional()
+  @IsString()
+  dataset_id?: string | null;
+
+  /** Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's live records. */
+  @IsOptional()
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  dataset_version?: number | null;
+
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
+  metadata?: object | null;
+
+  /**
+   * Returns the running experiment of the same name, experiment_name and dataset (200), if there is one. The other
+   * members of this body do not change it.
+   */
+  @IsOptional()
+  @IsBoolean()
+  resume?: boolean | null;
+}
+
+/** `summary.metrics` is another spelling of `metrics`. */
+@ReadOnlyMembersOf(() => ExperimentSummaryDto)
+export class SummaryPatchDto {
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: METRICS_DESCRIPTION })
+  metrics?: object | null;
+}
+
+/** A merge patch (RFC 7396); `config` and `context_manifest` are replaced whole. A status other than `running` finalizes. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ExperimentDto)
+export class PatchExperimentDto extends ExperimentMembersDto {
+  /** Must be the present workspace: an experiment cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the present value (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  experiment_id?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  name?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  experiment_name?: string;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true })
+  config?: object | null;
+
+  /** Must be the present value (422 `immutable_field`). */
+  @IsOptional()
+  @IsString()
+  dataset_id?: string | null;
+
+  /** Must be the present value (422 `immutable_field`). */
+  @IsOptional()
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  @IsInt()
+  dataset_version?: number | null;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  metadata?: object | null;
+
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, nullable: true, description: METRICS_DESCRIPTION })
+  metrics?: object | null;
+
+  @IsOptional()
+  @Nested(() => SummaryPatchDto)
+  summary?: SummaryPatchDto | null;
+
+  /** `completed` or `failed` freezes the experiment and computes its summary. */
+  @NotNull()
+  @IsOneOf(EXPERIMENT_STATUSES, { required: false })
+  experiment_status?: ExperimentStatus;
+
+  @IsOptional()
+  @IsJson({ required: false, description: 'Why the experiment failed.' })
+  error?: unknown;
+}
+
+/** Mean of a scorer's scores that are not null, and their count. */
+export class ScoreSummaryDto {
+  mean!: number;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  count!: number;
+}
+
+export class ScorerReferenceDto {
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+}
+
+export class ExperimentSummaryDto {
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreSummaryDto' } })
+  scores?: Record<string, ScoreSummaryDto>;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: '#/components/schemas/ScorerReferenceDto' },
+  })
+  scorers?: Record<string, ScorerReferenceDto>;
+  @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
+  metrics!: object | null;
+  /** There are more than the 10,000 results that a summary covers. */
+  is_truncated?: boolean;
+  /** There are more than the 1,000 scorers that a summary holds, the first by name. */
+  is_scorers_truncated?: boolean;
+}
+
+export class SnapshotRecordDto {
+  dataset_record_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  version!: number;
+}
+
+export class DatasetSnapshotDto {
+  dataset_id!: string;
+  @ApiProperty({ enum: ['records', 'csv'] })
+  source!: 'records' | 'csv';
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  dataset_version!: number | null;
+  /** Records, or rows of the CSV version. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  record_count!: number;
+  /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
+  sha256!: string;
+  /** The records as they stood when the experiment was created; none of a CSV version. Left out in lists. */
+  @ApiProperty({ type: [SnapshotRecordDto], required: false })
+  records?: unknown;
+}
+
+/** One run of a subject over cases. */
+export class ExperimentDto {
+  experiment_id!: string;
+  workspace_id!: string;
+  name!: string;
+  experiment_name!: string;
+  description!: string | null;
+  @AnyJsonObject()
+  config!: object;
+  dataset_id!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  dataset_version!: number | null;
+  baseline_experiment_id!: string | null;
+  @ApiProperty({ enum: SUBJECT_KINDS, nullable: true, type: 'string' })
+  subject_kind!: SubjectKind | null;
+  subject_id!: string | null;
+  @AnyJson()
+  context_manifest!: unknown;
+  @ApiProperty({ enum: EXPERIMENT_STATUSES })
+  experiment_status!: ExperimentStatus;
+  /** Null until metrics are written or the experiment is finalized. */
+  summary!: ExperimentSummaryDto | null;
+  /** Null until the experiment is finalized, and where it has no dataset. */
+  dataset_snapshot!: DatasetSnapshotDto | null;
+  @AnyJson()
+  error!: unknown;
+  tags!: string[];
+  @AnyJsonObject()
+  metadata!: object;
+  finalized_at!: Date | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+export class ExperimentPageDto {
+  items!: ExperimentDto[];
+  page!: PageMetaDto;
+}
+
+/** The view of an experiment. Lists read rows without the records of their snapshots. */
+export const toExperimentDto = (row: ExperimentEntity): ExperimentDto => ({
+  experiment_id: row.experiment_id,
+  workspace_id: row.workspace_id,
+  name: row.name,
+  experiment_name: row.experiment_name,
+  description: row.description,
+  config: row.config,
+  dataset_id: row.dataset_id,
+  dataset_version: row.dataset_version,
+  baseline_experiment_id: row.baseline_experiment_id,
+  subject_kind: row.subject_kind,
+  subject_id: row.subject_id,
+  context_manifest: row.context_manifest,
+  experiment_status: row.experiment_status,
+  summary: summaryOf(row),
+  dataset_snapshot: snapshotOf(row),
+  error: row.error,
+  tags: row.tags,
+  metadata: row.metadata,
+  finalized_at: row.finalized_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: row.archived_at,
+});
+
+function summaryOf({ summary, metrics }: ExperimentEntity): ExperimentSummaryDto | null {
+  if (!summary && !metrics) return null;
+  return { ...(summary?.parse() as object | undefined), metrics };
+}
+
+function snapshotOf({ dataset_snapshot, snapshot_records }: ExperimentEntity): DatasetSnapshotDto | null {
+  if (!dataset_snapshot) return null;
+  const snapshot = dataset_snapshot.parse() as DatasetSnapshotDto;
+  return snapshot_records ? { ...snapshot, records: snapshot_records } : snapshot;
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { arrayParameter, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+
+/** Results that a summary covers, in order of arrival. */
+export const SUMMARY_RESULTS_MAX = 10_000;
+/** Scorers in a summary, in the order of their names. A result may have 100 names of its own. */
+export const SUMMARY_SCORERS_MAX = 1_000;
+/** Means of one summary that experiments are found by. */
+const MEANS_FOUND_BY = 1_000;
+
+export interface ScorerMean {
+  scorer: string;
+  mean: number;
+  count: number;
+}
+
+export interface ScorerReference {
+  scorer: string;
+  scorer_id: string;
+  scorer_version: number;
+}
+
+/** The experiment that means are read of. */
+export interface SummarizedExperiment {
+  experiment_id: string;
+  experiment_status: string;
+}
+
+/** The results that a summary covers. Their ids sort by arrival. */
+const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered AS (
+  SELECT result_id, scores, score_details FROM results
+  WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
+  ORDER BY result_id LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}
+)`;
+
+/**
+ * Mean and count of each scorer's scores that are not null, over the results that a summary covers. Means are divided to
+ * 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on what is too small for a
+ * double. Only the means within `limit` are divided: 10,000 results have room for a million names.
+ */
+const meansOf = (
+  scope: Scope,
+  experimentId: string,
+  order: string,
+  limit: number,
+  condition = sql`true`,
+): Sql =>
+  sql`WITH ${covered(scope, experimentId)}, summed AS MATERIALIZED (
+    SELECT score.key COLLATE "C" AS scorer, sum(score.value::numeric) AS total, count(*) AS count
+    FROM covered CROSS JOIN LATERAL jsonb_each(covered.scores) AS score
+    WHERE jsonb_typeof(score.value) = 'number' AND ${condition}
+    GROUP BY score.key COLLATE "C" ORDER BY ${raw(order)} LIMIT ${raw(String(limit))}
+  )
+  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM summed ORDER BY ${raw(order)}`;
+
+type MeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
+
+/** `Number` rounds to the double nearest to the true mean. */
+const toMeans = (rows: MeanRow[]): ScorerMean[] => rows.map((row) => ({ ...row, mean: Number(row.mean) }));
+
+/** Reads and keeps what summaries say of an experiment's results. */
+@Injectable()
+export class SummaryRepository {
+  /** The means of all scorers, by name, for a new summary. Returns one more than a summary holds, if there are more. */
+  async newMeans(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
+    return toMeans(await tx.query(meansOf(scope, experimentId, 'scorer', SUMMARY_SCORERS_MAX + 1)));
+  }
+
+  /**
+   * The means of an experiment's scorers, those with the most scores first. They come from its summary, or from its
+   * results while it runs or where the summary leaves out scorers.
+   *
+   * @param scorers narrows to these names
+   */
+  async means(
+    tx: Tx,
+    scope: Scope,
+    { experiment_id: id, experiment_status }: SummarizedExperiment,
+    scorers: readonly string[] | null,
+    limit: number,
+  ): Promise<ScorerMean[]> {
+    const names = scorers && arrayParameter('text', scorers);
+    if (experiment_status !== 'running' && (await this.isComplete(tx, scope, id))) {
+      return toMeans(
+        await tx.query(
+          prepared(
+            `summary.stored-means-${limit}`,
+            sql`SELECT own.key AS scorer, own.value->>'mean' AS mean, (own.value->>'count')::bigint AS count
+              FROM experiments CROSS JOIN LATERAL json_each(summary->'scores') AS own
+              WHERE experiment_id = ${id} AND workspace_id = ${scope.workspaceId}
+                AND (${names}::text[] IS NULL OR own.key = ANY(${names}))
+              ORDER BY count DESC, own.key COLLATE "C" LIMIT ${raw(String(limit))}`,
+          ),
+        ),
+      );
+    }
+    const isNamed = sql`(${names}::text[] IS NULL OR score.key = ANY(${names}))`;
+    const statement = meansOf(scope, id, 'count DESC, scorer', limit, isNamed);
+    return toMeans(await tx.query(prepared(`summary.counted-means-${limit}`, statement)));
+  }
+
+  /** The scorer behind each name, one more than a summary holds. Of several versions the last to arrive counts. */
+  references(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerReference[]> {
+    return tx.query<ScorerReference>(
+      sql`WITH ${covered(scope, experimentId)}
+        SELECT DISTINCT ON (detail.key COLLATE "C") detail.key AS scorer, detail.value->>'scorer_id' AS scorer_id,
+               (detail.value->>'scorer_version')::integer AS scorer_version
+        FROM covered CROSS JOIN LATERAL json_each(covered.score_details) AS detail
+        WHERE covered.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
+          AND detail.value->>'scorer_version' IS NOT NULL
+        ORDER BY detail.key COLLATE "C", covered.result_id DESC LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}`,
+    );
+  }
+
+  /** Whether there are more results than a summary covers. */
+  async isTruncated(tx: Tx, { workspaceId }: Scope, experimentId: string): Promise<boolean> {
+    const rows = await tx.query(
+      sql`SELECT 1 FROM results WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
+        OFFSET ${raw(String(SUMMARY_RESULTS_MAX))} LIMIT 1`,
+    );
+    return rows.length > 0;
+  }
+
+  /** Keeps the means of a summary where the search for experiments finds them. */
+  async insertMeans(
+    tx: Tx,
+    { workspaceId }: Scope,
+    experimentId: string,
+    means: readonly ScorerMean[],
+  ): Promise<void> {
+    const kept = means.slice(0, MEANS_FOUND_BY);
+    await tx.query(
+      sql`INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
+        SELECT ${workspaceId}, ${experimentId}, *
+        FROM unnest(${kept.map(({ scorer }) => scorer)}::text[], ${kept.map(({ mean }) => mean)}::float8[])`,
+    );
+  }
+
+  /** Whether an experiment has a summary with the means of all its scorers. */
+  private async isComplete(tx: Tx, { workspaceId }: Scope, experimentId: string): Promise<boolean> {
+    const [row] = await tx.query<{ is_complete: boolean }>(
+      prepared(
+        'summary.is-complete',
+        sql`SELECT NOT (summary->>'is_scorers_truncated')::boolean AS is_complete FROM experiments
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND summary IS NOT NULL`,
+      ),
+    );
+    return row?.is_complete === true;
+  }
+}

@@ -1,0 +1,76 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { JsonColumn, StampedEntity } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+/** The parts of a score besides its number. */
+export interface ScoreDetail {
+  metadata?: unknown;
+  comment?: string;
+  label?: string;
+  scorer_id?: string;
+  scorer_version?: number;
+}
+
+/** The result of one case of an experiment. Append-only. */
+@Entity('results')
+export class ResultEntity extends StampedEntity {
+  @PrimaryColumn('text')
+  experiment_id!: string;
+
+  @PrimaryColumn('text')
+  result_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  @Column('text')
+  case_id!: string;
+
+  @JsonColumn({ nullable: true })
+  input!: RawJson | null;
+
+  @JsonColumn({ nullable: true })
+  expected!: RawJson | null;
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  @Column('text', { array: true })
+  tags!: string[];
+
+  @Column('text', { nullable: true })
+  dataset_record_id!: string | null;
+
+  /** The version of the record that the experiment's snapshot holds. */
+  @Column('integer', { nullable: true })
+  dataset_record_version!: number | null;
+
+  @JsonColumn({ nullable: true })
+  output!: RawJson | null;
+
+  @JsonColumn({ nullable: true })
+  error!: RawJson | null;
+
+  /** Scorer name to number, or null for a scorer that gave none. */
+  @Column('jsonb')
+  scores!: Record<string, number | null>;
+
+  /** Scorer name to `ScoreDetail`. */
+  @JsonColumn()
+  score_details!: RawJson;
+
+  @Column('text', { nullable: true })
+  trace_id!: string | null;
+
+  @Column('text', { nullable: true })
+  session_id!: string | null;
+
+  @Column('double precision', { nullable: true })
+  duration_ms!: number | null;
+
+  @Column('text', { nullable: true })
+  trial_group!: string | null;
+
+  @Column('integer', { nullable: true })
+  trial_index!: number | null;
+}

@@ -1,0 +1,154 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { registerDecorator, type ValidationArguments } from 'class-validator';
+import { isJsonObject } from '#platform/json';
+import type { ScoreDetail } from './result.entity';
+
+/** Longest comment; longer ones are cut. */
+export const COMMENT_MAX = 2_000;
+const NAME_MAX = 255;
+const SCORES_MAX = 100;
+const LABEL_MAX = 255;
+const VERSION_MAX = 2_147_483_647;
+
+/** Members of a score's metadata that serve as its comment, if it has none of its own. */
+const COMMENT_MEMBERS = ['comment', 'rationale', 'reasoning', 'reason'] as const;
+
+const isNumberLike = (value: unknown): boolean =>
+  value === null || typeof value === 'number' || typeof value === 'boolean';
+
+const optional = (value: unknown, fits: (value: unknown) => boolean): boolean =>
+  value === undefined || value === null || fits(value);
+
+/** Returns the fault of one score; null for none. */
+function faultOf(score: unknown): string | null {
+  if (isNumberLike(score)) return null;
+  if (!isJsonObject(score)) return 'must be a number, a boolean, null, or an object with a score';
+  if (!isNumberLike(score.score)) return 'must have a score that is a number, a boolean or null';
+  if (!optional(score.metadata, isJsonObject)) return 'must have a metadata that is an object';
+  if (!optional(score.comment, (value) => typeof value === 'string'))
+    return 'must have a comment that is a string';
+  if (!optional(score.label, (value) => typeof value === 'string' && value.length <= LABEL_MAX)) {
+    return `must have a label that is a string of at most ${LABEL_MAX} characters`;
+  }
+  if (!optional(score.scorer_id, (value) => typeof value === 'string'))
+    return 'must have a scorer_id that is a string';
+  if (!optional(score.scorer_version, isVersion)) {
+    return `must have a scorer_version that is an integer from 1 to ${VERSION_MAX}`;
+  }
+  return null;
+}
+
+const isVersion = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX;
+
+/** Returns the first fault of a result's scores; null for none. */
+export function faultOfScores(scores: unknown): string | null {
+  if (!isJsonObject(scores)) return 'must be an object of scorer name to score';
+  const names = Object.keys(scores);
+  if (names.length > SCORES_MAX) return `may have at most ${SCORES_MAX} scores`;
+  for (const name of names) {
+    if (name.length === 0 || name.length > NAME_MAX) return `must have names of 1 to ${NAME_MAX} characters`;
+    const fault = faultOf(scores[name]);
+    if (fault) return `${name.slice(0, 64)} ${fault}`;
+  }
+  return null;
+}
+
+const SCORE_FORMS = {
+  type: 'object',
+  nullable: true,
+  description:
+    'Scorer name to a number, a boolean (1 or 0), null, or `{score, metadata?, comment?, label?, scorer_id?, scorer_version?}`.',
+  additionalProperties: {
+    oneOf: [
+      { type: 'number' },
+      { type: 'boolean' },
+      { type: 'null' },
+      {
+        type: 'object',
+        required: ['score'],
+        properties: {
+          score: { type: ['number', 'boolean', 'null'] },
+          metadata: { type: ['object', 'null'], additionalProperties: true },
+          comment: { type: ['string', 'null'] },
+          label: { type: ['string', 'null'], maxLength: LABEL_MAX },
+          scorer_id: { type: ['string', 'null'] },
+          scorer_version: { type: ['integer', 'null'], minimum: 1, maximum: VERSION_MAX },
+        },
+      },
+    ],
+  },
+  maxProperties: SCORES_MAX,
+} as unknown as ApiPropertyOptions;
+
+/** Scores as a client writes them. */
+export const IsScores = (): PropertyDecorator => (target, property) => {
+  ApiProperty({ ...SCORE_FORMS, required: false } as ApiPropertyOptions)(target, property);
+  registerDecorator({
+    name: 'isScores',
+    target: target.constructor,
+    propertyName: String(property),
+    validator: {
+      validate: (value: unknown) => faultOfScores(value) === null,
+      defaultMessage: ({ value }: ValidationArguments) => faultOfScores(value) ?? '',
+    },
+  });
+};
+
+export interface SplitScores {
+  scores: Record<string, number | null>;
+  details: Record<string, ScoreDetail>;
+}
+
+const NO_SCORES: SplitScores = Object.freeze({ scores: Object.freeze({}), details: Object.freeze({}) });
+
+/** Splits valid scores into numbers (booleans as 1 and 0) and the rest. */
+export function splitScores(given: Record<string, unknown> | null | undefined): SplitScores {
+  if (!given) return NO_SCORES;
+  const scores: [string, number | null][] = [];
+  const details: [string, ScoreDetail][] = [];
+  for (const [name, score] of Object.entries(given)) {
+    if (isJsonObject(score)) {
+      scores.push([name, toNumber(score.score)]);
+      const detail = detailOf(score);
+      if (Object.keys(detail).length > 0) details.push([name, detail]);
+    } else {
+      scores.push([name, toNumber(score)]);
+    }
+  }
+  // fromEntries defines members, so that a scorer named __proto__ is one like any other
+  return { scores: Object.fromEntries(scores), details: Object.fromEntries(details) };
+}
+
+const toNumber = (score: unknown): number | null =>
+  typeof score === 'boolean' ? Number(score) : ((score ?? null) as number | null);
+
+function detailOf({
+  metadata,
+  comment,
+  label,
+  scorer_id,
+  scorer_version,
+}: Record<string, unknown>): ScoreDetail {
+  const text = commentOf(comment, metadata);
+  return {
+    ...(isJsonObject(metadata) && { metadata }),
+    ...(text !== null && { comment: text }),
+    ...(typeof label === 'string' && { label }),
+    ...(typeof scorer_id === 'string' && { scorer_id }),
+    ...(typeof scorer_version === 'number' && { scorer_version }),
+  };
+}
+
+function commentOf(own: unknown, metadata: unknown): string | null {
+  if (typeof own === 'string') return cut(own);
+  if (!isJsonObject(metadata)) return null;
+  const member = COMMENT_MEMBERS.find((name) => typeof metadata[name] === 'string');
+  return member ? cut(metadata[member] as string) : null;
+}
+
+/** The first 2,000 characters, never half a surrogate pair. */
+export function cut(text: string): string {
+  if (text.length <= COMMENT_MAX) return text;
+  return text.slice(0, COMMENT_MAX).replace(/[\uD800-\uDBFF]$/, '');
+}

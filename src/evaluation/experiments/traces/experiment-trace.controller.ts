@@ -1,0 +1,86 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { RequestBody, RequestSignal, UnavailableWhenLate } from '#platform/http';
+import { ListQueryDto, type Page } from '#platform/paging';
+import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../../telemetry';
+import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
+import { ExperimentTraceService } from './experiment-trace.service';
+import { TraceStatsDto, TraceStatsQueryDto } from './trace-stats.dto';
+import { TraceStatsService } from './trace-stats.service';
+
+/** Largest query, in bytes. */
+const QUERY_MAX = 1024 * 1024;
+
+@ApiTags('Experiment traces')
+@Controller('eval/v1/experiments/:experiment_id/traces')
+@RequireWorkspace()
+@UnavailableWhenLate(
+  'The traces of the experiment could not be read in time. Read fewer of them, or try again.',
+)
+export class ExperimentTraceController {
+  constructor(
+    private readonly traces: ExperimentTraceService,
+    private readonly figures: TraceStatsService,
+  ) {}
+
+  /** List an experiment's traces */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentTracePageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Query() query: ListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<ExperimentTraceDto>> {
+    return this.traces.list(scope, experimentId, query, signal);
+  }
+
+  /** Get a trace */
+  @Get(':trace_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ExperimentTraceDto })
+  get(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('trace_id') traceId: string,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<ExperimentTraceDto> {
+    return this.traces.get(scope, experimentId, traceId, signal);
+  }
+
+  /** List a trace's spans, by start */
+  @Get(':trace_id/spans')
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    type: SpanPageDto,
+    description:
+      'At most `limit` spans, or fewer where they come to more than 32 MiB. `next_cursor` continues after them.',
+  })
+  listSpans(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('trace_id') traceId: string,
+    @Query() query: SpanListQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<SpanDto>> {
+    return this.traces.listSpans(scope, experimentId, traceId, query, signal);
+  }
+
+  /** Compute statistics of an experiment's traces */
+  @Post('stats/query')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @RequestBody({ kind: 'json', optional: true, limit: QUERY_MAX })
+  @ApiBody({ type: TraceStatsQueryDto, required: false })
+  @ApiOkResponse({ type: TraceStatsDto })
+  queryStats(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Body() query: TraceStatsQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<TraceStatsDto> {
+    return this.figures.query(scope, experimentId, query, signal);
+  }
+}

@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { type ListQueryDto, type Page, TOTAL_MAX } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { type SpanDto, toSpanDto, TRACE_ID, TraceStore, type TraceSummary } from '../../../telemetry';
+import { ExperimentRepository } from '../experiments/experiment.repository';
+import { type ExperimentTraceDto, toExperimentTraceDto } from './experiment-trace.dto';
+import { ExperimentTraceRepository, type TraceNaming } from './experiment-trace.repository';
+
+/** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */
+@Injectable()
+export class ExperimentTraceService {
+  constructor(
+    private readonly experiments: ExperimentRepository,
+    private readonly namings: ExperimentTraceRepository,
+    private readonly store: TraceStore,
+  ) {}
+
+  /** A page of the traces that the experiment's results name and that have arrived. */
+  async list(
+    scope: Scope,
+    experimentId: string,
+    query: ListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<ExperimentTraceDto>> {
+    await this.checkExperiment(scope, experimentId);
+    const store = this.store.withSignal(signal);
+    const traces = new Map<string, TraceSummary>();
+    const { rows, page } = await this.namings.list(scope, experimentId, query, {
+      keep: async (namings) => {
+        const ids = namings.map((naming) => naming.trace_id);
+        for (const trace of await store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
+        return namings.filter((naming) => traces.has(naming.trace_id));
+      },
+      count: () => this.count(scope, experimentId, store),
+    });
+    return { items: rows.map((naming) => toExperimentTraceDto(traces.get(naming.trace_id)!, naming)), page };
+  }
+
+  /**
+   * One trace: of the experiment, or one that no result of any experiment names yet, because clients wait for a trace
+   * before they upload its result. 404 for one that belongs to other experiments only.
+   */
+  async get(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+    signal: AbortSignal,
+  ): Promise<ExperimentTraceDto> {
+    const store = this.store.withSignal(signal);
+    const { trace, naming } = await this.find(scope, experimentId, traceId, store);
+    return toExperimentTraceDto(trace, naming);
+  }
+
+  /** A page of the spans of such a trace, by start. */
+  async listSpans(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+    query: ListQueryDto,
+    signal: AbortSignal,
+  ): Promise<Page<SpanDto>> {
+    const store = this.store.withSignal(signal);
+    await this.find(scope, experimentId, traceId, store);
+    const { rows, page } = await store.listSpans(scope, traceId, query);
+    return { items: rows.map(toSpanDto), page };
+  }
+
+  private async find(
+    scope: Scope,
+    experimentId: string,
+    traceId: string,
+    store: TraceStore,
+  ): Promise<{ trace: TraceSummary; naming: TraceNaming | null }> {
+    await this.checkExperiment(scope, experimentId);
+    if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
+    const [naming, [trace]] = await Promise.all([
+      this.namings.naming(scope, experimentId, traceId),
+      store.summarizeTraces(scope, [traceId]),
+    ]);
+    const isElsewhere = naming !== null && naming.experiment_id !== experimentId;
+    if (!trace || isElsewhere) throw problem.notFound('trace', traceId);
+    return { trace, naming };
+  }
+
+  private async checkExperiment(scope: Scope, experimentId: string): Promise<void> {
+    if (!(await this.experiments.exists(scope, experimentId))) {
+      throw problem.notFound('experiment', experimentId);
+    }
+  }
+
+  /** How many of the traces that results name have arrived; null where they name more than a list counts. */
+  private async count(scope: Scope, experimentId: string, store: TraceStore): Promise<number | null> {
+    const ids = await this.namings.namedIds(scope, experimentId, TOTAL_MAX + 1);
+    if (ids.length > TOTAL_MAX) return null;
+    return ids.length === 0 ? 0 : store.countTraces(scope, ids);
+  }
+}

@@ -1,0 +1,112 @@
+import { parseTime } from '#platform/http';
+import type { FieldError } from '#platform/problem';
+import { TRACE_STATUSES, type TraceFilter } from '../../../telemetry';
+import { FILTER_VALUES_MAX, STATS_FIGURES, STATS_OPERATORS } from './trace-stats.dto';
+
+/** Longest text of a filter. */
+const TEXT_MAX = 255;
+
+type Kind = 'number' | 'time' | 'text';
+
+const kindOf = (field: string): Kind =>
+  field === 'started_at' ? 'time' : (STATS_FIGURES as string[]).includes(field) ? 'number' : 'text';
+
+const KINDS: Readonly<
+  Record<Kind, { detail: string; read: (value: unknown) => string | number | Date | null }>
+> = {
+  number: {
+    detail: 'must be a number',
+    read: (value) => (typeof value === 'number' ? value : null),
+  },
+  time: {
+    detail: 'must be an RFC 3339 time, such as 2025-01-31T12:00:00Z',
+    read: (value) => (typeof value === 'string' ? parseTime(value) : null),
+  },
+  text: {
+    detail: `must be a string of at most ${TEXT_MAX} characters`,
+    read: (value) => (typeof value === 'string' && value.length <= TEXT_MAX ? value : null),
+  },
+};
+
+/** A filter as it was sent. */
+export interface GivenFilter {
+  field: string;
+  op: string;
+  value: unknown;
+}
+
+/**
+ * Reads filters into the terms of the trace store. Skips those with an unknown field or operator. Adds the faults of their
+ * values: a wrong type, and bounds that exclude all.
+ */
+export function readFilters(
+  filters: readonly GivenFilter[],
+  fields: readonly string[],
+  errors: FieldError[],
+): TraceFilter[] {
+  const read = filters.flatMap((filter, index) => {
+    const found = readFilter(filter, fields, `/filters/${index}/value`, errors);
+    return found ? [{ ...found, index }] : [];
+  });
+  errors.push(...crossedBounds(read));
+  return read.map(({ index: _index, ...filter }) => filter);
+}
+
+/** The faults of filters by an unknown `status`. */
+export const statusErrors = (filters: readonly GivenFilter[]): FieldError[] =>
+  filters.flatMap(({ field, op, value }, index) => {
+    if (field !== 'status') return [];
+    const values: unknown[] = op === 'in' ? (value as unknown[]) : [value];
+    return values.every((one) => one === null || (TRACE_STATUSES as readonly unknown[]).includes(one))
+      ? []
+      : [{ pointer: `/filters/${index}/value`, detail: `must be one of ${TRACE_STATUSES.join(', ')}` }];
+  });
+
+/** Skips unknown fields and operators, which the check of values refuses (422). */
+function readFilter(
+  { field, op, value }: GivenFilter,
+  fields: readonly string[],
+  pointer: string,
+  errors: FieldError[],
+): TraceFilter | undefined {
+  const fault = (detail: string, at = pointer): undefined => {
+    errors.push({ pointer: at, detail });
+  };
+  const isKnown = fields.includes(field);
+  if (!isKnown || !(STATS_OPERATORS as readonly string[]).includes(op)) return undefined;
+  const kind = kindOf(field);
+  const { detail, read } = KINDS[kind];
+  if (op === 'gte' || op === 'lte') {
+    if (kind === 'text') {
+      return fault(`must be eq or in for ${field}, which is a string`, pointer.replace(/value$/, 'op'));
+    }
+    const bound = read(value) as number | Date | null;
+    return bound === null ? fault(detail) : op === 'gte' ? { field, from: bound } : { field, to: bound };
+  }
+  if (op === 'in' && (!Array.isArray(value) || value.length < 1 || value.length > FILTER_VALUES_MAX)) {
+    return fault(`must be a list of 1 to ${FILTER_VALUES_MAX} values for the operator in`);
+  }
+  const given: unknown[] = op === 'in' ? (value as unknown[]) : [value];
+  const among = given.map((one) => (one === null ? null : read(one)));
+  const wrong = among.findIndex((one, index) => one === null && given[index] !== null);
+  if (wrong >= 0) return fault(detail, op === 'in' ? `${pointer}/${wrong}` : pointer);
+  return { field, among };
+}
+
+/** The faults of bounds of one field that exclude all. */
+function crossedBounds(filters: (TraceFilter & { index: number })[]): FieldError[] {
+  return filters.flatMap(({ field, to, index }) => {
+    if (to === undefined) return [];
+    const above = filters.find(
+      (other) => other.field === field && other.from !== undefined && other.from > to,
+    );
+    return above
+      ? [
+          {
+            pointer: `/filters/${index}/value`,
+            detail: `is less than the lower bound in filters/${above.index}`,
+          },
+        ]
+      : [];
+  });
+}

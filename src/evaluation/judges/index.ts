@@ -1,0 +1,10 @@
+export { JudgesModule } from './judges.module';
+export { CannotJudge, JudgeBackends } from './judge-backend';
+export { Judging } from './judging/judging';
+export { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from './judging/scoring-terms';
+export {
+  firstUserContent,
+  lastAssistantContent,
+  messagesOfTraces,
+  type SessionMessage,
+} from './prompt/session-messages';

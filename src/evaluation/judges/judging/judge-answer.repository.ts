@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { Database, join, prepared, sql } from '#platform/db';
+import { type RawJson, toJsonText } from '#platform/json';
+import type { PinnedScorer } from '../../scorers';
+import type { Judgement } from '../judge-backend';
+
+/** A question of one version of a scorer; see `JudgeRequest`. */
+export interface AskedQuestion extends PinnedScorer {
+  workspace_id: string;
+  question_sha256: string;
+}
+
+/** A cached answer, and the target of the run that paid for it. */
+export interface KnownAnswer {
+  judgement: Judgement;
+  askedFor: string | null;
+}
+
+export interface NewAnswer {
+  /** The number of the sample, from 0. */
+  sample: number;
+  judgement: Judgement;
+  askedFor: string | undefined;
+}
+
+interface AnswerRow {
+  sample: number;
+  judgement: RawJson;
+  asked_for: string | null;
+}
+
+/** Cached answers of judges, so that no question is asked and paid for twice. */
+@Injectable()
+export class JudgeAnswerRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Returns the answers to the first samples of a question, by their numbers from 0. */
+  async find(question: AskedQuestion, samples: number): Promise<Map<number, KnownAnswer>> {
+    const rows = await this.database.query<AnswerRow>(
+      prepared(
+        'judge-answer.find',
+        sql`SELECT sample, judgement, asked_for FROM judge_answers
+          WHERE workspace_id = ${question.workspace_id} AND scorer_id = ${question.scorer_id}
+            AND scorer_version = ${question.scorer_version} AND question_sha256 = ${question.question_sha256}
+            AND sample < ${samples}`,
+      ),
+    );
+    return new Map(
+      rows.map(({ sample, judgement, asked_for }) => [
+        sample,
+        { judgement: judgement.parse() as Judgement, askedFor: asked_for },
+      ]),
+    );
+  }
+
+  async save(question: AskedQuestion, { sample, judgement, askedFor }: NewAnswer): Promise<void> {
+    const key = [
+      question.workspace_id,
+      question.scorer_id,
+      question.scorer_version,
+      question.question_sha256,
+      sample,
+    ];
+    await this.database.query(
+      prepared(
+        'judge-answer.save',
+        sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
+                                       asked_for)
+          VALUES (${join(key)}, ${toJsonText(judgement)}, ${askedFor ?? null})
+          ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
+          DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
+      ),
+    );
+  }
+
+  /** Deletes at most `limit` answers that are older than this many days. @returns their number */
+  async prune(days: number, limit: number): Promise<number> {
+    const rows = await this.database.query<{ count: number }>(
+      sql`WITH old AS (
+          SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}
+        ), gone AS (
+          DELETE FROM judge_answers WHERE ctid IN (SELECT ctid FROM old) RETURNING 1
+        ) SELECT count(*)::integer AS count FROM gone`,
+    );
+    return rows[0]!.count;
+  }
+}

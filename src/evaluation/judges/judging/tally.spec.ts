@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import type { Output } from '../../scorers/definitions/definition.forms';
+import type { Judgement } from '../judge-backend';
+import { spreadOf, verdictOf } from './tally';
+
+const judgement = (of: Partial<Judgement>): Judgement => ({ score: 0, requestSha256: '', ...of });
+const CHOICE: Output = {
+  type: 'choice',
+  choices: [
+    { value: 'good', score: 1 },
+    { value: 'constructor', score: 0.5 },
+    { value: '__proto__', score: 0 },
+  ],
+};
+const BOOLEAN: Output = { type: 'boolean' };
+const chosen = (...choices: string[]) => choices.map((choice) => judgement({ choice }));
+
+describe('the verdict of several samples', () => {
+  it.each([
+    ['what most of them say', ['__proto__', 'good', '__proto__'], { choice: '__proto__', score: 0, confidence: 2 / 3 }],
+    ['what is first in the definition, of as many', ['__proto__', 'good', 'good', '__proto__'], { choice: 'good', score: 1, confidence: 0.5 }],
+    ['what all of them say', ['constructor', 'constructor'], { choice: 'constructor', score: 0.5, confidence: 1 }],
+  ])('of a choice is %s', (_, choices, verdict) => {
+    expect(verdictOf(CHOICE, chosen(...choices))).toEqual(verdict);
+  }); // prettier-ignore
+
+  it('of a boolean is true where as many say so as not', () => {
+    const values = [false, true].map((value) => judgement({ value, score: Number(value) }));
+    expect(verdictOf(BOOLEAN, values)).toEqual({ score: 1, confidence: 0.5 });
+  });
+
+  it('of one sample is what it says, with the score that a classifier weighed', () => {
+    const probabilities = { good: 0.6, constructor: 0.4 };
+    const one = judgement({ choice: 'good', score: 0.8, probabilities, reasoning: 'so' });
+    expect(verdictOf(CHOICE, [one])).toEqual({ score: 0.8, choice: 'good', confidence: 0.6, probabilities, reasoning: 'so' }); // prettier-ignore
+    expect(verdictOf(CHOICE, chosen('good'))).toEqual({ choice: 'good', score: 0 });
+  });
+
+  it('of a number is their mean, which is within its bounds also where their sum is beyond all numbers', () => {
+    const max = 1.7e308;
+    const bounded = fc.array(fc.double({ min: -max, max, noNaN: true }), { minLength: 1, maxLength: 20 });
+    const small = fc.array(fc.double({ min: 0.1, max: 0.3, noNaN: true }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(fc.oneof(bounded, small), (values) => {
+        const [low, high] = [Math.min(...values), Math.max(...values)];
+        const output: Output = { type: 'numeric', min: low, max: high };
+        const { score, confidence } = verdictOf(output, values.map((value) => judgement({ value, score: value }))); // prettier-ignore
+        expect(score).toBeGreaterThanOrEqual(low);
+        expect(score).toBeLessThanOrEqual(high);
+        expect(confidence).toBeUndefined();
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('of questions is each by itself', () => {
+    const output: Output = {
+      type: 'questions',
+      questions: [
+        { key: '__proto__', question: '?', output: CHOICE as never },
+        { key: 'n', question: '?', output: { type: 'numeric', min: 0, max: 10 } },
+      ],
+    };
+    const answered = ['["good",1]', '["good",0]', '["__proto__",0.5]'].map((text) => {
+      const [choice, n] = JSON.parse(text) as [string, number];
+      return judgement({ answers: Object.fromEntries([['__proto__', choice], ['n', n]]), score: n, reasoning: text }); // prettier-ignore
+    });
+    const verdict = verdictOf(output, answered);
+    expect(Object.entries(verdict.answers!)).toEqual([['__proto__', 'good'], ['n', 0.5]]); // prettier-ignore
+    expect([verdict.score, verdict.confidence, verdict.reasoning]).toEqual([0.75, undefined, '["good",1]']);
+  });
+
+  it('has the reasons of one who says the same, and else of who comes nearest', () => {
+    const [a, b, c] = [1, 4, 5].map((value) => judgement({ value, score: value, reasoning: `${value}` }));
+    expect(verdictOf({ type: 'numeric', min: 0, max: 5 }, [a!, b!, c!]).reasoning).toBe('4');
+    const said = ['good', 'good', '__proto__'].map((choice, index) =>
+      judgement({ choice, ...(index > 0 && { reasoning: `${index}` }) }),
+    );
+    expect(verdictOf(CHOICE, said.reverse()).reasoning).toBe('1');
+  });
+
+  it('has the mean of the probabilities, of those that told any, and its confidence from them', () => {
+    const [some, other] = [{ true: 0.9, false: 0.1 }, { true: 0.4, false: 0.6 }]; // prettier-ignore
+    const samples = [{ value: true, probabilities: some }, { value: false, probabilities: other }, { value: true }];
+    const verdict = verdictOf(BOOLEAN, samples.map((one) => judgement(one)));
+    expect(verdict).toEqual({
+      ...{ score: 1, confidence: expect.closeTo(0.65, 10) },
+      probabilities: { true: expect.closeTo(0.65, 10), false: expect.closeTo(0.35, 10) },
+    });
+  }); // prettier-ignore
+});
+
+describe('the spread of samples', () => {
+  it.each<[number[], number, number | null]>([
+    [[], 1, null],
+    [[3], 3, null],
+    [[2, 2, 2], 3, 0],
+    [[1, 2, 3, 4], 5, Math.sqrt(5 / 3)],
+    [[1e300, -1e300], 2, Math.SQRT2 * 1e300],
+    [[1e-300, 3e-300], 2, Math.SQRT2 * 1e-300],
+    [[1.7e308, -1.7e308, -1.7e308], 3, null],
+  ])('of the scores %j is their standard deviation', (scores, asked, spread) => {
+    const told = spreadOf(scores.map((score) => judgement({ score })), asked); // prettier-ignore
+    expect(told).toMatchObject({ count: asked, failed_count: asked - scores.length, scores });
+    if (spread === null) expect(told.spread).toBeNull();
+    else expect(told.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
+  });
+});

@@ -1,0 +1,195 @@
+import {
+  type JudgeDefinition,
+  MAX_ERROR_LENGTH,
+  type Output,
+  scoreOfAnswer,
+  type SingleOutput,
+} from '../../scorers';
+import { type SampleSpread, type ScoredItem, storable } from '../../scores';
+import type { JudgeFailure, Judgement } from '../judge-backend';
+
+type Value = string | boolean | number;
+
+/** The combined verdict of several judgements of one subject. */
+export interface Verdict {
+  score: number;
+  choice?: string;
+  answers?: Record<string, Value>;
+  /** From 0 to 1. */
+  confidence?: number;
+  probabilities?: Record<string, number>;
+  reasoning?: string;
+}
+
+/**
+ * Combines judgements: the majority for a choice or a boolean, with ties going to the first in the definition (true before
+ * false), the mean for a number, and each question by itself.
+ *
+ * `confidence` is the model's mean probability of the combined answer or, where the model gave none, the share of samples
+ * that agree. A number has no confidence.
+ */
+export function verdictOf(output: Output, judgements: readonly Judgement[]): Verdict {
+  const value = combined(output, judgements);
+  const score = scoreOf(output, value, judgements);
+  const probabilities = meanProbabilities(judgements);
+  const agreeing = judgements.filter((one) => isSame(valueOf(output, one), value));
+  const share = judgements.length > 1 && isVoted(output) ? agreeing.length / judgements.length : undefined;
+  const confidence = probabilities && !isRecord(value) ? probabilities[String(value)] : share;
+  const reasoning = (agreeing.length > 0 ? agreeing : nearest(judgements, score)).find(
+    (one) => one.reasoning !== undefined,
+  )?.reasoning;
+  return {
+    score,
+    ...(output.type === 'choice' && { choice: value as string }),
+    ...(isRecord(value) && { answers: value }),
+    ...(confidence !== undefined && { confidence }),
+    ...(probabilities && { probabilities }),
+    ...(reasoning !== undefined && { reasoning }),
+  };
+}
+
+/** @param asked how many samples were requested */
+export function spreadOf(judgements: readonly Judgement[], asked: number): SampleSpread {
+  const scores = judgements.map(({ score }) => score);
+  return {
+    count: asked,
+    failed_count: asked - scores.length,
+    scores,
+    spread: standardDeviation(scores),
+  };
+}
+
+type Combined = Value | Record<string, Value>;
+
+const isRecord = (value: Combined): value is Record<string, Value> => typeof value === 'object';
+
+const isVoted = ({ type }: Output): boolean => type === 'choice' || type === 'boolean';
+
+function combined(output: Output, judgements: readonly Judgement[]): Combined {
+  if (output.type !== 'questions') {
+    return combinedOne(
+      output,
+      judgements.map((one) => valueOf(output, one) as Value),
+    );
+  }
+  const answers = output.questions.map(({ key, output: own }) => {
+    const given = judgements.map((one) => one.answers![key]!);
+    return [key, combinedOne(own, given)] as const;
+  });
+  return Object.fromEntries(answers);
+}
+
+function combinedOne(output: SingleOutput, values: readonly Value[]): Value {
+  if (output.type === 'numeric') return meanOf(values as number[]);
+  const order: Value[] = output.type === 'choice' ? output.choices.map(({ value }) => value) : [true, false];
+  const votes = (of: Value): number => values.filter((value) => value === of).length;
+  return order.reduce((best, one) => (votes(one) > votes(best) ? one : best));
+}
+
+const valueOf = (output: Output, { choice, value, answers }: Judgement): Combined =>
+  output.type === 'choice'
+    ? choice!
+    : output.type === 'questions'
+      ? (answers as Record<string, Value>)
+      : value!;
+
+/** Keeps the score of a single judgement, because a classifier's score does not depend on its choice alone. */
+function scoreOf(output: Output, value: Combined, judgements: readonly Judgement[]): number {
+  if (judgements.length === 1) return judgements[0]!.score;
+  if (isRecord(value)) return scoreOfAnswer(output, { answers: value }).score;
+  return scoreOfAnswer(output, output.type === 'choice' ? { choice: value } : { value }).score;
+}
+
+const isSame = (one: Combined, other: Combined): boolean =>
+  isRecord(one) && isRecord(other) ? Object.keys(one).every((key) => one[key] === other[key]) : one === other;
+
+const nearest = (judgements: readonly Judgement[], score: number): Judgement[] =>
+  [...judgements].sort((a, b) => Math.abs(a.score - score) - Math.abs(b.score - score));
+
+function meanProbabilities(judgements: readonly Judgement[]): Record<string, number> | undefined {
+  const withProbabilities = judgements.flatMap((one) => (one.probabilities ? [one.probabilities] : []));
+  if (withProbabilities.length === 0) return undefined;
+  return Object.fromEntries(
+    Object.keys(withProbabilities[0]!).map((key) => [
+      key,
+      meanOf(withProbabilities.map((one) => one[key] ?? 0)),
+    ]),
+  );
+}
+
+/** Returns the mean without overflow, also where the sum would not be finite. */
+const meanOf = (numbers: readonly number[]): number =>
+  numbers.reduce((mean, one, index) => mean + (one / (index + 1) - mean / (index + 1)), 0);
+
+function standardDeviation(numbers: readonly number[]): number | null {
+  if (numbers.length < 2) return null;
+  const mean = meanOf(numbers);
+  const largest = Math.max(...numbers.map((one) => Math.abs(one - mean)));
+  if (largest === 0 || !Number.isFinite(largest)) return largest === 0 ? 0 : null;
+  const sum = numbers.reduce((total, one) => total + ((one - mean) / largest) ** 2, 0);
+  return largest * Math.sqrt(sum / (numbers.length - 1));
+}
+
+/** Characters of a reasoning that are stored. */
+const REASONING_MAX = 100_000;
+
+/** Counts the samples of one target, and combines them into its item. */
+export class Tally {
+  private readonly heard: Judgement[] = [];
+  private readonly failures: JudgeFailure[] = [];
+  private cost: number | undefined;
+  private isAsked = false;
+
+  constructor(private readonly count: number) {}
+
+  /** Whether at least half of the samples failed. */
+  get isLost(): boolean {
+    return this.failures.length * 2 >= this.count;
+  }
+
+  /** Adds a cached answer that another run paid for. */
+  know(judgement: Judgement): void {
+    this.heard.push(judgement);
+  }
+
+  hear(judgement: Judgement): void {
+    this.isAsked = true;
+    this.heard.push(judgement);
+  }
+
+  miss(failure: JudgeFailure): void {
+    this.isAsked = true;
+    this.failures.push(failure);
+  }
+
+  /** Adds a cost in US dollars. */
+  charge(costUsd: number): void {
+    this.cost = (this.cost ?? 0) + costUsd;
+  }
+
+  item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
+    const cost = this.cost ?? (this.isAsked ? undefined : 0);
+    const model = this.heard.findLast((one) => one.model !== undefined)?.model;
+    const answered = this.heard.at(-1) ?? this.failures.at(-1);
+    const common = {
+      ...(model !== undefined && { model: storable(model, 255) }),
+      ...(cost !== undefined && { cost_usd: cost }),
+      request_sha256: answered?.requestSha256 ?? requestSha256,
+    };
+    if (this.isLost) return { ...common, error: storable(this.whyLost(), MAX_ERROR_LENGTH) };
+    const { reasoning, ...verdict } = verdictOf(output, this.heard);
+    return {
+      ...verdict,
+      ...(reasoning !== undefined && { reasoning: storable(reasoning, REASONING_MAX) }),
+      ...common,
+      is_cached: !this.isAsked,
+      ...(this.count > 1 && { samples: spreadOf(this.heard, this.heard.length + this.failures.length) }),
+    };
+  }
+
+  private whyLost(): string {
+    const { message } = this.failures.at(-1)!;
+    if (this.count === 1) return message;
+    return `${this.failures.length} of ${this.count} samples failed. The last failure: ${message}`;
+  }
+}

@@ -1,0 +1,66 @@
+import { RawJson } from '#platform/json';
+import type { TraceRow } from '../../../telemetry';
+import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
+
+const json = (value: unknown): RawJson | null =>
+  value === undefined ? null : new RawJson(JSON.stringify(value));
+const trace = (trace_id: string, input?: unknown, output?: unknown): TraceRow =>
+  ({ trace_id, input: json(input), output: json(output) }) as TraceRow;
+const said = (traces: TraceRow[]) =>
+  messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
+
+describe('the messages of a session that only traces tell', () => {
+  it('are one turn of each trace, though each repeats what was said before', () => {
+    const first = [
+      { role: 'system', content: 'be kind' },
+      { role: 'user', content: 'hello' },
+    ];
+    const second = [...first, { role: 'assistant', content: 'hi' }, { role: 'user', content: 'bye?' }];
+    expect(
+      said([
+        trace('a', first, [{ role: 'assistant', content: 'hi' }]),
+        trace('b', second, [{ role: 'assistant', content: 'bye' }]),
+      ]),
+    ).toEqual([
+      ['a', 'system', 'be kind'],
+      ['a', 'user', 'hello'],
+      ['a', 'assistant', 'hi'],
+      ['b', 'user', 'bye?'],
+      ['b', 'assistant', 'bye'],
+    ]);
+  });
+
+  it('are what was given and answered, where that is no list of messages', () => {
+    expect(said([trace('a', { q: 1 }, 'text'), trace('b', ['x'], null), trace('c')])).toEqual([
+      ['a', 'user', { q: 1 }],
+      ['a', 'assistant', 'text'],
+      ['b', 'user', ['x']],
+    ]);
+  });
+
+  it('are read from the members and parts of the conventions', () => {
+    const input = {
+      messages: [
+        {
+          role: 'human',
+          parts: [
+            { type: 'text', content: 'see ' },
+            { type: 'text', content: 'this' },
+          ],
+        },
+      ],
+    };
+    const output = [{ role: 'ai', parts: [{ type: 'tool_call', id: '1' }] }];
+    expect(said([trace('a', input, output)])).toEqual([
+      ['a', 'user', 'see this'],
+      ['a', 'assistant', [{ type: 'tool_call', id: '1' }]],
+    ]);
+  });
+
+  it('tell what the user began with and what the assistant ended with', () => {
+    const messages = messagesOfTraces([trace('a', 'one', 'two'), trace('b', 'three', 'four')]);
+    expect(firstUserContent(messages)).toBe('one');
+    expect(lastAssistantContent(messages)).toBe('four');
+    expect(firstUserContent([])).toBeUndefined();
+  });
+});

@@ -1,0 +1,286 @@
+import { compileJsonSchema, SchemaRefused } from '#platform/json-schema';
+import { LinearRegExp, MAX_PATTERN_LENGTH, PatternRefused } from '#platform/linear-regexp';
+import {
+  byType,
+  flag,
+  form,
+  integer,
+  jsonObject,
+  list,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  type Place,
+  text,
+  type TypeOf,
+  value,
+} from './form';
+import { parsePath } from './json.path';
+import { SUBJECT_MEMBERS } from './limits';
+
+/*
+ * The checks of a `code` scorer. Each passes or fails. A check that has nothing to look at (no trace, no `expected`, an
+ * unknown cost) makes the item an error, so that missing data is never a score of 0. So does a check of a trace that is
+ * seen in part (`is_truncated`), unless the unseen part cannot change the outcome.
+ */
+
+const COUNT_MAX = 1_000_000;
+
+const anyJson = (description: string) => value<unknown>(description, ANY_JSON, () => undefined);
+const ANY_JSON = {
+  oneOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+  ],
+};
+
+const path = (description: string) => text(description, { max: 500 }, faultOfPath);
+
+function faultOfPath(given: string): string | undefined {
+  try {
+    const [first] = parsePath(given);
+    if (SUBJECT_MEMBERS.some((member) => member === first)) return undefined;
+    return `must begin with one of ${SUBJECT_MEMBERS.join(', ')}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const COMMON = {
+  name: optional(
+    text('Unique among the checks. Defaults to its type, followed by `_2`, `_3` and so on where needed.', {
+      max: 100,
+    }),
+  ),
+  negate: optional(flag('Swaps passed and failed. A path that leads to nothing fails all the same.'), false),
+};
+const OF_VALUE = {
+  ...COMMON,
+  path: optional(
+    path(
+      'The value that is checked: a singular query of RFC 9535 from a member of the subject, such as `output.items[0].name`. The leading `$.` is optional.',
+    ),
+    'output',
+  ),
+};
+const COMPARING = {
+  ...OF_VALUE,
+  value: optional(anyJson('The value to compare with. Cannot be combined with `expected_path`.')),
+  expected_path: optional(
+    path('The place in the subject of the value to compare with. Defaults to `expected`.'),
+  ),
+};
+const CASE = { case_sensitive: optional(flag('Whether upper and lower case differ.'), true) };
+const tool = (description: string) => text(description, { max: 255 });
+const tools = (description: string) =>
+  list(description, tool(''), { noun: 'strings of 1 to 255 characters', min: 1, max: 100 });
+
+function checkComparand(given: { value?: unknown; expected_path?: string }, place: Place): void {
+  if (given.value === undefined || given.expected_path === undefined) return;
+  place.at('expected_path').fault('cannot be given together with value');
+}
+
+function checkBounds({ min, max }: { min?: number; max?: number }, place: Place): void {
+  if (min !== undefined && max !== undefined && min > max) place.at('min').fault('must not be above max');
+}
+
+const EQUALS = form(
+  'EqualsCheckDto',
+  'Passes where both are the same JSON value. The order of members does not matter.',
+  { type: oneOf('', ['equals']), ...COMPARING, ...CASE },
+  checkComparand,
+);
+
+const CONTAINS = form(
+  'ContainsCheckDto',
+  'Passes where a text contains a text, a list an equal item, or an object the same members.',
+  {
+    type: oneOf('', ['contains']),
+    ...COMPARING,
+    ...CASE,
+    values: optional(
+      list('Several values instead of `value`.', { ...anyJson(''), schema: {} }, { noun: 'values', min: 1 }),
+    ),
+    match: optional(oneOf('How many of `values` must be contained.', ['all', 'any']), 'all'),
+  },
+  (given, place) => {
+    checkComparand(given, place);
+    if (given.values === undefined) return;
+    if (given.value !== undefined || given.expected_path !== undefined) {
+      place.at('values').fault('cannot be given together with value or expected_path');
+    }
+  },
+);
+
+const REGEX = form(
+  'RegexCheckDto',
+  'Passes where the pattern matches anywhere in the text. A value that is not a string is matched as JSON.',
+  {
+    type: oneOf('', ['regex']),
+    ...OF_VALUE,
+    pattern: value<string>(
+      'JavaScript syntax without lookaround and backreferences.',
+      { type: 'string', maxLength: MAX_PATTERN_LENGTH },
+      (given) => (typeof given === 'string' ? undefined : 'must be a string'),
+    ),
+    flags: nullable(
+      value<string>('Any of `i`, `m`, `s` and `u`.', { type: 'string' }, (given) =>
+        typeof given === 'string' ? undefined : 'must be a string of flags out of i, m, s and u',
+      ),
+    ),
+  },
+  ({ pattern, flags }, place) => {
+    try {
+      LinearRegExp.compile(pattern, flags ?? '');
+    } catch (error) {
+      if (!(error instanceof PatternRefused)) throw error;
+      place.at('pattern').fault(`cannot be used: ${error.message}`);
+    }
+  },
+);
+
+const JSON_SCHEMA = form(
+  'JsonSchemaCheckDto',
+  'Passes where the value is valid under `schema`.',
+  {
+    type: oneOf('', ['json_schema']),
+    ...OF_VALUE,
+    schema: value<unknown>(
+      'JSON Schema 2020-12.',
+      { oneOf: [{ type: 'object', additionalProperties: true }, { type: 'boolean' }] },
+      () => undefined,
+    ),
+    parse_json: optional(flag('Parses the value, a text, as JSON first. Fails where it is not JSON.'), false),
+  },
+  ({ schema }, place) => {
+    try {
+      compileJsonSchema(schema);
+    } catch (error) {
+      if (!(error instanceof SchemaRefused)) throw error;
+      place.at('schema').fault(error.message, error.pointer);
+    }
+  },
+);
+
+const LEVENSHTEIN = form(
+  'LevenshteinCheckDto',
+  'Compares two texts by their similarity: 1 less the number of edits divided by the length of the longer text.',
+  {
+    type: oneOf('', ['levenshtein']),
+    ...COMPARING,
+    ...CASE,
+    threshold: optional(
+      number(
+        'The least similarity that passes. Without it only equal texts pass, and the check counts in `mean` with its similarity.',
+        0,
+        1,
+      ),
+    ),
+  },
+  checkComparand,
+);
+
+const NUMERIC_RANGE = form(
+  'NumericRangeCheckDto',
+  'Passes where a number, or a text that is a number, is from `min` to `max`. One of them may be left out.',
+  {
+    type: oneOf('', ['numeric_range']),
+    ...OF_VALUE,
+    min: optional(number('')),
+    max: optional(number('Not below `min`.')),
+  },
+  (given, place) => {
+    if (given.min === undefined && given.max === undefined) place.fault('needs min, max or both');
+    checkBounds(given, place);
+  },
+);
+
+const TOOL_CALLED = form(
+  'ToolCalledCheckDto',
+  'Passes where each tool was called `min` to `max` times. Give either `tool` or `tools`.',
+  {
+    type: oneOf('', ['tool_called']),
+    ...COMMON,
+    tool: optional(tool('One tool.')),
+    tools: optional(tools('Several tools. Each must have been called.')),
+    min: optional(integer('', 0, COUNT_MAX), 1),
+    max: optional(integer('Not below `min`.', 0, COUNT_MAX)),
+    arguments: optional(jsonObject('Counts only calls whose arguments include these members.')),
+  },
+  (given, place) => {
+    if ((given.tool === undefined) === (given.tools === undefined)) {
+      place.fault('needs either tool or tools');
+    }
+    checkBounds(given, place);
+  },
+);
+
+const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes where the tools were called in this order.', {
+  type: oneOf('', ['tool_order']),
+  ...COMMON,
+  tools: tools('In the order in which their spans start.'),
+  mode: optional(
+    oneOf('`subsequence` allows other calls in between, `exact` allows no other call.', [
+      'subsequence',
+      'exact',
+    ]),
+    'subsequence',
+  ),
+});
+
+const MAX_STEPS = form(
+  'MaxStepsCheckDto',
+  'Passes where the trace has at most `max` calls of models and tools.',
+  {
+    type: oneOf('', ['max_steps']),
+    ...COMMON,
+    max: integer('', 0, COUNT_MAX),
+    count: optional(
+      oneOf('Counts only calls of models, or of tools. Where spans are neither, each span is a step.', [
+        'model',
+        'tool',
+      ]),
+    ),
+  },
+);
+
+const MAX_DURATION = form('MaxDurationCheckDto', 'Passes where the trace took at most `max` ms.', {
+  type: oneOf('', ['max_duration_ms']),
+  ...COMMON,
+  max: number('', 0),
+});
+
+const MAX_COST = form(
+  'MaxCostCheckDto',
+  'Passes where the trace cost at most `max` US dollars. An error where its cost is not fully known.',
+  { type: oneOf('', ['max_cost_usd']), ...COMMON, max: number('', 0) },
+);
+
+const CHECKS = {
+  equals: EQUALS,
+  contains: CONTAINS,
+  regex: REGEX,
+  json_schema: JSON_SCHEMA,
+  levenshtein: LEVENSHTEIN,
+  numeric_range: NUMERIC_RANGE,
+  tool_called: TOOL_CALLED,
+  tool_order: TOOL_ORDER,
+  max_steps: MAX_STEPS,
+  max_duration_ms: MAX_DURATION,
+  max_cost_usd: MAX_COST,
+};
+
+export const CHECK = byType(CHECKS);
+export const CHECK_FORMS = Object.values(CHECKS);
+
+export type Check = TypeOf<typeof CHECK>;
+export type CheckOf<Type extends keyof typeof CHECKS> = TypeOf<(typeof CHECKS)[Type]>;
+/** Checks that look at a value of the subject. */
+export type ValueCheck = CheckOf<
+  'equals' | 'contains' | 'regex' | 'json_schema' | 'levenshtein' | 'numeric_range'
+>;

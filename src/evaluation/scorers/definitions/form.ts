@@ -1,0 +1,263 @@
+import { isJsonObject, unknownDetail } from '#platform/json';
+
+/** What is wrong with a value. `pointer` (RFC 6901) is relative to the definition, and empty for the definition itself. */
+export interface FormFault {
+  pointer: string;
+  detail: string;
+}
+
+/** Faults that are reported of one definition at most. */
+const FAULTS_MAX = 50;
+/** Characters of a member's name that a pointer repeats. */
+const TOKEN_MAX = 100;
+
+/** A place in a definition, and where its faults are collected. */
+export class Place {
+  /** @param takesUnknown whether unknown members are ignored, as they are in definitions of earlier releases */
+  constructor(
+    private readonly pointer: string,
+    private readonly faults: FormFault[],
+    readonly takesUnknown: boolean,
+  ) {}
+
+  at(member: string | number): Place {
+    const token = String(member).slice(0, TOKEN_MAX).replace(/~/g, '~0').replace(/\//g, '~1');
+    return new Place(`${this.pointer}/${token}`, this.faults, this.takesUnknown);
+  }
+
+  /** Reports a fault, and returns false. @param below a JSON pointer from this place on */
+  fault(detail: string, below = ''): false {
+    if (!this.isFull) this.faults.push({ pointer: this.pointer + below, detail });
+    return false;
+  }
+
+  get faultCount(): number {
+    return this.faults.length;
+  }
+
+  /** No more faults are reported, so nothing more needs to be looked at. */
+  get isFull(): boolean {
+    return this.faults.length >= FAULTS_MAX;
+  }
+}
+
+/** One kind of value, described once: its TypeScript type, its OpenAPI schema and its validation. */
+export interface Value<Type> {
+  readonly schema: object;
+  /** Returns whether a value is of this kind, and reports why it is not. */
+  check(value: unknown, place: Place): value is Type;
+}
+
+/** A member that may be left out. */
+export interface Optional<Type> extends Value<Type> {
+  readonly isOptional: true;
+}
+
+/** The TypeScript type of a value. */
+export type TypeOf<V> = V extends Value<infer Type> ? Type : never;
+
+type Members = Record<string, Value<unknown> | Optional<unknown>>;
+type OptionalNames<M> = { [Name in keyof M]: M[Name] extends Optional<unknown> ? Name : never }[keyof M];
+type ObjectOf<M> = { [Name in Exclude<keyof M, OptionalNames<M>>]: TypeOf<M[Name]> } & {
+  [Name in OptionalNames<M>]?: TypeOf<M[Name]>;
+};
+
+const refOf = (name: string): string => `#/components/schemas/${name}`;
+
+/** An object with members of its own, which OpenAPI knows by its name. */
+export interface Form<Type> extends Value<Type> {
+  readonly name: string;
+  /** Its schema in the components of the OpenAPI document; `schema` refers to it. */
+  readonly component: object;
+}
+
+/** A value by its schema and a function that returns what is wrong with it. */
+export const value = <Type>(
+  description: string,
+  schema: object,
+  faultOf: (given: unknown) => string | undefined,
+): Value<Type> => ({
+  schema: { ...schema, ...(description && { description }) },
+  check(given, place): given is Type {
+    const detail = faultOf(given);
+    return detail === undefined || place.fault(detail);
+  },
+});
+
+/** A member that may be left out. @param byDefault what it is then, for OpenAPI */
+export const optional = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type> => ({
+  check: of.check.bind(of) as Value<Type>['check'],
+  schema: { ...of.schema, ...(byDefault !== undefined && { default: byDefault }) },
+  isOptional: true,
+});
+
+/** A member that may be left out or null, which means the same. */
+export const nullable = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type | null> => {
+  const { schema } = optional(of, byDefault) as { schema: { type?: string; enum?: unknown[] } };
+  const { type, enum: values } = schema;
+  return {
+    schema: { ...schema, type: [type, 'null'], ...(values && { enum: [...values, null] }) },
+    check: (given, place): given is Type | null => given === null || of.check(given, place),
+    isOptional: true,
+  };
+};
+
+const range = (min: number, max: number): string =>
+  max !== Infinity ? ` from ${min} to ${max}` : min === -Infinity ? '' : ` of ${min} or more`;
+
+const isWithin = (given: unknown, min: number, max: number): given is number =>
+  typeof given === 'number' && Number.isFinite(given) && given >= min && given <= max;
+
+const bounds = (min: number, max: number): object => ({
+  ...(min !== -Infinity && { minimum: min }),
+  ...(max !== Infinity && { maximum: max }),
+});
+
+/** A string of `min` to `max` UTF-16 code units. */
+export const text = (
+  description: string,
+  { min = 1, max }: { min?: number; max: number },
+  faultOf: (given: string) => string | undefined = () => undefined,
+): Value<string> =>
+  value(description, { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max }, (given) =>
+    typeof given === 'string' && given.length >= min && given.length <= max
+      ? faultOf(given)
+      : `must be a string of ${min} to ${max} characters`,
+  );
+
+/** A finite number. */
+export const number = (description: string, min = -Infinity, max = Infinity): Value<number> =>
+  value(description, { type: 'number', ...bounds(min, max) }, (given) =>
+    isWithin(given, min, max) ? undefined : `must be a number${range(min, max)}`,
+  );
+
+export const integer = (description: string, min: number, max: number): Value<number> =>
+  value(description, { type: 'integer', ...bounds(min, max) }, (given) =>
+    isWithin(given, min, max) && Number.isSafeInteger(given)
+      ? undefined
+      : `must be an integer${range(min, max)}`,
+  );
+
+export const flag = (description: string): Value<boolean> =>
+  value(description, { type: 'boolean' }, (given) =>
+    typeof given === 'boolean' ? undefined : 'must be true or false',
+  );
+
+export const oneOf = <const Known extends string>(
+  description: string,
+  known: readonly Known[],
+): Value<Known> =>
+  value(description, { type: 'string', enum: [...known] }, (given) =>
+    known.includes(given as Known) ? undefined : `must be one of ${known.join(', ')}`,
+  );
+
+export const jsonObject = (description: string): Value<Record<string, unknown>> =>
+  value(description, { type: 'object', additionalProperties: true }, (given) =>
+    isJsonObject(given) ? undefined : 'must be an object',
+  );
+
+export interface ListOptions {
+  /** What the items are called. */
+  noun: string;
+  min: number;
+  max?: number;
+  /** The member by which items differ. */
+  key?: string;
+  /** The longest JSON text of the list, in UTF-16 code units. */
+  maxText?: number;
+}
+
+/** A list of at least `min` and at most `max` items. The items of a list that is too long are not looked at. */
+export const list = <Item>(description: string, item: Value<Item>, options: ListOptions): Value<Item[]> => {
+  const { noun, min, max, key, maxText = Infinity } = options;
+  const size = max === undefined ? `${min} or more` : `${min} to ${max}`;
+  const bounded = { minItems: min, ...(max !== undefined && { maxItems: max }) };
+  return {
+    schema: { type: 'array', items: item.schema, ...bounded, ...(description && { description }) },
+    check(given, place): given is Item[] {
+      if (!Array.isArray(given) || given.length < min || given.length > (max ?? Infinity)) {
+        return place.fault(`must be a list of ${size} ${noun}`);
+      }
+      if (maxText < Infinity && JSON.stringify(given).length > maxText) {
+        return place.fault(`must have at most ${maxText} characters as JSON`);
+      }
+      const keys = new Set<unknown>();
+      let isValid = true;
+      for (const [index, one] of given.entries()) {
+        if (place.isFull) return false;
+        isValid = item.check(one, place.at(index)) && isValid;
+        const own = key !== undefined && isJsonObject(one) ? one[key] : undefined;
+        if (own === undefined) continue;
+        if (keys.has(own)) isValid = place.at(index).at(key!).fault('occurs more than once');
+        keys.add(own);
+      }
+      return isValid;
+    },
+  };
+};
+
+/**
+ * An object with these members. Other members are faults, so that a misspelt one is noticed.
+ *
+ * @param rule reports what is wrong between members, once each of them is valid
+ */
+export function form<M extends Members>(
+  name: string,
+  description: string,
+  members: M,
+  rule: (given: ObjectOf<M>, place: Place) => void = () => undefined,
+): Form<ObjectOf<M>> {
+  const names = Object.keys(members);
+  const isRequired = (member: string): boolean => !('isOptional' in members[member]!);
+  return {
+    name,
+    schema: { $ref: refOf(name) },
+    component: {
+      type: 'object',
+      description,
+      properties: Object.fromEntries(names.map((member) => [member, members[member]!.schema])),
+      required: names.filter(isRequired),
+      additionalProperties: false,
+    },
+    check(given, place): given is ObjectOf<M> {
+      if (!isJsonObject(given)) return place.fault('must be an object');
+      let isValid = true;
+      for (const member of names) {
+        const own = Object.hasOwn(given, member) ? given[member] : undefined;
+        if (own !== undefined) isValid = members[member]!.check(own, place.at(member)) && isValid;
+        else if (isRequired(member)) isValid = place.at(member).fault('is required');
+      }
+      for (const member of place.takesUnknown ? [] : Object.keys(given)) {
+        if (place.isFull) return false;
+        if (Object.hasOwn(members, member)) continue;
+        isValid = place.at(member).fault(unknownDetail(member, names));
+      }
+      if (!isValid) return false;
+      const before = place.faultCount;
+      rule(given as ObjectOf<M>, place);
+      return place.faultCount === before;
+    },
+  };
+}
+
+/** One of several forms, told apart by their member `type`. */
+export const byType = <Forms extends Record<string, Form<unknown>>>(
+  forms: Forms,
+): Value<TypeOf<Forms[keyof Forms]>> => ({
+  schema: {
+    oneOf: Object.values(forms).map(({ schema }) => schema),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(Object.entries(forms).map(([type, { name }]) => [type, refOf(name)])),
+    },
+  },
+  check(given, place): given is TypeOf<Forms[keyof Forms]> {
+    if (!isJsonObject(given)) return place.fault('must be an object with a type');
+    const { type } = given;
+    if (type === undefined) return place.at('type').fault('is required');
+    if (typeof type !== 'string' || !Object.hasOwn(forms, type)) {
+      return place.at('type').fault(`must be one of ${Object.keys(forms).join(', ')}`);
+    }
+    return forms[type]!.check(given, place);
+  },
+});

@@ -1,0 +1,193 @@
+import { SandboxPool } from './sandbox.pool';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import { JavaScriptSandbox } from './javascript.sandbox';
+
+const EMPTY: ScoringSubject = {
+  input: null,
+  output: null,
+  expected: null,
+  metadata: null,
+  trace: null,
+  session: null,
+};
+const DEADLINE = 'did not finish within';
+const MEMORY = 'needs more than 32 MB of memory';
+
+describe('hostile scorers', () => {
+  let sandbox: JavaScriptSandbox;
+  beforeAll(() => (sandbox = new JavaScriptSandbox(new SandboxPool({ threads: 2 }))));
+  afterAll(() => sandbox.close());
+
+  function run(source: string, timeoutMs = 5_000): Promise<ScoreOutcome> {
+    return sandbox.run({ source, timeoutMs, memoryMb: 32 }, { ...EMPTY, output: 'o' });
+  }
+
+  /** The scorer ends in the item's error, while another that runs beside it and one after it are scored. */
+  async function endsIn(source: string, problem: string | RegExp, timeoutMs?: number): Promise<void> {
+    const [hostile, beside] = await Promise.all([
+      run(source, timeoutMs),
+      run('const score = ({output}) => output === "o"'),
+    ]);
+    expect(hostile).toEqual({ error: expect.stringMatching(problem) });
+    expect((hostile as { error: string }).error.length).toBeLessThanOrEqual(2_000);
+    expect(beside).toEqual({ score: 1 });
+    expect(await run('const score = () => 0.5')).toEqual({ score: 0.5 });
+  }
+
+  it.each([
+    ['a loop', 'function score() { while (true) {} }'],
+    ['a loop at the top level', 'while (true) {}'],
+    [
+      'a loop that catches and goes on',
+      'function score() { for (;;) try { while (true) {} } catch {} finally { while (true) {} } }',
+    ],
+    [
+      'a generator without end',
+      'function* g() { while (true) yield 1 } function score() { for (const x of g()) {} }',
+    ],
+    ['a getter of the result', 'function score() { return { get score() { while (true) {} } } }'],
+    [
+      'toJSON of the answers',
+      'function score() { return { score: 1, answers: { toJSON() { while (true) {} } } } }',
+    ],
+    ['then of the result', 'function score() { return { score: 1, get then() { while (true) {} } } }'],
+    ['the message of what it throws', 'function score() { throw { get message() { while (true) {} } } }'],
+    ['toString in a template', 'function score() { return `${{ toString() { while (true) {} } }}` }'],
+    [
+      'Object.prototype.toJSON',
+      'Object.prototype.toJSON = () => { while (true) {} }; function score() { return { score: 1, answers: { a: {} } } }',
+    ],
+    [
+      'a regular expression that backtracks',
+      'function score() { return /^(a+)+$/.test("a".repeat(40) + "b") }',
+    ],
+    [
+      'a native join that no interrupt reaches',
+      'function score() { return Array(2 ** 32 - 1).join("").length }',
+    ],
+    [
+      'a native stringify that no interrupt reaches',
+      'let o = {}; for (let i = 0; i < 100000; i++) o = { o }; function score() { return { score: 1, answers: o } }',
+    ],
+  ])('are stopped: %s', async (_, source) => {
+    await endsIn(source, DEADLINE, 300);
+  });
+
+  it.each([
+    ['lists', 'function score() { const a = []; while (true) a.push(new Array(1000).fill(1)) }'],
+    ['buffers', 'function score() { const a = []; while (true) a.push(new ArrayBuffer(1 << 20)) }'],
+    ['strings', 'function score() { const a = []; while (true) a.push("x".repeat(1e6) + a.length) }'],
+    ['one string', 'function score() { return "x".repeat(2 ** 29).length }'],
+    ['at the top level', 'const a = []; while (true) a.push(new Array(1000).fill(1))'],
+    ['a flood of microtasks', 'function score() { while (true) Promise.resolve().then(() => {}) }'],
+    [
+      'answers of 100 MB',
+      'function score() { const s = "x".repeat(1e6); return { score: 1, answers: { a: Array(100).fill(s) } } }',
+    ],
+  ])('run out of memory: %s', async (_, source) => {
+    await endsIn(source, MEMORY, 10_000);
+  });
+
+  it.each([
+    ['a function', 'function score() { return score() }', 'stack overflow'],
+    [
+      'a getter',
+      'const o = { get a() { return this.a } }; function score() { return o.a }',
+      'stack overflow',
+    ],
+    ['a comparison', 'function f() { [1, 2].sort(f) } function score() { f() }', 'stack overflow'],
+    ['a replacement', 'function f() { "a".replace(/a/, f) } function score() { f() }', 'stack overflow'],
+    [
+      'brackets in the source',
+      `function score() { return ${'('.repeat(50_000)}1${')'.repeat(50_000)} }`,
+      'SyntaxError: stack overflow',
+    ],
+    [
+      'lists in the source',
+      `const a = ${'['.repeat(100_000)}; function score() {}`,
+      'SyntaxError: stack overflow',
+    ],
+  ])('recurse without end: %s', async (_, source, problem) => {
+    await endsIn(source, problem);
+  });
+
+  it('never run what they left to be done later', async () => {
+    const flood =
+      'function score() { const f = () => Promise.resolve().then(f); for (let i = 0; i < 100; i++) f(); return 1 }';
+    expect(await run(flood)).toEqual({ score: 1 });
+    expect(await run('const score = () => 0.5')).toEqual({ score: 0.5 });
+  });
+
+  it('change no built-in that reads their result', async () => {
+    const source = `
+      for (const name of ['toJSON', 'then', 'score', 'get', 'set', 'value', 'label']) Object.prototype[name] = () => 7;
+      Array.prototype.toJSON = String.prototype.toJSON = Number.prototype.toJSON = () => 8;
+      JSON.stringify = JSON.parse = Reflect.apply = Object.defineProperty = Array.isArray = () => { throw 9 };
+      String.prototype.slice = Number.isFinite = () => { throw 9 };
+      delete Object.prototype.then;
+      function score({ output }) { return output === 'o' ? 0.25 : 0 }`;
+    expect(await run(source)).toEqual({ score: 0.25 });
+  });
+
+  it('find nothing of the machine they run on', async () => {
+    const source = `function score() {
+      const reach = (f) => { try { return typeof f() } catch { return 'undefined' } };
+      const root = reach.constructor('return this')();
+      const names = ['process', 'require', 'module', 'fetch', 'XMLHttpRequest', 'WebSocket', 'setTimeout', 'Worker',
+        'WebAssembly', 'performance', 'SharedArrayBuffer', 'Atomics', 'std', 'os', 'scriptArgs', 'host', 'member'];
+      return { score: names.filter((name) => reach(() => root[name]) !== 'undefined').length,
+        answers: { found: names.filter((name) => name in root), stack: new Error('x').stack } };
+    }`;
+    const outcome = await run(source);
+    expect(outcome).toMatchObject({ score: 0, answers: { found: [] } });
+    expect(JSON.stringify(outcome)).not.toMatch(/node_modules|\/dist\/|file:/);
+  });
+
+  it('cannot import', async () => {
+    expect(await run('import fs from "fs"; function score() { return 1 }')).toEqual({
+      error: expect.stringContaining('SyntaxError'),
+    });
+  });
+
+  it('leave nothing behind for the next run', async () => {
+    const leaving = `
+      globalThis.left = [1]; var alsoLeft = 2; let leftToo = 3;
+      Object.prototype.left = 4; Array.prototype.map = () => 5; Math.max = () => 6; Date.now = () => 7;
+      levenshtein = null; delete globalThis.levenshteinSimilarity; delete globalThis.JSON;
+      function score() { return 1 }`;
+    const looking = `function score() {
+      const found = [typeof left, typeof alsoLeft, typeof leftToo, typeof {}.left].filter((t) => t !== 'undefined');
+      return found.length === 0 && [1].map((x) => x + 1)[0] === 2 && Math.max(1, 2) === 2 && Date.now() > 7
+        && levenshtein('a', 'b') === 1 && levenshteinSimilarity('a', 'a') === 1 && JSON.stringify([]) === '[]';
+    }`;
+    for (let i = 0; i < 4; i++) {
+      expect(await Promise.all([run(leaving), run(leaving)])).toEqual([{ score: 1 }, { score: 1 }]);
+      expect(await Promise.all([run(looking), run(looking)])).toEqual([{ score: 1 }, { score: 1 }]);
+    }
+  });
+
+  it('see the same time, zone and random numbers in every run and every thread', async () => {
+    const source = `function score() { return { score: Date.now(), answers: {
+      now: new Date().toISOString(), text: Date(), local: new Date('2020-06-01T12:00').toISOString(),
+      parts: new Date(2020, 5, 1, 12).getTime(), offset: new Date().getTimezoneOffset(),
+      random: [Math.random(), Math.random()] } } }`;
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => run(source)));
+    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
+    expect(outcomes[0]).toMatchObject({
+      score: Date.UTC(2000, 0, 1),
+      answers: {
+        now: '2000-01-01T00:00:00.000Z',
+        local: '2020-06-01T12:00:00.000Z',
+        parts: Date.UTC(2020, 5, 1, 12),
+        offset: 0,
+      },
+    });
+    const other = new JavaScriptSandbox(new SandboxPool({ threads: 1 }));
+    try {
+      const script = { source, timeoutMs: 5_000, memoryMb: 16 };
+      expect(await other.run(script, EMPTY)).toEqual(outcomes[0]);
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ResourcesModule } from '../../resources';
+import { CodeEngine } from './engine/pool/scorer.engine';
+import { ScorerDefinitions } from './scorer-definitions';
+import { ScorerEntity } from './scorer.entity';
+import { ScorerRepository } from './scorer.repository';
+import { ScorerService } from './scorer.service';
+import { ScorerStarterService } from './starters/scorer-starter.service';
+
+/** Scorers: their definitions, the engine that runs code, and the starters to copy from. */
+@Module({
+  imports: [ResourcesModule, TypeOrmModule.forFeature([ScorerEntity])],
+  providers: [CodeEngine, ScorerDefinitions, ScorerRepository, ScorerService, ScorerStarterService],
+  exports: [CodeEngine, ScorerRepository, ScorerService, ScorerStarterService],
+})
+export class ScorersModule {}

@@ -1,0 +1,3 @@
+export { ScoresModule } from './scores.module';
+export { KnownTargets } from './score-targets';
+export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';

@@ -1,0 +1,72 @@
+import type { ScoreOutcome } from '../scorers';
+
+/** How much the samples of one subject differ. */
+export interface SampleSpread {
+  /** Number of samples, and of those that failed. */
+  count: number;
+  failed_count: number;
+  /** The scores of the answered samples, in order. */
+  scores: number[];
+  /** Their sample standard deviation (n − 1). Null for fewer than two. */
+  spread: number | null;
+}
+
+/** The outcome of scoring one target, as it is stored and returned. */
+export interface ScoredItem {
+  /** Finite; absent where the scorer abstained or failed. */
+  score?: number;
+  choice?: string;
+  confidence?: number;
+  probabilities?: Record<string, number>;
+  answers?: Record<string, unknown>;
+  reasoning?: string;
+  backend?: string;
+  model?: string;
+  /** Why there is no score. Excludes `score`, because a failure is not a score of 0. */
+  error?: string;
+  elapsed_ms: number;
+  /** Cost of asking the judge, in US dollars. */
+  cost_usd?: number;
+  /** SHA-256 of the request to the judge, hexadecimal. */
+  request_sha256?: string;
+  /** All answers came from the cache. */
+  is_cached?: boolean;
+  /** How much the samples differ, where there are several. */
+  samples?: SampleSpread;
+}
+
+/** Longest text that is stored, in UTF-16 code units. */
+const TEXT_MAX = 100_000;
+const CHOICE_MAX = 255;
+
+/** Returns the item of a target that a code scorer was run on. */
+export function itemOf(outcome: ScoreOutcome, elapsedMs: number): ScoredItem {
+  const elapsed_ms = Math.max(0, Math.round(elapsedMs));
+  if ('error' in outcome) return { error: storable(outcome.error, TEXT_MAX), elapsed_ms };
+  const { score, label, reasoning, answers } = outcome;
+  return {
+    ...(score !== null && { score }),
+    ...(label !== undefined && { choice: storable(label, CHOICE_MAX) }),
+    ...(answers && { answers: storableJson(answers) as Record<string, unknown> }),
+    ...(reasoning !== undefined && { reasoning: storable(reasoning, TEXT_MAX) }),
+    elapsed_ms,
+  };
+}
+
+/** Returns a text that PostgreSQL can store. Scripts and judges may return NUL characters and lone surrogates. */
+export function storable(text: string, max: number): string {
+  const kept = text.length > max ? `${text.slice(0, max - 1)}…` : text;
+  return kept.replaceAll('\0', '\uFFFD').replace(LONE_SURROGATE, '\uFFFD');
+}
+
+const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
+function storableJson(value: unknown): unknown {
+  if (typeof value === 'string') return storable(value, TEXT_MAX);
+  if (Array.isArray(value)) return value.map(storableJson);
+  if (typeof value !== 'object' || value === null) return value;
+  // fromEntries defines members, so that one named __proto__ is like any other
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [storable(name, TEXT_MAX), storableJson(member)]),
+  );
+}

@@ -1,0 +1,1 @@
+export { ScoringModule } from './scoring.module';

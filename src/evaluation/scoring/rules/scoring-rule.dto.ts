@@ -1,0 +1,225 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+} from 'class-validator';
+import { IsJson, IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ARRIVAL_TEXTS } from '../../../telemetry';
+import { type Grain, GRAINS } from '../../scorers';
+import { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../experiments';
+import type { ScoringRuleEntity } from './scoring-rule.entity';
+
+/** Seconds without a new span after which a trace or session is complete, where its rule does not say. */
+const QUIET_DEFAULTS: Readonly<Record<Grain, number>> = { trace: 60, session: 900 };
+const QUIET_MIN = 1;
+const QUIET_MAX = 86_400;
+
+/** Returns the quiet time of a rule, in seconds. */
+export const quietSecondsOf = ({
+  grain,
+  quiet_seconds,
+}: Pick<ScoringRuleEntity, 'grain' | 'quiet_seconds'>): number => quiet_seconds ?? QUIET_DEFAULTS[grain];
+
+export const RULE_FIELDS = [...ARRIVAL_TEXTS, ...STATS_FIGURES] as const;
+
+const FILTER_VALUE = {
+  description:
+    'A text, or a number for a measure. Null matches traces without a value. For `in`, a list of 1 to 100 values.',
+};
+
+const QUIET =
+  'Seconds without a new span after which a trace, or a whole session, counts as complete. Defaults to 60 for traces and 900 for sessions.';
+
+/** A condition on a trace, in the form of trace statistics filters, over the fields of the trace itself. */
+export class RuleFilterDto {
+  @IsOneOf(RULE_FIELDS)
+  field!: (typeof RULE_FIELDS)[number];
+
+  /** `gte` and `lte` only apply to measures. */
+  @IsOneOf(STATS_OPERATORS)
+  op!: (typeof STATS_OPERATORS)[number];
+
+  @IsJson(FILTER_VALUE)
+  value!: unknown;
+}
+
+/** A rule that has a scorer score traces or sessions as they arrive. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScoringRuleDto)
+export class CreateScoringRuleDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** Share of targets to score. Sampling depends on the id alone, so rules with the same rate sample the same targets. */
+  @ApiProperty({ type: 'number', minimum: 0, maximum: 1, default: 1, required: false, nullable: true })
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  sample_rate?: number | null;
+
+  /** Conditions that must all hold for the trace, or for one trace of the session. Without any, everything matches. */
+  @ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(FILTERS_MAX)
+  @Nested(() => RuleFilterDto)
+  filters?: RuleFilterDto[] | null;
+
+  /** What each score is about. Defaults to the grain of the scorer. */
+  @IsOptional()
+  @IsOneOf(GRAINS, { required: false })
+  grain?: Grain | null;
+
+  @ApiProperty({ type: 'boolean', default: true, required: false, nullable: true })
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean | null;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: QUIET_MIN,
+    maximum: QUIET_MAX,
+    required: false,
+    nullable: true,
+    description: QUIET,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(QUIET_MIN)
+  @Max(QUIET_MAX)
+  quiet_seconds?: number | null;
+}
+
+/** A merge patch (RFC 7396). A rule that is enabled again only scores what arrives from then on. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScoringRuleDto)
+export class PatchScoringRuleDto {
+  /** Must not change: a rule cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  rule_id?: string;
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  scorer_id?: string;
+
+  @ApiProperty({ type: 'number', minimum: 0, maximum: 1, required: false })
+  @NotNull()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  sample_rate?: number;
+
+  /** Replaces all filters; null removes them. */
+  @ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(FILTERS_MAX)
+  @Nested(() => RuleFilterDto)
+  filters?: RuleFilterDto[] | null;
+
+  @NotNull()
+  @IsOneOf(GRAINS, { required: false })
+  grain?: Grain;
+
+  @NotNull()
+  @IsBoolean()
+  enabled?: boolean;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: QUIET_MIN,
+    maximum: QUIET_MAX,
+    required: false,
+    nullable: true,
+    description: `${QUIET} Null restores the default.`,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(QUIET_MIN)
+  @Max(QUIET_MAX)
+  quiet_seconds?: number | null;
+}
+
+export class ScoringRuleListQueryDto extends ChangingListQueryDto {}
+
+/** A rule that has a scorer score traces or sessions as they arrive. The ETag ignores the figures of its progress. */
+export class ScoringRuleDto {
+  rule_id!: string;
+  scorer_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ minimum: 0, maximum: 1 })
+  sample_rate!: number;
+  filters!: RuleFilterDto[];
+  @ApiProperty({ enum: [...GRAINS] })
+  grain!: Grain;
+  enabled!: boolean;
+  @ApiProperty({ type: 'integer', minimum: QUIET_MIN, maximum: QUIET_MAX })
+  quiet_seconds!: number;
+  /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
+  enabled_at!: Date;
+  /** Arrival of the last trace that the rule has processed; null before the first. */
+  last_seen_at!: Date | null;
+  /** Traces or sessions processed, each once for every time it became quiet. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  seen_count!: number;
+  /** Those that match the filters and are sampled. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  chosen_count!: number;
+  /** Those that runs were started for. This version of the scorer had scored the others, or was about to. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  ordered_count!: number;
+  /** When the rule last started a run. */
+  last_run_at!: Date | null;
+  last_score_run_id!: string | null;
+  /** Why the rule is stuck at the moment. Arrivals wait until it continues. */
+  last_error!: string | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+export class ScoringRulePageDto {
+  items!: ScoringRuleDto[];
+  page!: PageMetaDto;
+}
+
+export const toScoringRuleDto = (row: ScoringRuleEntity): ScoringRuleDto => ({
+  rule_id: row.rule_id,
+  scorer_id: row.scorer_id,
+  workspace_id: row.workspace_id,
+  sample_rate: row.sample_rate,
+  filters: row.filters as unknown as RuleFilterDto[],
+  grain: row.grain,
+  enabled: row.enabled,
+  quiet_seconds: quietSecondsOf(row),
+  enabled_at: row.enabled_at,
+  last_seen_at: row.last_seen_at,
+  seen_count: row.seen_count,
+  chosen_count: row.chosen_count,
+  ordered_count: row.ordered_count,
+  last_run_at: row.last_run_at,
+  last_score_run_id: row.last_score_run_id,
+  last_error: row.last_error,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: row.archived_at,
+});

@@ -1,0 +1,77 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import type { Grain } from '../../scorers';
+
+/** A rule that has a scorer score traces or sessions as they arrive, and how far it has come. */
+@Entity('scoring_rules')
+export class ScoringRuleEntity extends ArchivableEntity {
+  @PrimaryColumn('text')
+  rule_id!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  @Column('text')
+  scorer_id!: string;
+
+  @Column('double precision')
+  sample_rate!: number;
+
+  /** Verbatim. */
+  @JsonColumn()
+  filters!: RawJson;
+
+  @Column('text')
+  grain!: Grain;
+
+  /** Null for the default of the grain. */
+  @Column('integer', { nullable: true })
+  quiet_seconds!: number | null;
+
+  @Column('boolean')
+  enabled!: boolean;
+
+  /** The ETag. Raised by every request that changes the rule. */
+  @Column('integer')
+  generation!: number;
+
+  /** When it was created, or last enabled or restored. It ignores earlier arrivals. */
+  @Column('timestamptz')
+  enabled_at!: Date;
+
+  /** The place in the arrivals that it has reached: a time in microseconds since 1970, and a trace id. */
+  @Column('bigint')
+  seen_us!: number;
+
+  @Column('text')
+  seen_trace_id!: string;
+
+  @Column('timestamptz', { nullable: true })
+  last_seen_at!: Date | null;
+
+  @Column('bigint')
+  seen_count!: number;
+
+  @Column('bigint')
+  chosen_count!: number;
+
+  @Column('bigint')
+  ordered_count!: number;
+
+  @Column('timestamptz', { nullable: true })
+  last_run_at!: Date | null;
+
+  @Column('text', { nullable: true })
+  last_score_run_id!: string | null;
+
+  @Column('text', { nullable: true })
+  last_error!: string | null;
+
+  /** End of a worker's lease on the rule. */
+  @Column('timestamptz', { nullable: true })
+  held_until!: Date | null;
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
+import { Database } from '#platform/db';
+import { rootLogger } from '#platform/logging';
+import type { FieldError } from '#platform/problem';
+import { type ArrivalPlace, type TraceArrival, TraceArrivals } from '../../../telemetry';
+import { type GivenFilter, readFilters } from '../../experiments';
+import { ScorerRepository } from '../../scorers';
+import type { ScoringTarget } from '../score-run.entity';
+import { newRun, ScoreRunService } from '../score-run.service';
+import { type Candidate, targetIdOf } from '../candidates';
+import { CONCURRENCY_DEFAULT, TARGETS_MAX } from '../selection';
+import { TargetSelector } from '../target-selector';
+import { type RunnableScorer, runnable, TargetScorer } from '../target-scorer';
+import { RULE_FIELDS } from './scoring-rule.dto';
+import type { ScoringRuleEntity } from './scoring-rule.entity';
+import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
+
+/** Arrivals that one step reads, which bounds its memory and the time that other rules wait. */
+const ARRIVALS_MAX = 1_000;
+
+export const NO_BACKEND = 'The judge backend of the scorer is not configured. Arrivals wait until it is.';
+export const STEP_FAILED =
+  'The last attempt failed and will be retried. The log of the worker has the reason.';
+
+/** Runs one rule over what has arrived, and starts its runs. */
+@Injectable()
+export class ScoringRuleRunner {
+  constructor(
+    private readonly database: Database,
+    private readonly rules: ScoringRuleRepository,
+    private readonly arrivals: TraceArrivals,
+    private readonly scorers: ScorerRepository,
+    private readonly scorer: TargetScorer,
+    private readonly selector: TargetSelector,
+    private readonly runs: ScoreRunService,
+  ) {}
+
+  /**
+   * Takes a rule that this worker holds one step further, by at most one run. An error is stored in the rule and logged
+   * once; the lease then stays until it expires, which delays the next attempt.
+   *
+   * @param beforeUs end of the arrivals that have been quiet for long enough
+   * @returns whether there is more to do at once
+   */
+  async step(watched: WatchedRule, beforeUs: number): Promise<boolean> {
+    const { org_id, workspace_id, created_by, rule_id } = watched;
+    const scope = workspaceScope(org_id, workspace_id, created_by, expandRoles(['evaluator']));
+    try {
+      return await this.process(scope, rule_id, beforeUs);
+    } catch (error) {
+      // While the database is away this fails too, and ends the pass.
+      const explained = await this.rules.explain([rule_id], STEP_FAILED);
+      if (explained.length > 0) {
+        rootLogger.error({ err: error, rule_id, workspace_id }, 'a scoring rule failed');
+      }
+      return false;
+    }
+  }
+
+  private async process(scope: Scope, ruleId: string, beforeUs: number): Promise<boolean> {
+    const rule = await this.rules.find(scope, ruleId);
+    const row = rule && (await this.scorers.find(scope, rule.scorer_id));
+    if (!row) return false;
+    const scorer = runnable(row);
+    if (!this.hasBackend(scorer)) {
+      await this.rules.explain([ruleId], NO_BACKEND);
+      return false;
+    }
+    const arrived = await this.arrivals.read(scope, {
+      after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
+      before_us: beforeUs,
+      grain: rule.grain,
+      filters: filtersOf(rule),
+      limit: ARRIVALS_MAX,
+    });
+    const choice = chooseFrom(arrived, rule);
+    if (!choice) {
+      await this.rules.release(scope, ruleId);
+      return false;
+    }
+    const targets = await this.selector.withResults(scope, rule.grain, choice.chosen);
+    const isAdvanced = await this.advance(scope, rule, scorer, choice, targets);
+    return isAdvanced && choice.hasMore;
+  }
+
+  /**
+   * Advances the rule and starts its run in one transaction. Leaves out targets that this version of the scorer has scored
+   * or is about to score, under the lock of all requests for unscored targets.
+   */
+  private advance(
+    scope: Scope,
+    rule: ScoringRuleEntity,
+    scorer: RunnableScorer,
+    { place, seenCount, chosen }: Choice,
+    targets: readonly ScoringTarget[],
+  ): Promise<boolean> {
+    const { grain, rule_id } = rule;
+    return this.database.transaction(async (tx) => {
+      const taken =
+        targets.length > 0 ? await this.runs.takenAmong(tx, scope, scorer, grain, targets) : new Set();
+      const left = targets
+        .filter((target) => !taken.has(targetIdOf(target)))
+        .map((target, ordinal) => ({ ...target, ordinal }));
+      const settings = { grain, rule_id, concurrency: CONCURRENCY_DEFAULT };
+      const run = left.length > 0 ? newRun(scope, scorer, left.length, settings) : null;
+      const step = {
+        place,
+        seenCount,
+        chosenCount: chosen.length,
+        orderedCount: left.length,
+        runId: run && run.score_run_id,
+      };
+      if (!(await this.rules.advance(tx, scope, rule, step))) return false;
+      if (run) await this.runs.place(tx, scope, run, left);
+      return true;
+    });
+  }
+
+  private hasBackend(scorer: RunnableScorer): boolean {
+    try {
+      this.scorer.checkBackend(scorer);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** Parses the filters of a rule, which were valid when they were stored. */
+const filtersOf = ({ filters }: ScoringRuleEntity): ReturnType<typeof readFilters> => {
+  const errors: FieldError[] = [];
+  const read = readFilters(filters.parse() as GivenFilter[], RULE_FIELDS, errors);
+  if (errors.length > 0) throw new Error(`Stored filters cannot be read: ${JSON.stringify(errors)}`);
+  return read;
+};
+
+/** The arrivals that one step processes. */
+interface Choice {
+  /** Where the step ends. */
+  place: ArrivalPlace;
+  seenCount: number;
+  chosen: Candidate[];
+  /** Whether there are arrivals beyond its end. */
+  hasMore: boolean;
+}
+
+/** Takes arrivals until a run is full. Returns null without any arrivals. */
+function chooseFrom(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Choice | null {
+  const isChosen = ({ target_id, is_met }: TraceArrival): boolean =>
+    is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
+  const chosen: Candidate[] = [];
+  let passed = 0;
+  while (passed < arrived.length && chosen.length < TARGETS_MAX.score) {
+    const arrival = arrived[passed++]!;
+    if (!isChosen(arrival)) continue;
+    const { trace_id, session_id } = arrival;
+    chosen.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
+  }
+  const last = arrived[passed - 1];
+  if (!last) return null;
+  return {
+    place: { arrived_us: last.arrived_us, trace_id: last.trace_id },
+    seenCount: arrived.slice(0, passed).filter(({ target_id }) => target_id !== null).length,
+    chosen,
+    hasMore: passed < arrived.length || arrived.length === ARRIVALS_MAX,
+  };
+}
+
+/** Hexadecimal digits of the hash that sampling uses: 52 bits, which a double holds exactly. */
+const DIGITS = 13;
+
+/**
+ * Maps an id to a number in [0, 1): the first 52 bits of the SHA-256 of its UTF-8 text. It depends on nothing else, so it
+ * is the same for every rule, in every process, at any time.
+ */
+export const sampleFraction = (targetId: string): number =>
+  parseInt(createHash('sha256').update(targetId).digest('hex').slice(0, DIGITS), 16) / 16 ** DIGITS;
+
+/** Tells whether a sample of this rate includes a target. A higher rate includes all targets of a lower one. */
+export const isSampled = (targetId: string, rate: number): boolean => sampleFraction(targetId) < rate;

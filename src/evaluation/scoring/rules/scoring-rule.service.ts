@@ -1,0 +1,230 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { checkIfMatch, valueErrors, type Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import { toRawJson } from '#platform/json';
+import type { Page } from '#platform/paging';
+import { type FieldError, problem } from '#platform/problem';
+import {
+  checkWorkspaceOfCreate,
+  type ResourceKind,
+  ResourceKit,
+  stamps,
+  WorkspaceResourceService,
+} from '../../../resources';
+import { TraceArrivals } from '../../../telemetry';
+import { readFilters, statusErrors } from '../../experiments';
+import { ScorerRepository, ScorerService } from '../../scorers';
+import { checkRunnable, runnable, TargetScorer } from '../target-scorer';
+import {
+  type CreateScoringRuleDto,
+  type PatchScoringRuleDto,
+  quietSecondsOf,
+  RULE_FIELDS,
+  type ScoringRuleDto,
+  type ScoringRuleListQueryDto,
+  toScoringRuleDto,
+} from './scoring-rule.dto';
+import type { ScoringRuleEntity } from './scoring-rule.entity';
+import { ScoringRuleRepository } from './scoring-rule.repository';
+
+/** Rules of one scorer that are not archived, at most. */
+const RULES_MAX = 20;
+
+const SETTINGS: (keyof ScoringRuleEntity)[] = ['sample_rate', 'filters', 'grain', 'enabled', 'quiet_seconds'];
+
+const RULE: ResourceKind<ScoringRuleEntity, ScoringRuleDto> = {
+  noun: 'scoring rule',
+  type: 'scoring_rule',
+  id: 'rule_id',
+  generation: 'generation',
+  immutable: ['rule_id', 'scorer_id'],
+  auditedFields: SETTINGS,
+  createdFields: ['scorer_id'],
+  // A changed rule is tried again at once. An archived one keeps its last error.
+  derived: (_row, changed) => (changed.archived_at ? {} : { last_error: null, held_until: null }),
+  toView: toScoringRuleDto,
+};
+
+/** Rules that have a scorer score traces or sessions as they arrive. Under another scorer, a rule is 404. */
+@Injectable()
+export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEntity, ScoringRuleDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly rules: ScoringRuleRepository,
+    private readonly scorers: ScorerRepository,
+    private readonly scorerService: ScorerService,
+    private readonly scorer: TargetScorer,
+    private readonly arrivals: TraceArrivals,
+  ) {
+    super(kit, rules, RULE);
+  }
+
+  /**
+   * Errors: 400 for filter values of the wrong type and for a human scorer; 404 for an unknown scorer; 409 for an archived
+   * one, and one with 20 rules; 422 for unknown values; 503 without the scorer's judge backend.
+   */
+  async create(
+    scope: Scope,
+    scorerId: string,
+    dto: CreateScoringRuleDto,
+  ): Promise<Versioned<ScoringRuleDto>> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    checkFilters(dto);
+    const scorer = await this.scorerService.find(scope, scorerId);
+    checkRunnable(scorer);
+    checkRuleValues(dto);
+    this.scorer.checkBackend(runnable(scorer));
+    const { now_us } = await this.arrivals.clock();
+    return this.transaction(scope, async (tx) => {
+      await this.checkCapacity(tx, scope, scorerId);
+      const row = await this.insert(tx, scope, {
+        ...stamps(scope),
+        rule_id: newId('rule'),
+        org_id: scope.orgId,
+        workspace_id: scope.workspaceId,
+        scorer_id: scorerId,
+        sample_rate: dto.sample_rate ?? 1,
+        filters: toRawJson(dto.filters ?? []),
+        grain: dto.grain ?? scorer.grain,
+        quiet_seconds: dto.quiet_seconds ?? null,
+        enabled: dto.enabled ?? true,
+        generation: 1,
+        ...startingAt(now_us),
+        last_seen_at: null,
+        seen_count: 0,
+        chosen_count: 0,
+        ordered_count: 0,
+        last_run_at: null,
+        last_score_run_id: null,
+        last_error: null,
+        held_until: null,
+      });
+      return this.versioned(row);
+    });
+  }
+
+  async list(scope: Scope, scorerId: string, query: ScoringRuleListQueryDto): Promise<Page<ScoringRuleDto>> {
+    await this.scorerService.find(scope, scorerId);
+    return this.page(await this.rules.list(scope, scorerId, query));
+  }
+
+  async getOf(scope: Scope, scorerId: string, id: string): Promise<Versioned<ScoringRuleDto>> {
+    return this.versioned(ofScorer(await this.find(scope, id), scorerId));
+  }
+
+  /**
+   * Changes a rule. One that is enabled again starts with what arrives from then on. Errors: those of every change; 400 for
+   * filter values of the wrong type; 409 when the scorer is archived; 503 when it is enabled without its judge backend.
+   */
+  async patch(
+    scope: Scope,
+    scorerId: string,
+    id: string,
+    dto: PatchScoringRuleDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ScoringRuleDto>> {
+    checkFilters(dto);
+    const scorer = await this.scorerService.find(scope, scorerId);
+    const { now_us } = await this.arrivals.clock();
+    return this.transaction(scope, async (tx) => {
+      const row = ofScorer(await this.lock(tx, scope, id, 'update'), scorerId);
+      checkIfMatch(ifMatch, row.generation);
+      checkRunnable(scorer);
+      await this.checkChange(tx, scope, row, dto, ifMatch);
+      checkRuleValues(dto);
+      const isEnabledAgain = dto.enabled === true && !row.enabled;
+      if (isEnabledAgain) this.scorer.checkBackend(runnable(scorer));
+      const patch = { ...settingsOf(row, dto), ...(isEnabledAgain && startingAt(now_us)) };
+      return this.versioned(await this.write(tx, scope, row, patch, 'update'));
+    });
+  }
+
+  /** Archives a rule; a repeat returns the same. The runs that it has started go on. Errors: 404, 412. */
+  async archiveOf(
+    scope: Scope,
+    scorerId: string,
+    id: string,
+    ifMatch?: string,
+  ): Promise<Versioned<ScoringRuleDto>> {
+    ofScorer(await this.find(scope, id), scorerId);
+    return this.archive(scope, id, ifMatch);
+  }
+
+  /**
+   * Restores a rule, which starts with what arrives from then on; a repeat returns the same. Errors: 404, 412, 409 when the
+   * scorer is archived or has 20 rules.
+   */
+  async restoreOf(
+    scope: Scope,
+    scorerId: string,
+    id: string,
+    ifMatch?: string,
+  ): Promise<Versioned<ScoringRuleDto>> {
+    ofScorer(await this.find(scope, id), scorerId);
+    const { now_us } = await this.arrivals.clock();
+    return this.restore(scope, id, ifMatch, startingAt(now_us));
+  }
+
+  protected override async onRestore(tx: Tx, scope: Scope, { scorer_id }: ScoringRuleEntity) {
+    await this.checkCapacity(tx, scope, scorer_id);
+    return {};
+  }
+
+  /** The log names only the settings of a rule, and not the figures of its progress. */
+  protected override auditedChanges(row: ScoringRuleEntity, changed: Partial<ScoringRuleEntity>) {
+    return super.auditedChanges(row, changed).filter(({ member }) => (SETTINGS as string[]).includes(member));
+  }
+
+  /** Locks the scorer, so that its rules cannot become too many. Errors: 404, 409. */
+  private async checkCapacity(tx: Tx, scope: Scope, scorerId: string): Promise<void> {
+    const scorer = await this.scorers.lock(tx, scope, scorerId, 'update');
+    if (!scorer) throw problem.notFound('scorer', scorerId);
+    checkRunnable(scorer);
+    if ((await this.rules.countLive(tx, scope, scorerId)) < RULES_MAX) return;
+    throw problem.conflict(
+      `The scorer already has ${RULES_MAX} rules, the maximum. Archive one of them first.`,
+    );
+  }
+}
+
+/** Returns the settings that a body changes. The effective quiet time, sent back as it was read, changes nothing. */
+function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<ScoringRuleEntity> {
+  const isGrainKept = (dto.grain ?? row.grain) === row.grain;
+  const isQuietKept = isGrainKept && dto.quiet_seconds === quietSecondsOf(row);
+  return {
+    sample_rate: dto.sample_rate,
+    filters: dto.filters === undefined ? undefined : toRawJson(dto.filters ?? []),
+    grain: dto.grain,
+    enabled: dto.enabled,
+    quiet_seconds: isQuietKept ? undefined : dto.quiet_seconds,
+  };
+}
+
+/** The columns of a rule that starts with what arrives from now on, by the clock of the trace store. */
+const startingAt = (nowUs: number) => ({
+  enabled_at: new Date(Math.floor(nowUs / 1000)),
+  seen_us: nowUs,
+  seen_trace_id: '',
+});
+
+type WithFilters = Pick<CreateScoringRuleDto, 'filters'>;
+
+/** Errors: 400 for filter values of the wrong type. */
+function checkFilters({ filters }: WithFilters): void {
+  const errors: FieldError[] = [];
+  readFilters(filters ?? [], RULE_FIELDS, errors);
+  if (errors.length > 0) throw problem.invalidFields(errors);
+}
+
+/** Errors: 422 for unknown grains, fields, operators, and values of `status`. */
+function checkRuleValues(dto: WithFilters): void {
+  const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
+  if (errors.length > 0) throw problem.validationFailed(errors);
+}
+
+function ofScorer(row: ScoringRuleEntity, scorerId: string): ScoringRuleEntity {
+  if (row.scorer_id !== scorerId) throw problem.notFound(RULE.noun, row.rule_id);
+  return row;
+}

@@ -1,0 +1,287 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import type { Grain } from '../scorers';
+import type { ScoredItem } from '../scores';
+import type { FailureCode, RunStatus, ScoringTarget } from './score-run.entity';
+
+/** A run, as the worker that claimed it needs it. */
+export interface ClaimedRun {
+  score_run_id: string;
+  org_id: string;
+  workspace_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  experiment_id: string | null;
+  grain: Grain;
+  concurrency: number;
+  total: number;
+  takeovers: number;
+  max_cost_usd: number | null;
+  uses_cache: boolean;
+  /** Cost of its results so far, in US dollars. */
+  cost_usd: number;
+  /** Time until its deadline, in ms, by the clock of the database. */
+  ms_left: number;
+  created_by: string;
+}
+
+/** The key of a run. A job holds only the run id; claiming the run returns the workspace. */
+export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
+
+/** A score to write into the results of a running experiment. */
+export interface WriteBack {
+  experimentId: string;
+  resultId: string;
+  /** Name of the scorer, under which the result keeps the score. */
+  name: string;
+  /** Null when the scorer abstained. */
+  score: number | null;
+  /** Identifies the score's origin: `scorer_id`, and `metadata` with `score_run_id`. */
+  detail: object;
+}
+
+/** Counts over the results of a run. */
+export interface ResultCounts {
+  completed: number;
+  failed: number;
+  /** Completed with a score; the scorer abstained from the other completed ones. */
+  scored: number;
+  cost_usd: number | null;
+  first_error: string | null;
+}
+
+/** How a run whose targets all have results ends. */
+export interface RunOutcome {
+  run_status: Extract<RunStatus, 'succeeded' | 'failed'>;
+  failure_code: FailureCode | null;
+  failure_detail: string | null;
+}
+
+/** Length of the first error, in characters, at most. */
+const FIRST_ERROR_MAX = 500;
+
+const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
+
+const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
+  sql`score_run_id = ${score_run_id} AND workspace_id = ${workspace_id}`;
+
+/** The run, as long as this worker holds it. */
+const isHeld = (run: RunKey, token: string): Sql =>
+  sql`${isRun(run)} AND lease_token = ${token} AND run_status = 'running'`;
+
+/** Claims, executes and finishes runs for workers. Each step is one conditional statement, so that only one worker makes it. */
+@Injectable()
+export class RunExecutionRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Claims a run that is queued, or whose lease has expired. Returns null for a run that is held by another worker, has
+   * ended or never existed.
+   *
+   * @param seconds time until the deadline of a run that starts
+   */
+  async claim(runId: string, token: string, leaseMs: number, seconds: number): Promise<ClaimedRun | null> {
+    const [run] = await this.database.query<ClaimedRun>(
+      prepared(
+        'score-run.claim',
+        sql`UPDATE score_runs
+          SET run_status = 'running', lease_token = ${token}, lease_expires_at = now() + ${milliseconds(leaseMs)},
+              takeovers = takeovers + (lease_token IS NOT NULL)::integer, started_at = coalesce(started_at, now()),
+              deadline_at = coalesce(deadline_at, now() + ${seconds} * interval '1 second'), updated_at = now()
+          WHERE score_run_id = ${runId}
+            AND (run_status = 'queued'
+                 OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
+          RETURNING score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain, concurrency,
+                    total, takeovers, created_by, max_cost_usd, uses_cache,
+                    (SELECT coalesce(sum(s.cost_usd), 0) FROM score_results s
+                     WHERE s.score_run_id = score_runs.score_run_id
+                       AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
+                    (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
+      ),
+    );
+    return run ?? null;
+  }
+
+  /** Returns the targets without a result. */
+  targetsLeft(run: RunKey): Promise<ScoringTarget[]> {
+    return this.database.query<ScoringTarget>(
+      prepared(
+        'score-run.targets-left',
+        sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id
+          FROM score_runs r JOIN score_targets t USING (score_run_id)
+          LEFT JOIN score_results s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
+          WHERE r.score_run_id = ${run.score_run_id} AND r.workspace_id = ${run.workspace_id}
+            AND s.score_run_id IS NULL
+          ORDER BY t.ordinal`,
+      ),
+    );
+  }
+
+  /** Renews the lease. Returns false when the run was cancelled, has ended or was taken over. */
+  async renew(run: RunKey, token: string, leaseMs: number): Promise<boolean> {
+    const renewed = await this.database.query(
+      prepared(
+        'score-run.renew',
+        sql`UPDATE score_runs SET lease_expires_at = now() + ${milliseconds(leaseMs)}
+          WHERE ${isHeld(run, token)} RETURNING 1`,
+      ),
+    );
+    return renewed.length > 0;
+  }
+
+  /** Gives a run back, so that any worker can go on with it. */
+  async release(run: RunKey, token: string): Promise<void> {
+    await this.database.query(
+      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL WHERE ${isHeld(run, token)}`,
+    );
+  }
+
+  /** Gives back a run that broke down. Returns how often it has done so; 0 when this worker held it no longer. */
+  async breakDown(run: RunKey, token: string): Promise<number> {
+    const [row] = await this.database.query<{ breakdowns: number }>(
+      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
+        WHERE ${isHeld(run, token)} RETURNING breakdowns`,
+    );
+    return row?.breakdowns ?? 0;
+  }
+
+  /**
+   * Stores the result of one target, and writes its score back to the experiment's results, in one statement: to all
+   * results that name the trace, or to the one selected with the session. Returns false when the target already has a
+   * result or the run has ended; then nothing is written back either.
+   *
+   * The experiment is locked shared: a finalization in progress is waited for, and a final experiment takes nothing.
+   * Results are locked in the order of their ids, so that runs cannot deadlock. A score under the same name stays unless
+   * the same scorer wrote it, by the same or an older version.
+   */
+  async store(
+    run: RunKey,
+    target: ScoringTarget,
+    scoreId: string,
+    item: ScoredItem,
+    writeBack: WriteBack | null,
+  ): Promise<boolean> {
+    const name = sql`${writeBack?.name ?? null}::text`;
+    const [row] = await this.database.query<{ stored: number }>(
+      prepared(
+        'score-run.store',
+        sql`WITH stored AS (
+            INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                       trace_id, session_id, score, choice, confidence, probabilities, answers,
+                                       reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256,
+                                       is_cached, samples)
+            SELECT r.score_run_id, ${target.ordinal}, ${scoreId}, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
+                   ${target.trace_id}, ${target.session_id}, ${item.score ?? null}, ${item.choice ?? null},
+                   ${item.confidence ?? null}, ${jsonOrNull(item.probabilities)}, ${jsonOrNull(item.answers)},
+                   ${item.reasoning ?? null}, ${item.backend ?? null}, ${item.model ?? null}, ${item.error ?? null},
+                   ${item.elapsed_ms}, ${item.cost_usd ?? null}, ${item.request_sha256 ?? null},
+                   ${item.is_cached ?? null}, ${jsonOrNull(item.samples)}
+            FROM score_runs r
+            WHERE r.score_run_id = ${run.score_run_id} AND r.workspace_id = ${run.workspace_id}
+              AND r.run_status = 'running'
+            ON CONFLICT (score_run_id, ordinal) DO NOTHING
+            RETURNING workspace_id
+          ), experiment AS MATERIALIZED (
+            SELECT experiment_id FROM experiments
+            WHERE experiment_id = ${writeBack?.experimentId ?? null}
+              AND workspace_id = (SELECT workspace_id FROM stored)
+              AND experiment_status = 'running' AND archived_at IS NULL
+            FOR SHARE
+          ), named AS (
+            SELECT r.experiment_id, r.result_id FROM experiment
+            JOIN results r ON r.workspace_id = (SELECT workspace_id FROM stored)
+              AND r.experiment_id = experiment.experiment_id
+            WHERE r.trace_id = ${target.trace_id}
+            UNION SELECT experiment_id, ${writeBack?.resultId ?? null} FROM experiment
+          ), locked AS MATERIALIZED (
+            SELECT r.experiment_id, r.result_id FROM named JOIN results r USING (experiment_id, result_id)
+            WHERE r.workspace_id = (SELECT workspace_id FROM stored)
+            ORDER BY r.result_id FOR UPDATE OF r
+          ), written AS (
+            UPDATE results
+            SET scores = results.scores || jsonb_build_object(${name}, ${writeBack?.score ?? null}::float8),
+                updated_at = now(),
+                score_details = (
+                  SELECT json_object_agg(key, value) FROM (
+                    SELECT key, value FROM json_each(results.score_details) WHERE key <> ${name}
+                    UNION ALL SELECT ${name}, ${jsonOrNull(writeBack?.detail)}::json) merged)
+            FROM locked
+            WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
+              AND results.workspace_id = (SELECT workspace_id FROM stored)
+              AND (NOT results.scores ? ${name}
+                   OR EXISTS (
+                     SELECT FROM score_runs earlier JOIN score_runs own USING (workspace_id, scorer_id)
+                     WHERE own.score_run_id = ${run.score_run_id} AND own.workspace_id = results.workspace_id
+                       AND earlier.score_run_id = results.score_details -> ${name} #>> '{metadata,score_run_id}'
+                       AND earlier.scorer_version <= own.scorer_version))
+            RETURNING 1
+          )
+          SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written`,
+      ),
+    );
+    return row!.stored > 0;
+  }
+
+  /** Adds the cost of a judge's call that ended after its run. */
+  async addLateCost(run: RunKey, costUsd: number): Promise<void> {
+    await this.database.query(
+      sql`UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + ${costUsd}
+        WHERE ${isRun(run)} AND run_status = 'failed'`,
+    );
+  }
+
+  /** Counts the results of a run. Results are never changed, so the counts of a complete run are final. */
+  async countResults(run: RunKey): Promise<ResultCounts> {
+    const [counts] = await this.database.query<ResultCounts>(
+      prepared(
+        'score-run.count-results',
+        sql`SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
+              sum(cost_usd) AS cost_usd,
+              left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1],
+                   ${FIRST_ERROR_MAX}::integer) AS first_error
+            FROM score_results WHERE ${isRun(run)}`,
+      ),
+    );
+    return counts!;
+  }
+
+  /** Ends a run whose targets all have results. Returns false when this worker holds it no longer. */
+  async finish(run: RunKey, token: string, counts: ResultCounts, outcome: RunOutcome): Promise<boolean> {
+    const ended = await this.database.query(
+      prepared(
+        'score-run.finish',
+        sql`UPDATE score_runs
+          SET run_status = ${outcome.run_status}, failure_code = ${outcome.failure_code},
+              failure_detail = ${outcome.failure_detail}, completed_count = ${counts.completed},
+              failed_count = ${counts.failed}, cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
+              lease_token = NULL, lease_expires_at = NULL
+          WHERE ${isHeld(run, token)} RETURNING 1`,
+      ),
+    );
+    return ended.length > 0;
+  }
+
+  /**
+   * Takes runs of all tenants whose job may be lost: queued for a while, or running under an expired lease. Each is taken
+   * once in `againMs`, in the order of when that happened last.
+   */
+  async takeForgotten(
+    tx: Tx,
+    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
+  ): Promise<string[]> {
+    const rows = await tx.query<{ score_run_id: string }>(
+      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
+          SELECT score_run_id FROM score_runs
+          WHERE run_status IN ('queued', 'running')
+            AND (swept_at IS NULL OR swept_at < now() - ${milliseconds(againMs)})
+            AND (run_status = 'queued' AND created_at < now() - ${milliseconds(queuedMs)}
+                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
+          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ) RETURNING score_run_id`,
+    );
+    return rows.map((row) => row.score_run_id);
+  }
+}
+
+const jsonOrNull = (value: object | undefined): string | null => (value ? toJsonText(value) : null);

@@ -1,0 +1,45 @@
+import type { Scope } from '#platform/auth';
+import { RawJson } from '#platform/json';
+import type { ScorerService } from '../scorers';
+import type { ScoreRunService } from './score-run.service';
+import type { ScoreDto } from './scoring.dto';
+import type { ScoringRunner } from './scoring-runner';
+import { ScoringService } from './scoring.service';
+import type { TargetScorer } from './target-scorer';
+import type { TargetSelector } from './target-selector';
+
+describe('ScoringService', () => {
+  const row = { scorer_kind: 'code', archived_at: null, grain: 'trace', definition: new RawJson('{}') };
+  const select = jest.fn(() => Promise.resolve([]));
+  const start = jest.fn(() => Promise.resolve(null));
+  const service = new ScoringService(
+    { find: () => Promise.resolve(row) } as unknown as ScorerService,
+    { checkBackend: () => undefined } as unknown as TargetScorer,
+    { checkIds: () => Promise.resolve(), select } as unknown as TargetSelector,
+    { start } as unknown as ScoreRunService,
+    {} as ScoringRunner,
+  );
+  const dto = { since: '2026-01-01T00:00:00Z', limit: 1, unscored_only: true } as ScoreDto;
+  const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
+  afterEach(() => jest.clearAllMocks());
+
+  it('gives up with 409 when other requests take the targets ten times', async () => {
+    await expect(score(new AbortController().signal)).rejects.toMatchObject({ code: 'conflict' });
+    expect(start).toHaveBeenCalledTimes(10);
+  });
+
+  it('selects nothing for a request that has ended', async () => {
+    await expect(score(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    expect(select).not.toHaveBeenCalled();
+  });
+
+  it('stops selecting when the request ends', async () => {
+    const controller = new AbortController();
+    start.mockImplementationOnce(() => {
+      controller.abort(new Error('gone'));
+      return Promise.resolve(null);
+    });
+    await expect(score(controller.signal)).rejects.toThrow('gone');
+    expect(start).toHaveBeenCalledTimes(1);
+  });
+});

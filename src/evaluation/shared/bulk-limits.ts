@@ -1,2 +1,0 @@
-/** Items in one bulk create. */
-export const BULK_MAX = 100;

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
+import { ServerRepository } from './server.repository';
+import { ToolRepository, type ToolReference } from './tool.repository';
+
+export type { ToolReference };
+
+/** Answers what other areas ask about the servers of a workspace, each question with one statement. */
+@Injectable()
+export class ServerDirectory {
+  constructor(
+    private readonly servers: ServerRepository,
+    private readonly tools: ToolRepository,
+  ) {}
+
+  /** Returns the references to tools that a live server of the workspace offers. */
+  findTools(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
+    return refs.length === 0 ? Promise.resolve([]) : this.tools.findReferenced(on, scope, refs);
+  }
+
+  /** Returns the ids of the workspace's live servers with these names, by name. */
+  idsByName(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<Map<string, string>> {
+    return this.servers.idsByName(on, scope, names);
+  }
+}

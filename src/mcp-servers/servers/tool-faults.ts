@@ -1,0 +1,81 @@
+import { isJsonObject } from '#platform/json';
+import type { FieldError } from '#platform/problem';
+import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX } from './tool.dto';
+
+/** The number of faults that one answer reports. */
+const FAULTS_MAX = 100;
+
+type Check = (value: unknown) => string | null;
+
+const text =
+  (min: number, max: number, isName: boolean): Check =>
+  (value) => {
+    if (typeof value !== 'string') return 'must be a string';
+    if (value.length < min || value.length > max) return `must have ${min} to ${max} characters`;
+    return isName && /\p{Cc}/u.test(value) ? 'must not contain control characters' : null;
+  };
+
+const object: Check = (value) => (isJsonObject(value) ? null : 'must be an object');
+
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || value === null ? null : check(value);
+
+/** Checks without class-validator, which would be slow for an app with tens of thousands of tools. */
+const CHECKS: Record<keyof GivenToolDto, Check> = {
+  name: text(1, TOOL_NAME_MAX, true),
+  title: optional(text(0, TOOL_NAME_MAX, true)),
+  description: optional(text(0, TOOL_DESCRIPTION_MAX, false)),
+  input_schema: object,
+  inputSchema: object,
+  output_schema: optional(object),
+  outputSchema: optional(object),
+  annotations: optional(object),
+};
+const MEMBERS = Object.entries(CHECKS);
+
+/**
+ * Returns what is wrong with a list of tools. Without faults they are `GivenToolDto`s.
+ *
+ * @param pointer of the list
+ */
+export function toolFaults(tools: readonly unknown[], pointer: string): FieldError[] {
+  const faults: FieldError[] = [];
+  const names = new Set<unknown>();
+  for (const [index, tool] of tools.entries()) {
+    if (faults.length >= FAULTS_MAX) break;
+    const place = `${pointer}/${index}`;
+    if (!isJsonObject(tool)) {
+      faults.push({ pointer: place, detail: 'must be an object' });
+      continue;
+    }
+    for (const [member, check] of MEMBERS) {
+      const detail = tool[member] === undefined ? missingReason(tool, member) : check(tool[member]);
+      if (detail !== null) faults.push({ pointer: `${place}/${member}`, detail });
+    }
+    for (const [own, ofProtocol] of SPELLINGS) {
+      if (tool[own] === undefined || tool[ofProtocol] === undefined) continue;
+      faults.push({
+        pointer: `${place}/${ofProtocol}`,
+        detail: `is another spelling of ${own}. Send only one of them.`,
+      });
+    }
+    if (typeof tool.name === 'string' && names.has(tool.name)) {
+      faults.push({ pointer: `${place}/name`, detail: 'repeats the name of an earlier tool' });
+    }
+    names.add(tool.name);
+  }
+  return faults;
+}
+
+/** Members that may also have their name in the Model Context Protocol. */
+const SPELLINGS = [
+  ['input_schema', 'inputSchema'],
+  ['output_schema', 'outputSchema'],
+] as const;
+
+function missingReason(tool: Record<string, unknown>, member: string): string | null {
+  if (member === 'name') return 'is required';
+  return member === 'input_schema' && tool.inputSchema === undefined ? 'is required' : null;
+}

@@ -1,0 +1,166 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { newId } from '#platform/ids';
+import { sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import type { RowPage } from '#platform/paging';
+import { SearchIndex } from '../../resources';
+import { isRegistry, type ServerEntity } from './server.entity';
+import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
+import type { ToolEntity } from './tool.entity';
+import { type KnownTool, ToolRepository, type WrittenTool } from './tool.repository';
+
+/** The server that offers tools. */
+export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
+
+/** The complete list of the tools of a server. */
+export interface Listing {
+  server: ToolOwner;
+  /** Tools without faults, see `toolFaults`. */
+  tools: readonly GivenToolDto[];
+}
+
+/** The names of the tools that a listing changed. */
+export interface ToolChanges {
+  /** New tools, and tools that came back. */
+  added: string[];
+  updated: string[];
+  archived: string[];
+  unchangedCount: number;
+}
+
+export const hasChanges = ({ added, updated, archived }: ToolChanges): boolean =>
+  added.length + updated.length + archived.length > 0;
+
+/** Stores the tools of servers as their servers list them. Search finds the live ones. */
+@Injectable()
+export class ToolStore {
+  constructor(
+    private readonly tools: ToolRepository,
+    private readonly index: SearchIndex,
+  ) {}
+
+  /**
+   * Replaces the tools of a server. Writes only what differs: a tool with another digest is updated, a tool that is no
+   * longer listed is archived, a tool that comes back regains its id. The caller has locked the server.
+   *
+   * @param scope the workspace of the server
+   */
+  async replace(tx: Tx, scope: Scope, server: ToolOwner, tools: readonly unknown[]): Promise<ToolChanges> {
+    const listing = { server, tools: tools as readonly GivenToolDto[] };
+    return (await this.replaceAll(tx, scope, [listing])).get(server.server_id)!;
+  }
+
+  /** Replaces the tools of several servers of a workspace, with the same number of statements. @returns the changes by server id */
+  async replaceAll(tx: Tx, scope: Scope, listings: readonly Listing[]): Promise<Map<string, ToolChanges>> {
+    const serverIds = listings.map(({ server }) => server.server_id);
+    const known = new Map<string, KnownTool[]>(serverIds.map((id) => [id, []]));
+    for (const tool of await this.tools.known(tx, scope, serverIds)) known.get(tool.server_id)?.push(tool);
+    const plans = listings.map((listing) => planOf(listing, known.get(listing.server.server_id) ?? []));
+    await this.write(tx, scope, plans);
+    const gone = plans.flatMap((plan) => plan.gone);
+    if (gone.length > 0) {
+      await this.tools.archive(tx, scope, gone);
+      await this.index.remove(tx, scope, 'tool', ...gone);
+    }
+    return new Map(plans.map(({ server, changes }) => [server.server_id, changes]));
+  }
+
+  list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
+    return this.tools.list(scope, serverId, query);
+  }
+
+  find(scope: OrgScope, id: string): Promise<ToolEntity | null> {
+    return this.tools.find(scope, id);
+  }
+
+  /** Archives the tools of servers. @param at the time at which their servers are archived */
+  async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[], at: Date): Promise<void> {
+    if (serverIds.length === 0) return;
+    await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds, at)));
+  }
+
+  /** Restores the tools that were archived with a server. @param server still archived */
+  async restoreOf(tx: Tx, scope: Scope, server: ServerEntity): Promise<void> {
+    await this.tools.restoreOf(tx, scope, server.server_id, server.archived_at!);
+    await this.reindex(tx, scope, server);
+  }
+
+  /** Puts a server's tools into the search index, or removes those of a hidden server. */
+  async reindex(tx: Tx, scope: Scope, server: ToolOwner): Promise<void> {
+    const documents = await this.tools.documents(tx, scope, server.server_id);
+    await (isRegistry(server)
+      ? this.index.remove(tx, scope, 'tool', ...documents.map(({ id }) => id))
+      : this.index.put(tx, scope, ...documents));
+  }
+
+  private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {
+    const rows = plans.flatMap((plan) => plan.rows);
+    if (rows.length === 0) return;
+    const written = await this.tools.write(tx, scope, rows);
+    const hidden = new Set(plans.flatMap(({ server }) => (isRegistry(server) ? [server.server_id] : [])));
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const documents = written
+      .filter(({ server_id }) => !hidden.has(server_id))
+      .map((tool) => {
+        const { name, description, title } = byKey.get(keyOf(tool))!;
+        return {
+          type: 'tool',
+          id: tool.tool_id,
+          workspaceId: scope.workspaceId,
+          name,
+          description,
+          body: title ?? '',
+        } as const;
+      });
+    await this.index.put(tx, scope, ...documents);
+  }
+}
+
+const keyOf = ({ server_id, name }: Pick<WrittenTool, 'server_id' | 'name'>): string =>
+  `${server_id}/${name}`;
+
+interface Plan {
+  server: ToolOwner;
+  rows: WrittenTool[];
+  /** The ids of the tools to archive. */
+  gone: string[];
+  changes: ToolChanges;
+}
+
+function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
+  const byName = new Map(known.map((tool) => [tool.name, tool]));
+  const changes: ToolChanges = { added: [], updated: [], archived: [], unchangedCount: 0 };
+  const rows: WrittenTool[] = [];
+  for (const tool of tools) {
+    const row = rowOf(server.server_id, tool);
+    const present = byName.get(tool.name);
+    if (present && !present.is_archived && present.digest === row.digest) {
+      changes.unchangedCount += 1;
+      continue;
+    }
+    (present && !present.is_archived ? changes.updated : changes.added).push(tool.name);
+    rows.push(row);
+  }
+  const listed = new Set(tools.map(({ name }) => name));
+  const gone = known.filter(({ name, is_archived }) => !is_archived && !listed.has(name));
+  changes.archived = gone.map(({ name }) => name);
+  return { server, rows, gone: gone.map(({ tool_id }) => tool_id), changes };
+}
+
+function rowOf(serverId: string, tool: GivenToolDto): WrittenTool {
+  const { name, title = null, description = null, annotations = null } = tool;
+  const input_schema = tool.input_schema ?? tool.inputSchema;
+  const output_schema = tool.output_schema ?? tool.outputSchema ?? null;
+  return {
+    tool_id: newId('tool'),
+    server_id: serverId,
+    name,
+    title,
+    description,
+    input_schema: toRawJson(input_schema),
+    output_schema: toRawJsonOrNull(output_schema),
+    annotations: toRawJsonOrNull(annotations),
+    digest: sha256OfJson({ name, title, description, input_schema, output_schema, annotations }),
+  };
+}

@@ -1,0 +1,87 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AnyJsonObject } from '#platform/http';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import type { ToolEntity } from './tool.entity';
+
+/** The most tools that a server may have. */
+export const TOOLS_MAX = 1_000;
+export const TOOL_NAME_MAX = 255;
+export const TOOL_DESCRIPTION_MAX = 10_000;
+
+/**
+ * A tool as its server lists it. The schemas may also have their names in the Model Context Protocol, so that you can send
+ * what a server listed. Other members of the protocol are not stored.
+ */
+export class GivenToolDto {
+  /** Unique among the tools of the server. */
+  @ApiProperty({ minLength: 1, maxLength: TOOL_NAME_MAX })
+  name!: string;
+
+  @ApiProperty({ maxLength: TOOL_NAME_MAX, nullable: true, required: false, type: String })
+  title?: string | null;
+
+  @ApiProperty({ maxLength: TOOL_DESCRIPTION_MAX, nullable: true, required: false, type: String })
+  description?: string | null;
+
+  /** A JSON Schema of the arguments. Exactly one of `input_schema` and `inputSchema` is required. */
+  @AnyJsonObject({ required: false })
+  input_schema?: object;
+
+  /** The name of `input_schema` in the Model Context Protocol. */
+  @AnyJsonObject({ required: false })
+  inputSchema?: object;
+
+  /** A JSON Schema of the structured result. */
+  @AnyJsonObject({ required: false, nullable: true })
+  output_schema?: object | null;
+
+  /** The name of `output_schema` in the Model Context Protocol. Send only one of them. */
+  @AnyJsonObject({ required: false, nullable: true })
+  outputSchema?: object | null;
+
+  /** The hints of the Model Context Protocol on what the tool does. */
+  @AnyJsonObject({ required: false, nullable: true })
+  annotations?: object | null;
+}
+
+/** The default sort is `name`. */
+export class ToolListQueryDto extends NamedListQueryDto {}
+
+/** A tool of an MCP server. It is archived when the server stops listing it, or is archived. */
+export class ToolDto extends PlacedDto {
+  /** Stays the same when the tool disappears and comes back. */
+  tool_id!: string;
+  server_id!: string;
+  name!: string;
+  title!: string | null;
+  description!: string | null;
+  @AnyJsonObject()
+  input_schema!: object;
+  @AnyJsonObject({ nullable: true })
+  output_schema!: object | null;
+  @AnyJsonObject({ nullable: true })
+  annotations!: object | null;
+  /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
+  digest!: string;
+}
+
+export class ToolPageDto {
+  items!: ToolDto[];
+  page!: PageMetaDto;
+}
+
+const FIELDS = [
+  'tool_id',
+  'server_id',
+  'name',
+  'title',
+  'description',
+  'input_schema',
+  'output_schema',
+  'annotations',
+  'digest',
+  ...PLACED_FIELDS,
+] as const;
+
+export const toToolDto = (row: ToolEntity): ToolDto => pick(row, FIELDS);

@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import type { SearchDocument } from '../../resources';
+import type { ToolListQueryDto } from './tool.dto';
+import { ToolEntity } from './tool.entity';
+
+const COLUMNS = `tool_id, server_id, org_id, workspace_id, name, title, description, input_schema, output_schema,
+  annotations, digest, generation, created_at, updated_at, created_by, archived_at`;
+
+/** A tool of a server, as agents refer to it. */
+export interface ToolReference {
+  server_id: string;
+  tool_name: string;
+}
+
+/** What decides whether a tool must be written. */
+export type KnownTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'digest'> & {
+  is_archived: boolean;
+};
+
+/** A tool to write. A known tool keeps its id. */
+export type WrittenTool = Omit<
+  ToolEntity,
+  'org_id' | 'workspace_id' | 'generation' | 'created_at' | 'updated_at' | 'created_by' | 'archived_at'
+>;
+
+@Injectable()
+export class ToolRepository extends OrgRepository<ToolEntity> {
+  constructor(database: Database) {
+    super(database, ToolEntity, 'tool_id');
+  }
+
+  list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
+    return listPage<ToolEntity>(
+      this.database,
+      {
+        columns: COLUMNS,
+        from: 'mcp_tools',
+        where: new Where(scope.orgKey).add(sql`server_id = ${serverId}`),
+        id: 'tool_id',
+        sorts: BY_NAME,
+        defaultSort: 'name',
+        archivedAt: 'archived_at',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+
+  /** Finds the live tools among references. Tools are archived with their servers. */
+  findReferenced(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
+    const [servers, names] = [refs.map((ref) => ref.server_id), refs.map((ref) => ref.tool_name)];
+    return on.query<ToolReference>(
+      sql`SELECT DISTINCT given.server_id, given.name AS tool_name
+        FROM (
+          SELECT ${scope.workspaceId}::text AS workspace_id, *
+          FROM unnest(${servers}::text[], ${names}::text[]) AS refs(server_id, name) OFFSET 0
+        ) given
+        JOIN mcp_tools t USING (workspace_id, server_id, name)
+        WHERE t.archived_at IS NULL`,
+    );
+  }
+
+  /** Finds the tools of servers, archived ones included. */
+  known(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<KnownTool[]> {
+    return tx.query<KnownTool>(
+      sql`SELECT tool_id, server_id, name, digest, archived_at IS NOT NULL AS is_archived FROM mcp_tools
+        WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+
+  /** Writes new, changed and returning tools with one statement. */
+  write(tx: Tx, scope: Scope, tools: readonly WrittenTool[]): Promise<KnownTool[]> {
+    const now = new Date();
+    return tx.query<KnownTool>(
+      sql`INSERT INTO mcp_tools AS t (${raw(COLUMNS)})
+        SELECT tool_id, server_id, ${scope.orgId}, ${scope.workspaceId}, name, title, description, input_schema,
+               output_schema, annotations, digest, 1, ${now}::timestamptz, ${now}::timestamptz, ${scope.principalId}, NULL
+        FROM json_to_recordset(${toJsonText(tools)}::json) AS given(tool_id text, server_id text, name text, title text,
+          description text, input_schema json, output_schema json, annotations json, digest text)
+        ON CONFLICT (server_id, name) DO UPDATE
+          SET title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
+              output_schema = excluded.output_schema, annotations = excluded.annotations, digest = excluded.digest,
+              generation = t.generation + 1, updated_at = excluded.updated_at, archived_at = NULL
+          WHERE t.workspace_id = excluded.workspace_id
+        RETURNING tool_id, server_id, name`,
+    );
+  }
+
+  async archive(tx: Tx, scope: Scope, toolIds: readonly string[]): Promise<void> {
+    const now = new Date();
+    await tx.query(
+      sql`UPDATE mcp_tools SET archived_at = ${now}, updated_at = ${now}, generation = generation + 1
+        WHERE tool_id = ANY (${toolIds}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+
+  /** Archives the live tools of servers. @returns their ids */
+  async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[], at: Date): Promise<string[]> {
+    const rows = await tx.query<{ tool_id: string }>(
+      sql`UPDATE mcp_tools SET archived_at = ${at}, updated_at = ${at}, generation = generation + 1
+        WHERE server_id = ANY (${serverIds}::text[]) AND org_id = ${scope.orgId} AND archived_at IS NULL
+        RETURNING tool_id`,
+    );
+    return rows.map((row) => row.tool_id);
+  }
+
+  /** Restores the tools of a server that were archived at a time. */
+  async restoreOf(tx: Tx, scope: Scope, serverId: string, archivedAt: Date): Promise<void> {
+    await tx.query(
+      sql`UPDATE mcp_tools SET archived_at = NULL, updated_at = ${new Date()}, generation = generation + 1
+        WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at = ${archivedAt}`,
+    );
+  }
+
+  /** Returns the search documents of a server's live tools. */
+  documents(tx: Tx, scope: Scope, serverId: string): Promise<SearchDocument[]> {
+    return tx.query<SearchDocument>(
+      sql`SELECT 'tool' AS type, tool_id AS id, workspace_id AS "workspaceId", name, description,
+          coalesce(title, '') AS body, updated_at AS "updatedAt"
+        FROM mcp_tools
+        WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL`,
+    );
+  }
+}

@@ -1,0 +1,49 @@
+import type { AccountChanges, OrgScope } from '#platform/auth';
+import type { OrgRepository, OrgRow, Tx } from '#platform/db';
+import { problem } from '#platform/problem';
+import {
+  type ResourceAction,
+  type ResourceKind,
+  type ResourceKit,
+  type ResourceRow,
+  type ResourceRows,
+  ResourceService,
+} from '../../resources';
+
+/**
+ * Resources that say who may do what: organizations, users, workspaces and service accounts. They lie in no workspace.
+ * Every change goes through `AccountChanges`, so that no process keeps authenticating by what it remembers.
+ */
+export abstract class AccountService<Row extends ResourceRow & OrgRow, View> extends ResourceService<
+  OrgScope,
+  Row,
+  View
+> {
+  protected constructor(
+    kit: ResourceKit,
+    private readonly changes: AccountChanges,
+    rows: OrgRepository<Row>,
+    kind: ResourceKind<Row, View>,
+  ) {
+    super(kit, rows as unknown as ResourceRows<OrgScope, Row>, kind);
+  }
+
+  protected override begin<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    return this.changes.within(scope.orgId, work);
+  }
+
+  protected async admit(
+    _tx: Tx,
+    scope: OrgScope,
+    row: Row | null,
+    id: string,
+    _action: ResourceAction,
+  ): Promise<Row> {
+    return Promise.resolve(this.readable(scope, row, id));
+  }
+
+  protected readable(_scope: OrgScope, row: Row | null, id: string): Row {
+    if (!row) throw problem.notFound(this.kind.noun, id);
+    return row;
+  }
+}

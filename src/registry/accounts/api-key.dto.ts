@@ -1,0 +1,59 @@
+import { IsOptional } from 'class-validator';
+import { IsTime, ReadOnlyMembersOf } from '#platform/http';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsName } from '../../resources';
+import type { ApiKeyEntity } from './api-key.entity';
+
+@ReadOnlyMembersOf(() => ApiKeyDto)
+export class CreateApiKeyDto {
+  /** The purpose of the key. */
+  @IsName()
+  name!: string;
+
+  /** When the key stops working, in the future. Without it, the key works until it is revoked. */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  expires_at?: string | null;
+}
+
+export class ApiKeyListQueryDto extends NamedListQueryDto {}
+
+/** An API key of a service account. */
+export class ApiKeyDto {
+  key_id!: string;
+  service_account_id!: string;
+  name!: string;
+  /** The first characters of the key. */
+  prefix!: string;
+  expires_at!: Date | null;
+  revoked_at!: Date | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  /** Always null, because keys are revoked and not archived: see `revoked_at`. */
+  archived_at!: Date | null;
+}
+
+/** A new API key. `key` is shown only this once. */
+export class NewApiKeyDto extends ApiKeyDto {
+  /** Send it as `Authorization: Bearer rsk_…`, or exchange it for a token. */
+  key!: string;
+}
+
+export class ApiKeyPageDto {
+  items!: ApiKeyDto[];
+  page!: PageMetaDto;
+}
+
+export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
+  key_id: row.key_id,
+  service_account_id: row.service_account_id,
+  name: row.name,
+  prefix: row.prefix,
+  expires_at: row.expires_at,
+  revoked_at: row.revoked_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { parseTime } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { AuditLog, checkLive } from '../../resources';
+import {
+  type ApiKeyDto,
+  type ApiKeyListQueryDto,
+  type CreateApiKeyDto,
+  type NewApiKeyDto,
+  toApiKeyDto,
+} from './api-key.dto';
+import type { ApiKeyEntity } from './api-key.entity';
+import { ApiKeyRepository } from './api-key.repository';
+import { ApiKeySecrets } from './api-key-secret';
+import { ServiceAccountService } from './service-account.service';
+
+/** The keys by which service accounts authenticate. */
+@Injectable()
+export class ApiKeyService {
+  constructor(
+    private readonly changes: AccountChanges,
+    private readonly serviceAccounts: ServiceAccountService,
+    private readonly keys: ApiKeyRepository,
+    private readonly secrets: ApiKeySecrets,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /**
+   * Creates a key and returns it this once. Whoever has the key acts as the service account, so the caller must hold all
+   * that the account holds. Errors: 400 for an expiry in the past, 404, 403, 409 when the account is archived.
+   */
+  async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
+    const expiresAt = expiryOf(dto.expires_at);
+    return this.changes.within(scope.orgId, async (tx) => {
+      const account = await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
+      checkLive(account, 'service account');
+      await this.serviceAccounts.checkHoldsAll(tx, scope, account);
+      return this.add(tx, scope, serviceAccountId, dto.name, expiresAt);
+    });
+  }
+
+  async add(
+    tx: Tx,
+    scope: OrgScope,
+    serviceAccountId: string,
+    name: string,
+    expiresAt: Date | null,
+  ): Promise<NewApiKeyDto> {
+    const { key, ...stored } = this.secrets.make();
+    const now = new Date();
+    const row: ApiKeyEntity = {
+      ...stored,
+      key_id: newId('key'),
+      org_id: scope.orgId,
+      service_account_id: serviceAccountId,
+      name,
+      expires_at: expiresAt,
+      revoked_at: null,
+      created_at: now,
+      updated_at: now,
+      created_by: scope.principalId,
+    };
+    await this.keys.insert(row, tx);
+    await this.record(tx, scope, row, 'create');
+    return { ...toApiKeyDto(row), key };
+  }
+
+  async list(scope: OrgScope, serviceAccountId: string, query: ApiKeyListQueryDto): Promise<Page<ApiKeyDto>> {
+    await this.serviceAccounts.find(scope, serviceAccountId);
+    const { rows, page } = await this.keys.list(scope, serviceAccountId, query);
+    return { items: rows.map(toApiKeyDto), page };
+  }
+
+  async get(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
+    return toApiKeyDto(existing(await this.keys.find(scope, keyId), serviceAccountId, keyId));
+  }
+
+  /**
+   * Revokes a key, and with it the tokens that it was exchanged for. A repeat returns the same. Errors: 404, 403 when the
+   * service account reaches a workspace of which the caller is not admin.
+   */
+  revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
+      const row = existing(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
+      if (row.revoked_at) return toApiKeyDto(row);
+      const now = new Date();
+      const columns = { revoked_at: now, updated_at: now };
+      await this.keys.update(tx, scope, keyId, columns);
+      await this.record(tx, scope, row, 'revoke');
+      return toApiKeyDto({ ...row, ...columns });
+    });
+  }
+
+  /** Logs whose key it is, and what people know it by. */
+  private record(tx: Tx, scope: OrgScope, row: ApiKeyEntity, action: 'create' | 'revoke'): Promise<void> {
+    const changes = (['service_account_id', 'name', 'prefix'] as const).map((member) => ({
+      member,
+      after: row[member],
+    }));
+    return this.audit.record(tx, scope, {
+      action,
+      type: 'api_key',
+      id: row.key_id,
+      workspaceId: null,
+      changes,
+    });
+  }
+}
+
+/** A key is only found under its own service account. */
+function existing(row: ApiKeyEntity | null, serviceAccountId: string, keyId: string): ApiKeyEntity {
+  if (row?.service_account_id !== serviceAccountId) throw problem.notFound('API key', keyId);
+  return row;
+}
+
+function expiryOf(text: string | null | undefined): Date | null {
+  const expiry = text === undefined || text === null ? null : parseTime(text);
+  if (expiry && expiry.getTime() <= Date.now()) {
+    throw problem.invalidFields([{ pointer: '/expires_at', detail: 'must be in the future' }]);
+  }
+  return expiry;
+}

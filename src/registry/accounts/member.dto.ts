@@ -1,0 +1,51 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayNotEmpty } from 'class-validator';
+import { type Role, ROLES } from '#platform/auth';
+import { ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { IsRoles } from '../../resources';
+import type { MemberEntity } from './member.entity';
+
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => MemberDto)
+export class PutMemberDto {
+  /** At least one. Replaced as a whole. You can only give or take roles that you hold in the workspace. */
+  @ArrayNotEmpty()
+  @IsRoles()
+  roles!: Role[];
+}
+
+@SortedBy('principal_id')
+export class MemberListQueryDto extends ListQueryDto {}
+
+/** The roles of a principal in one workspace, in addition to those in the organization. */
+export class MemberDto {
+  workspace_id!: string;
+  /** `user_id` or `service_account_id`. */
+  principal_id!: string;
+  @ApiProperty({ enum: ['user', 'service_account'] })
+  principal_type!: 'user' | 'service_account';
+  @ApiProperty({ enum: ROLES, isArray: true })
+  roles!: Role[];
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  /** Always null, because members are removed and not archived. */
+  archived_at!: Date | null;
+}
+
+export class MemberPageDto {
+  items!: MemberDto[];
+  page!: PageMetaDto;
+}
+
+export const toMemberDto = (row: MemberEntity): MemberDto => ({
+  workspace_id: row.workspace_id,
+  principal_id: row.principal_id,
+  principal_type: row.principal_type,
+  roles: row.roles,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});

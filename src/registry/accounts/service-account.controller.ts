@@ -1,0 +1,89 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateServiceAccountDto,
+  PatchServiceAccountDto,
+  ServiceAccountDto,
+  ServiceAccountListQueryDto,
+  ServiceAccountPageDto,
+} from './service-account.dto';
+import { ServiceAccountService } from './service-account.service';
+
+@ApiTags('Service accounts')
+@Controller('registry/v1/service-accounts')
+export class ServiceAccountController {
+  constructor(private readonly serviceAccounts: ServiceAccountService) {}
+
+  /** Create a service account */
+  @Post()
+  @RequireRole('admin')
+  @ApiCreatedResponse({ type: ServiceAccountDto })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateServiceAccountDto): Promise<Reply> {
+    const made = await this.serviceAccounts.create(scope, dto);
+    return created(`/registry/v1/service-accounts/${made.view.service_account_id}`, made);
+  }
+
+  /** List service accounts */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ServiceAccountPageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: ServiceAccountListQueryDto,
+  ): Promise<Page<ServiceAccountDto>> {
+    return this.serviceAccounts.list(scope, query);
+  }
+
+  /** Get a service account */
+  @Get(':service_account_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ServiceAccountDto })
+  get(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') id: string,
+  ): Promise<Versioned<ServiceAccountDto>> {
+    return this.serviceAccounts.get(scope, id);
+  }
+
+  /** Change, suspend or reinstate a service account */
+  @Patch(':service_account_id')
+  @RequireRole('admin')
+  @ApiOkResponse({ type: ServiceAccountDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') id: string,
+    @Body() dto: PatchServiceAccountDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ServiceAccountDto>> {
+    return this.serviceAccounts.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a service account: its keys stop working */
+  @Post(':service_account_id/archive')
+  @HttpCode(200)
+  @RequireRole('admin')
+  @ApiOkResponse({ type: ServiceAccountDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ServiceAccountDto>> {
+    return this.serviceAccounts.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived service account: its keys stop working */
+  @Post(':service_account_id/restore')
+  @HttpCode(200)
+  @RequireRole('admin')
+  @ApiOkResponse({ type: ServiceAccountDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('service_account_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ServiceAccountDto>> {
+    return this.serviceAccounts.restore(scope, id, ifMatch);
+  }
+}

@@ -1,0 +1,83 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRole, RequireRoleSomewhere } from '#platform/auth';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateWorkspaceDto,
+  PatchWorkspaceDto,
+  WorkspaceDto,
+  WorkspaceListQueryDto,
+  WorkspacePageDto,
+} from './workspace.dto';
+import { WorkspaceService } from './workspace.service';
+
+@ApiTags('Workspaces')
+@Controller('registry/v1/workspaces')
+export class WorkspaceController {
+  constructor(private readonly workspaces: WorkspaceService) {}
+
+  /** Create a workspace */
+  @Post()
+  @RequireRole('admin')
+  @ApiCreatedResponse({ type: WorkspaceDto })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateWorkspaceDto): Promise<Reply> {
+    const made = await this.workspaces.create(scope, dto);
+    return created(`/registry/v1/workspaces/${made.view.workspace_id}`, made);
+  }
+
+  /** List the workspaces the caller may read in */
+  @Get()
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: WorkspacePageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: WorkspaceListQueryDto): Promise<Page<WorkspaceDto>> {
+    return this.workspaces.list(scope, query);
+  }
+
+  /** Get a workspace */
+  @Get(':workspace_id')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: WorkspaceDto })
+  get(@CurrentScope() scope: OrgScope, @Param('workspace_id') id: string): Promise<Versioned<WorkspaceDto>> {
+    return this.workspaces.get(scope, id);
+  }
+
+  /** Change a workspace */
+  @Patch(':workspace_id')
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: WorkspaceDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('workspace_id') id: string,
+    @Body() dto: PatchWorkspaceDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<WorkspaceDto>> {
+    return this.workspaces.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a workspace */
+  @Post(':workspace_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: WorkspaceDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('workspace_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<WorkspaceDto>> {
+    return this.workspaces.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived workspace */
+  @Post(':workspace_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: WorkspaceDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('workspace_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<WorkspaceDto>> {
+    return this.workspaces.restore(scope, id, ifMatch);
+  }
+}

@@ -1,0 +1,27 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+
+/** A part of an organization, in which resources live. Never deleted. */
+@Entity('workspaces')
+export class WorkspaceEntity extends ArchivableEntity {
+  @PrimaryColumn('text')
+  workspace_id!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  /** Unique among those that are not archived. */
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @JsonColumn()
+  metadata!: RawJson;
+
+  /** Raised by every change. */
+  @Column('integer')
+  generation!: number;
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Role } from '#platform/auth';
+import { Database, OrgRepository, sql, type SqlExecutor, Where } from '#platform/db';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import type { WorkspaceListQueryDto } from './workspace.dto';
+import { WorkspaceEntity } from './workspace.entity';
+
+@Injectable()
+export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
+  constructor(database: Database) {
+    super(database, WorkspaceEntity, 'workspace_id');
+  }
+
+  /** Lists the workspaces in which the caller may read. */
+  list(scope: OrgScope, query: WorkspaceListQueryDto): Promise<RowPage<WorkspaceEntity>> {
+    const where = whereReached(scope, 'viewer')
+      .addIf(query.name, (name) => sql`name = ${name}`)
+      .addSearch(query.q);
+    return listPage<WorkspaceEntity>(
+      this.database,
+      {
+        columns: '*',
+        from: 'workspaces',
+        where,
+        id: 'workspace_id',
+        sorts: BY_NAME,
+        archivedAt: 'archived_at',
+      },
+      query,
+    );
+  }
+
+  /** Lists the live workspaces in which the caller holds any role, by name. */
+  listReached(scope: OrgScope, limit: number): Promise<Pick<WorkspaceEntity, 'workspace_id' | 'name'>[]> {
+    const where = whereReached(scope).add(sql`archived_at IS NULL`);
+    return this.database.query(
+      sql`SELECT workspace_id, name FROM workspaces WHERE ${where.sql}
+        ORDER BY name COLLATE "C", workspace_id LIMIT ${limit}`,
+    );
+  }
+
+  /** Returns those of these ids that are workspaces of the organization. */
+  findAmong(
+    scope: OrgScope,
+    ids: readonly string[],
+    on: SqlExecutor,
+  ): Promise<{ workspace_id: string; archived: boolean }[]> {
+    const where = new Where(scope.orgKey).add(sql`workspace_id = ANY (${ids})`);
+    return on.query(
+      sql`SELECT workspace_id, archived_at IS NOT NULL AS archived FROM workspaces WHERE ${where.sql}`,
+    );
+  }
+
+  /** The first workspace that a principal created. */
+  findFirstBy(scope: OrgScope, createdBy: string, on: SqlExecutor): Promise<WorkspaceEntity | null> {
+    return on.manager.findOne(WorkspaceEntity, {
+      where: { org_id: scope.orgId, created_by: createdBy },
+      order: { workspace_id: 'ASC' },
+    });
+  }
+}
+
+function whereReached(scope: OrgScope, role?: Role): Where {
+  const where = new Where(scope.orgKey);
+  const reached = scope.workspacesWith(role);
+  return reached ? where.add(sql`workspace_id = ANY (${[...reached]})`) : where;
+}

@@ -1,0 +1,61 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { expandRoles, orgScope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import { Problem } from '#platform/problem';
+import { LiveWorkspaceRepository } from '../../resources';
+import { AppReconcileService } from './app-reconcile.service';
+import { AppRepository, type DueApp } from './app.repository';
+
+/** Longest time between two looks for apps that are due. */
+const POLL_MS = 10_000;
+/** Apps that are claimed together. Those of a worker that dies wait for their next time, so they are few. */
+const BATCH = 10;
+
+/** A scheduled reconcile may do what an admin may who requests one. */
+const ROLES = expandRoles(['admin']);
+
+/**
+ * Reconciles every app about once in `RECONCILE_INTERVAL_SECONDS`, over all workers together. Organizations take turns,
+ * so that many or large apps delay only their own organization. An app that fails waits for its next time.
+ */
+@Injectable()
+export class AppReconcileScheduler implements OnApplicationBootstrap {
+  constructor(
+    private readonly environment: Environment,
+    private readonly apps: AppRepository,
+    private readonly reconciles: AppReconcileService,
+    private readonly workspaces: LiveWorkspaceRepository,
+    private readonly tasks: PeriodicTasks,
+    private readonly shutdown: WorkerShutdown,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const half = (this.environment.RECONCILE_INTERVAL_SECONDS * 1000) / 2;
+    this.tasks.every('apps', Math.min(POLL_MS, half), () => this.reconcileDue());
+  }
+
+  /** Reconciles the apps that are due, until none is left that no other worker has claimed. */
+  async reconcileDue(): Promise<void> {
+    for (;;) {
+      const due = await this.apps.claimDue(BATCH, this.environment.RECONCILE_INTERVAL_SECONDS);
+      if (due.length === 0) return;
+      const live = await this.workspaces.among(due.map(({ workspace_id }) => workspace_id));
+      for (const app of due) {
+        if (this.shutdown.stopping.aborted) return;
+        if (live.has(app.workspace_id)) await this.reconcile(app);
+      }
+    }
+  }
+
+  private async reconcile({ app_id, org_id }: DueApp): Promise<void> {
+    try {
+      await this.reconciles.reconcile(orgScope(org_id, app_id, ROLES), app_id);
+    } catch (error) {
+      // The app shows these itself: declarations that cannot be applied, or another reconcile that is running.
+      if (error instanceof Problem && error.status < 500) return;
+      rootLogger.error({ err: error, app_id }, 'an app could not be reconciled');
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database, type Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { rootLogger } from '#platform/logging';
+import { duplicateOf, Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import {
+  AuditLog,
+  checkLive,
+  demandRole,
+  readable,
+  ReconcileSteps,
+  ReconcileRefused,
+  within,
+  WorkspaceAccess,
+} from '../../resources';
+import type { ReconciledDto } from './app.dto';
+import type { AppEntity, SyncError } from './app.entity';
+import { AppDeclarations } from './app-declarations';
+import { AppRepository } from './app.repository';
+
+const INTERNAL =
+  'The reconcile failed because of an internal error, which is logged. The next one tries again.';
+
+/** Counts of the resources that a reconcile created, updated and archived, and of those that are live afterwards. */
+interface Counts {
+  created: number;
+  updated: number;
+  archived: number;
+  live: number;
+}
+
+/** Makes the registry match what apps declare. */
+@Injectable()
+export class AppReconcileService implements OnApplicationBootstrap {
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: Database,
+    private readonly access: WorkspaceAccess,
+    private readonly apps: AppRepository,
+    private readonly declarations: AppDeclarations,
+    private readonly steps: ReconcileSteps,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** Stops the start of an application that lacks a step. */
+  onApplicationBootstrap(): void {
+    this.steps.inOrder();
+  }
+
+  /**
+   * Reconciles an app in one transaction. It is safe to repeat. A reconcile that fails changes nothing, and the app then
+   * shows `sync_error`. Errors: 404, 403 without admin in its workspace, 409 while another reconcile of it runs or when it
+   * or its workspace is archived, 422 for declarations that cannot be applied.
+   *
+   * @param named the slug or the id
+   */
+  async reconcile(scope: OrgScope, named: string): Promise<ReconciledDto> {
+    const place = readable(scope, await this.apps.placeOf(scope, named), 'app', named);
+    demandRole(scope, place.workspace_id, ['admin']);
+    let begun: AppEntity | undefined;
+    try {
+      return await this.database.transaction(async (tx) => {
+        begun = undefined; // A transaction that collided with another starts again.
+        const row = await this.take(tx, scope, place.app_id);
+        begun = row;
+        const counts = await this.apply(tx, within(scope, row.workspace_id), row);
+        await this.succeed(tx, scope, row, counts);
+        return { app: row.app, live_count: counts.live };
+      });
+    } catch (error) {
+      if (begun) await this.fail(scope, begun, error);
+      throw answerOf(error);
+    }
+  }
+
+  private async take(tx: Tx, scope: OrgScope, appId: string): Promise<AppEntity> {
+    if (!(await this.apps.takeReconcile(tx, scope, appId))) {
+      throw problem.conflict('A reconcile of this app is already running.');
+    }
+    const locked = await this.apps.lock(tx, scope, appId, 'update');
+    const row = this.access.admit(scope, locked, 'app', appId, ['admin']);
+    checkLive(row, 'app');
+    await this.access.holdOpen(tx, scope, row.workspace_id);
+    return row;
+  }
+
+  private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
+    const { declared, faults } = await this.declarations.read(row.resources);
+    if (faults.length > 0) throw new ReconcileRefused(faults);
+    const counts: Counts = { created: 0, updated: 0, archived: 0, live: 0 };
+    for (const step of this.steps.inOrder()) {
+      const app = { appId: row.app_id, app: row.app };
+      const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? []);
+      counts.created += done.created.length;
+      counts.updated += done.updated.length;
+      counts.archived += done.archived.length;
+      counts.live += done.liveCount;
+    }
+    return counts;
+  }
+
+  private async succeed(
+    tx: Tx,
+    scope: OrgScope,
+    row: AppEntity,
+    { live: _, ...counts }: Counts,
+  ): Promise<void> {
+    const isNews = row.sync_state !== 'synced';
+    await this.end(tx, scope, row, isNews && { sync_state: 'synced', sync_error: null });
+    if (Object.values(counts).every((count) => count === 0)) return;
+    await this.audit.record(tx, scope, {
+      action: 'reconcile',
+      type: 'app',
+      id: row.app_id,
+      workspaceId: row.workspace_id,
+      changes: Object.entries(counts).map(([member, after]) => ({ member, after })),
+    });
+  }
+
+  /**
+   * Makes the app show why its reconcile failed, unless it was changed or reconciled since. The same failure again raises
+   * no generation.
+   */
+  private async fail(scope: OrgScope, begun: AppEntity, error: unknown): Promise<void> {
+    const failure = syncErrorOf(error);
+    try {
+      await this.database.transaction(async (tx) => {
+        const row = await this.apps.lock(tx, scope, begun.app_id, 'update');
+        if (!row || row.archived_at || !isUnchanged(row, begun)) return;
+        const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
+        const isNews = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
+        await this.end(tx, scope, row, isNews && { sync_state: 'failed', sync_error });
+        if (error instanceof ReconcileRefused) await this.markFaulty(tx, scope, row, error);
+      });
+    } catch (cause) {
+      rootLogger.warn({ err: cause, app_id: begun.app_id }, 'a failed reconcile could not be recorded');
+    }
+  }
+
+  /** Marks the resources at fault as `failed`, and those that failed before and are not at fault as `pending`. */
+  private async markFaulty(
+    tx: Tx,
+    scope: OrgScope,
+    row: AppEntity,
+    { faults }: ReconcileRefused,
+  ): Promise<void> {
+    const app = { appId: row.app_id, app: row.app };
+    const workspace = within(scope, row.workspace_id);
+    for (const [kind, names] of this.declarations.faulty(row.resources, faults)) {
+      const step = this.steps.of(kind);
+      await step.resetFailed(tx, workspace, app, names);
+      if (names.length > 0) await step.mark(tx, workspace, app, names, 'failed');
+    }
+  }
+
+  /** @param news the state, where it differs from that after the reconcile before; else false */
+  private async end(
+    tx: Tx,
+    scope: OrgScope,
+    row: AppEntity,
+    news: Pick<AppEntity, 'sync_state' | 'sync_error'> | false,
+  ): Promise<void> {
+    const now = new Date();
+    await this.apps.update(tx, scope, row.app_id, {
+      ...(news && { ...news, generation: row.generation + 1, updated_at: now }),
+      last_swept_at: now,
+      next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
+    });
+  }
+}
+
+/** Returns what an app shows of a reconcile that failed. It reveals nothing of the internals. */
+function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
+  const known = problemOf(error);
+  return known
+    ? { code: known.code, detail: known.detail, errors: known.errors ?? [] }
+    : { code: 'internal_error', detail: INTERNAL, errors: [] };
+}
+
+/** Returns what the caller of a failed reconcile gets: 422 for declarations that cannot be applied. */
+const answerOf = (error: unknown): unknown => problemOf(error) ?? error;
+
+function problemOf(error: unknown): Problem | null {
+  if (error instanceof ReconcileRefused) return problem.validationFailed([...error.faults]);
+  // The steps find every name that is taken before they write. The next reconcile names the one that was taken since.
+  if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
+    return problem.validationFailed([
+      { pointer: '/resources', detail: 'has a name that another resource took during the reconcile' },
+    ]);
+  }
+  return error instanceof Problem ? error : problemOfDatabaseError(error);
+}
+
+const isUnchanged = (row: AppEntity, begun: AppEntity): boolean =>
+  row.generation === begun.generation && row.last_swept_at?.getTime() === begun.last_swept_at?.getTime();
+
+const isSame = (present: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
+  present?.code === code &&
+  present.detail === detail &&
+  toJsonText(present.errors.map(sorted)) === toJsonText(errors.map(sorted));
+
+/** jsonb does not keep the order of members. */
+const sorted = (one: object): unknown[] => Object.entries(one).sort();

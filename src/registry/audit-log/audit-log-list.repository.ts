@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, sql, Where } from '#platform/db';
+import { addCreated, listPage, type RowPage } from '#platform/paging';
+import type { AuditEntryEntity } from '../../resources';
+import type { AuditLogQueryDto } from './audit-log.dto';
+
+@Injectable()
+export class AuditLogListRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Lists entries of what the caller administers. Entries of the whole organization need admin in all of it. */
+  list(scope: OrgScope, query: AuditLogQueryDto): Promise<RowPage<AuditEntryEntity>> {
+    const where = new Where(scope.orgKey);
+    const administered = scope.workspacesWith('admin');
+    if (administered) where.add(sql`workspace_id = ANY (${[...administered]})`);
+    where
+      .addIf(query.workspace_id, (id) => sql`workspace_id = ${id}`)
+      .addIf(query.principal_id, (id) => sql`principal_id = ${id}`)
+      .addIf(query.action, (action) => sql`action = ${action}`)
+      .addIf(query.resource_type, (type) => sql`resource_type = ${type}`)
+      .addIf(query.resource_id, (id) => sql`resource_id = ${id}`);
+    const times = { created_after: query.since, created_before: query.until };
+    addCreated(where, { prefix: 'aud', id: 'audit_entry_id' }, times);
+    return listPage<AuditEntryEntity>(
+      this.database,
+      { columns: '*', from: 'audit_log', where, id: 'audit_entry_id' },
+      query,
+    );
+  }
+}

@@ -1,0 +1,24 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import type { Page } from '#platform/paging';
+import { AuditEntryDto, AuditLogPageDto, AuditLogQueryDto, toAuditEntryDto } from './audit-log.dto';
+import { AuditLogListRepository } from './audit-log-list.repository';
+
+@ApiTags('Audit log')
+@Controller('registry/v1/audit-log')
+export class AuditLogController {
+  constructor(private readonly entries: AuditLogListRepository) {}
+
+  /** List who changed what and when, in what the caller administers */
+  @Get()
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AuditLogPageDto })
+  async list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: AuditLogQueryDto,
+  ): Promise<Page<AuditEntryDto>> {
+    const { rows, page } = await this.entries.list(scope, query);
+    return { items: rows.map(toAuditEntryDto), page };
+  }
+}

@@ -1,0 +1,100 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsString, MaxLength } from 'class-validator';
+import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  AUDITED_TYPES,
+  type AuditedType,
+  type AuditEntryEntity,
+} from '../../resources';
+
+/** Entries are never archived. */
+export class AuditLogQueryDto extends OrderedListQueryDto {
+  /** Entries of this workspace. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  workspace_id?: string;
+
+  /** Entries of this principal. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  principal_id?: string;
+
+  @NotNull()
+  @IsOneOf(AUDIT_ACTIONS, { required: false })
+  action?: AuditAction;
+
+  @NotNull()
+  @IsOneOf(AUDITED_TYPES, { required: false })
+  resource_type?: AuditedType;
+
+  /** Entries of this resource. */
+  @NotNull()
+  @IsString()
+  @MaxLength(1000)
+  resource_id?: string;
+
+  /** At this time or later (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  since?: string;
+
+  /** Before this time (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  @NotBelow('since', instantOf)
+  until?: string;
+}
+
+/** A changed member. */
+export class AuditChangeDto {
+  member!: string;
+  /** The earlier value. Absent, like `after`, for free-form, large and secret members. */
+  @AnyJson({ required: false })
+  before?: unknown;
+  /** The new value. */
+  @AnyJson({ required: false })
+  after?: unknown;
+}
+
+/** One action of a principal on a resource. */
+export class AuditEntryDto {
+  audit_entry_id!: string;
+  org_id!: string;
+  /** Null for what concerns the whole organization. */
+  workspace_id!: string | null;
+  /** A user, a service account or a platform principal; the id of the app for a scheduled reconcile. */
+  principal_id!: string;
+  @ApiProperty({ enum: AUDIT_ACTIONS })
+  action!: AuditAction;
+  @ApiProperty({ enum: AUDITED_TYPES })
+  resource_type!: AuditedType;
+  /** For a member of a workspace the id of the principal, for a token its `jti`. */
+  resource_id!: string;
+  changes!: AuditChangeDto[];
+  /** `X-Request-Id` of the request; null for changes that the service made itself. */
+  request_id!: string | null;
+  created_at!: Date;
+}
+
+export class AuditLogPageDto {
+  items!: AuditEntryDto[];
+  page!: PageMetaDto;
+}
+
+export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto => ({
+  audit_entry_id: row.audit_entry_id,
+  org_id: row.org_id,
+  workspace_id: row.workspace_id,
+  principal_id: row.principal_id,
+  action: row.action,
+  resource_type: row.resource_type,
+  resource_id: row.resource_id,
+  changes: row.changes,
+  request_id: row.request_id,
+  created_at: row.created_at,
+});

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, raw, sql } from '#platform/db';
+import { EMBEDDED_MAX, partsLiteral } from '../../../resources';
+
+/** A document that is to be embedded, as it is now. */
+export interface PendingEmbedding {
+  document_id: number;
+  revision: number;
+  name: string;
+  description: string | null;
+  body: string;
+}
+
+/** How long a worker may take to embed what it took, in seconds, before another one takes it. */
+const LEASE_S = 900;
+
+/** The back-off after the first failed attempt, in seconds. It doubles with each attempt, up to a day. */
+const RETRY_S = 5;
+const RETRY_MAX_S = 86_400;
+
+/** Embeddings that one statement marks as pending. */
+const BATCH = 2_000;
+
+/** The embeddings of all tenants, which workers keep up to date. */
+@Injectable()
+export class EmbeddingRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Returns the length of an embedder's vectors; undefined while it has made none. */
+  async dimensions(identity: string): Promise<number | undefined> {
+    const [row] = await this.database.query<{ dimensions: number }>(
+      sql`SELECT (SELECT sum(cube_dim(part)) FROM unnest(parts) part)::integer AS dimensions
+        FROM search_embeddings WHERE identity = ${identity} AND parts IS NOT NULL LIMIT 1`,
+    );
+    return row?.dimensions;
+  }
+
+  /** Makes an embedder the one that all documents are embedded by. */
+  async select(identity: string): Promise<void> {
+    await this.database.query(
+      sql`INSERT INTO search_embedder (identity) VALUES (${identity})
+        ON CONFLICT (is_only) DO UPDATE SET identity = excluded.identity`,
+    );
+  }
+
+  async isSelected(identity: string): Promise<boolean> {
+    const rows = await this.database.query(sql`SELECT FROM search_embedder WHERE identity = ${identity}`);
+    return rows.length > 0;
+  }
+
+  /** Marks what other embedders made as pending. */
+  async markStale(identity: string): Promise<void> {
+    for (let count = BATCH; count === BATCH;) {
+      const rows = await this.database.query(
+        sql`UPDATE search_embeddings SET is_pending = true, attempts = 0, due_at = now()
+          WHERE document_id = ANY (ARRAY(
+            SELECT document_id FROM search_embeddings
+            WHERE (identity < ${identity} OR identity > ${identity}) AND NOT is_pending
+            LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+          )) RETURNING 1`,
+      );
+      count = rows.length;
+    }
+  }
+
+  /** Takes documents that are due, so that no other worker does meanwhile. @param isRetry those that failed before */
+  take(limit: number, isRetry: boolean): Promise<PendingEmbedding[]> {
+    const statement = sql`WITH due AS MATERIALIZED (
+        SELECT document_id FROM search_embeddings
+        WHERE is_pending AND due_at <= now() AND (attempts > 0) = ${isRetry}::boolean
+        ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      )
+      UPDATE search_embeddings e SET due_at = now() + ${raw(String(LEASE_S))} * interval '1 second'
+      FROM due JOIN search_documents d USING (document_id) WHERE e.document_id = due.document_id
+      RETURNING e.document_id, e.revision, d.name, d.description, left(d.body, ${raw(String(EMBEDDED_MAX))}) AS body`;
+    return this.database.query<PendingEmbedding>(prepared('search-embedding.take', statement));
+  }
+
+  /** Stores the vectors of documents that have not changed since. A text without words has none. */
+  async keep(
+    identity: string,
+    made: readonly { pending: PendingEmbedding; vector: Float64Array | null }[],
+  ): Promise<void> {
+    const ids = made.map(({ pending }) => pending.document_id);
+    const revisions = made.map(({ pending }) => pending.revision);
+    const parts = made.map(({ vector }) => vector && partsLiteral(vector));
+    await this.database.query(
+      sql`UPDATE search_embeddings e
+        SET identity = ${identity}, parts = given.parts::cube[], is_pending = false, attempts = 0
+        FROM unnest(${ids}::bigint[], ${revisions}::integer[], ${parts}::text[])
+          AS given(document_id, revision, parts)
+        WHERE e.document_id = given.document_id AND e.revision = given.revision`,
+    );
+  }
+
+  /** Returns what was taken, to be retried after a back-off; at once where nobody tried it. */
+  async giveBack(pending: readonly PendingEmbedding[], isTried: boolean): Promise<void> {
+    const ids = pending.map((one) => one.document_id);
+    const revisions = pending.map((one) => one.revision);
+    await this.database.query(
+      isTried
+        ? sql`UPDATE search_embeddings e SET attempts = attempts + 1, due_at = now() + interval '1 second'
+              * least(${RETRY_MAX_S}::float8, ${RETRY_S}::float8 * 2 ^ least(attempts, 20))
+            FROM unnest(${ids}::bigint[], ${revisions}::integer[]) AS given(document_id, revision)
+            WHERE e.document_id = given.document_id AND e.revision = given.revision`
+        : sql`UPDATE search_embeddings SET due_at = now() WHERE document_id = ANY (${ids}::bigint[])`,
+    );
+  }
+}

@@ -1,0 +1,118 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { PeriodicTasks } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import { embedBuiltin, embeddedText, embeddingIdentity } from '../../../resources';
+import { EmbeddingRepository, type PendingEmbedding } from './embedding.repository';
+import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
+import { VectorIndexRepository } from './vector-index.repository';
+
+const FILL_MS = 1_000;
+const UPKEEP_MS = 60_000;
+
+/** Texts of one request. Servers of models take 32 and more. */
+const BATCH = 32;
+
+/** Batches of one turn. */
+const BATCHES = 50;
+
+/** How long a failing backend is left alone, in ms. It doubles with each failure, unless the backend says how long. */
+const PAUSE_MS = 1_000;
+const PAUSE_MAX_MS = 60_000;
+
+/**
+ * Embeds documents in the background: those that remote backends are to embed, and those that another embedder has
+ * embedded. The embedder of the worker that started last counts; other workers stop embedding. A text that fails is
+ * retried alone, so that it does not hold up the rest of its batch.
+ */
+@Injectable()
+export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly identity: string;
+  private isStarted = false;
+  private failures = 0;
+  private pausedUntil = 0;
+
+  constructor(
+    environment: Environment,
+    private readonly tasks: PeriodicTasks,
+    private readonly embeddings: EmbeddingRepository,
+    private readonly indexes: VectorIndexRepository,
+    private readonly remote: RemoteEmbedder,
+  ) {
+    this.identity = embeddingIdentity(environment);
+  }
+
+  onApplicationBootstrap(): void {
+    this.tasks.every('search embeddings', FILL_MS, () => this.fill());
+    this.tasks.every('search indexes', UPKEEP_MS, () => this.upkeep());
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('the worker stops'));
+  }
+
+  /** Embeds what is due: first what is new, then what failed before. */
+  async fill(): Promise<void> {
+    if (!(await this.isSelected())) return;
+    for (const isRetry of [false, true]) {
+      for (let batch = 0; batch < BATCHES; batch++) {
+        if (this.stopping.signal.aborted || performance.now() < this.pausedUntil) return;
+        const taken = await this.embeddings.take(isRetry ? 1 : BATCH, isRetry);
+        if (taken.length === 0) break;
+        await this.embed(taken);
+      }
+    }
+  }
+
+  /** Queues what other embedders made, and maintains the index of pgvector. */
+  async upkeep(): Promise<void> {
+    if (!(await this.isSelected())) return;
+    await this.embeddings.markStale(this.identity);
+    if (!(await this.indexes.isUsable())) return;
+    await this.indexes.dropOthers(this.identity);
+    const dimensions = await this.embeddings.dimensions(this.identity);
+    if (dimensions !== undefined) await this.indexes.create(this.identity, dimensions);
+  }
+
+  private async isSelected(): Promise<boolean> {
+    if (this.isStarted) return this.embeddings.isSelected(this.identity);
+    await this.embeddings.select(this.identity);
+    await this.embeddings.markStale(this.identity);
+    this.isStarted = true;
+    return true;
+  }
+
+  private async embed(taken: readonly PendingEmbedding[]): Promise<void> {
+    try {
+      const vectors = await this.vectorsOf(taken.map(embeddedText));
+      await this.embeddings.keep(
+        this.identity,
+        taken.map((pending, index) => ({ pending, vector: vectors[index] ?? null })),
+      );
+      this.failures = 0;
+    } catch (error) {
+      const { aborted } = this.stopping.signal;
+      await this.embeddings.giveBack(taken, !aborted);
+      if (aborted) return;
+      if (!(error instanceof EmbeddingFailure)) throw error;
+      if (!error.isOfTexts) this.pause(error);
+    }
+  }
+
+  private async vectorsOf(texts: readonly string[]): Promise<(Float64Array | null)[]> {
+    if (!this.remote.isConfigured) return texts.map(embedBuiltin);
+    const vectors = await this.remote.embed(texts, this.stopping.signal);
+    const dimensions = await this.embeddings.dimensions(this.identity);
+    const odd = vectors.find((vector) => vector && vector.length !== (dimensions ?? vector.length));
+    if (odd) throw new EmbeddingFailure(`answered with ${odd.length} numbers, not ${dimensions} as before`);
+    return vectors;
+  }
+
+  private pause({ trouble, retryAfterMs }: EmbeddingFailure): void {
+    const waitMs = Math.min(retryAfterMs ?? PAUSE_MS * 2 ** this.failures, PAUSE_MAX_MS);
+    this.failures = Math.min(this.failures + 1, 10);
+    this.pausedUntil = performance.now() + waitMs;
+    rootLogger.warn({ trouble, wait_ms: waitMs }, 'documents could not be embedded');
+  }
+}

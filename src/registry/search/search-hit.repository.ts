@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
+import type { SearchType } from '../../resources';
+import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
+import { type SearchReach, whereDocuments } from './search-reach';
+
+/** A document as a result shows it. */
+export interface SearchHit {
+  document_id: number;
+  resource_type: SearchType;
+  resource_id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  /** A passage by `ts_headline`, of a text with `HIGHLIGHT_PUNCTUATION`; null without words. */
+  headline: string | null;
+}
+
+/** Characters of a body that a passage is chosen from. */
+const BODY_SHOWN = 8_000;
+
+/**
+ * Characters of a description and of a body that `ts_headline` reads, around the first match, because it takes about a
+ * millisecond for some thousand of them.
+ */
+const WINDOW = 500;
+
+/** Characters of a window before the match. */
+const BEFORE = 80;
+
+/** Letters of a word at the edge of a window, which is left out because it may be cut. */
+const EDGE_WORD = 40;
+
+/** Reads what results show of documents. */
+@Injectable()
+export class SearchHitRepository {
+  async read(
+    on: SqlExecutor,
+    scope: OrgScope,
+    reach: SearchReach,
+    ids: readonly number[],
+    words: readonly string[],
+  ): Promise<Map<number, SearchHit>> {
+    if (ids.length === 0) return new Map();
+    const documents = await this.windows(on, scope, reach, ids, words);
+    const texts = documents.map((document) => document.windows);
+    const headlines = await this.headlines(on, texts, words);
+    return new Map(
+      documents.map(({ windows: _, ...shown }, index) => [
+        shown.document_id,
+        { ...shown, headline: headlines[index] ?? null },
+      ]),
+    );
+  }
+
+  /**
+   * Returns the archived workspaces of the organization. As values they leave the plans of searches alone, which a join
+   * would change where statistics know no workspace.
+   */
+  async archivedWorkspaces(on: SqlExecutor, scope: OrgScope): Promise<string[]> {
+    const where = new Where(scope.orgKey).add(sql`archived_at IS NOT NULL`);
+    const rows = await on.query<{ workspace_id: string }>(
+      sql`SELECT workspace_id FROM workspaces WHERE ${where.sql}`,
+    );
+    return rows.map(({ workspace_id }) => workspace_id);
+  }
+
+  /** A window begins where a word or its stem does. The `y` of a word may be the `i` of its stem. */
+  private windows(
+    on: SqlExecutor,
+    scope: OrgScope,
+    reach: SearchReach,
+    ids: readonly number[],
+    words: readonly string[],
+  ): Promise<(Omit<SearchHit, 'headline'> & { windows: string })[]> {
+    const where = whereDocuments(scope, reach).add(sql`document_id = ANY (${ids})`);
+    return on.query(
+      sql`WITH beginnings AS MATERIALIZED (
+          SELECT '(?i)(?:^|[^[:alnum:]])(?:' || string_agg(DISTINCT beginning, '|') || ')' AS pattern
+          FROM unnest(${words}::text[]) word, LATERAL (
+            SELECT word AS beginning UNION ALL
+            SELECT regexp_replace(stem, 'i$', '') FROM unnest(tsvector_to_array(to_tsvector('pg_catalog.english', word))) stem
+          ) beginnings WHERE beginning <> ''
+        )
+        SELECT document_id, resource_type, resource_id, workspace_id, name, description,
+          concat_ws(chr(10), search_plain(name), ${windowOf('search_plain(description)')},
+            ${windowOf(`search_plain(left(body, ${BODY_SHOWN}))`)}) AS windows
+        FROM search_documents, beginnings WHERE ${where.sql}`,
+    );
+  }
+
+  private async headlines(
+    on: SqlExecutor,
+    texts: readonly string[],
+    words: readonly string[],
+  ): Promise<(string | null)[]> {
+    const [punctuation, standIns] = HIGHLIGHT_PUNCTUATION;
+    const rows = await on.query<{ headline: string | null }>(
+      sql`SELECT ts_headline('pg_catalog.english', translate(text, ${punctuation}, ${standIns}),
+          search_query('', ${words}::text[], '|'), ${HIGHLIGHT_OPTIONS}) AS headline
+        FROM unnest(${texts}::text[]) WITH ORDINALITY given (text, place) ORDER BY place`,
+    );
+    return rows.map(({ headline }) => headline);
+  }
+}
+
+/** Returns the expression for at most `WINDOW` characters of a text around the first match of `pattern`. */
+function windowOf(text: string): Sql {
+  const place = `greatest(1, strpos(whole, substring(whole FROM pattern)) - ${BEFORE})`;
+  return raw(`(SELECT CASE WHEN begins > 1 THEN regexp_replace(cut, '^\\S{0,${EDGE_WORD}}\\s', '') ELSE cut END
+    FROM (SELECT ${text} AS whole OFFSET 0) given,
+      LATERAL (SELECT CASE WHEN length(whole) > ${WINDOW} THEN coalesce(${place}, 1) ELSE 1 END AS begins OFFSET 0) placed,
+      LATERAL (SELECT CASE WHEN length(whole) - begins < ${WINDOW} THEN substr(whole, begins)
+        ELSE regexp_replace(substr(whole, begins, ${WINDOW}), '\\s\\S{0,${EDGE_WORD}}$', '') END AS cut OFFSET 0) cut_out)`);
+}

@@ -1,0 +1,59 @@
+import type { OrgScope, Scope } from '#platform/auth';
+import type { OrgRepository, OrgRow, Tx } from '#platform/db';
+import type { Versioned } from '#platform/http';
+import { type AnyOf, readable } from './access/workspace-access';
+import {
+  type ResourceAction,
+  type ResourceKind,
+  type ResourceKit,
+  type ResourceRow,
+  type ResourceRows,
+  ResourceService,
+} from './resource.service';
+
+/** Resources that lie in workspaces and are reached without the header: the caller's reach decides. */
+export abstract class OrgResourceService<
+  Row extends ResourceRow & OrgRow & { workspace_id: string },
+  View,
+> extends ResourceService<OrgScope, Row, View> {
+  protected constructor(kit: ResourceKit, rows: OrgRepository<Row>, kind: ResourceKind<Row, View>) {
+    super(kit, rows as unknown as ResourceRows<OrgScope, Row>, kind);
+  }
+
+  /** Creates a resource. Errors: 400 for a workspace out of reach, 403, 409 for an archived workspace; those of `newRow`. */
+  protected createIn(
+    scope: OrgScope,
+    workspaceId: string,
+    newRow: (workspace: Scope, tx: Tx) => Row | Promise<Row>,
+    anyOf: AnyOf = ['editor'],
+  ): Promise<Versioned<View>> {
+    return this.transaction(scope, async (tx) => {
+      const workspace = await this.kit.access.enter(tx, scope, workspaceId, anyOf);
+      return this.versioned(await this.insert(tx, scope, await newRow(workspace, tx)));
+    });
+  }
+
+  protected admit(
+    _tx: Tx,
+    scope: OrgScope,
+    row: Row | null,
+    id: string,
+    action: ResourceAction,
+  ): Promise<Row> {
+    const { noun, readers } = this.kind;
+    return Promise.resolve(this.kit.access.admit(scope, row, noun, id, this.rolesFor(action, row), readers));
+  }
+
+  protected override checkOpen(tx: Tx, scope: OrgScope, row: Row): Promise<void> {
+    return this.kit.access.holdOpen(tx, scope, row.workspace_id);
+  }
+
+  protected readable(scope: OrgScope, row: Row | null, id: string): Row {
+    return readable(scope, row, this.kind.noun, id, this.kind.readers);
+  }
+
+  /** The roles of which the caller must hold one. */
+  protected rolesFor(action: ResourceAction, _row: Row | null): AnyOf {
+    return action === 'update' ? ['editor'] : ['admin'];
+  }
+}

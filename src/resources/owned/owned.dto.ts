@@ -1,0 +1,88 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsString, MaxLength } from 'class-validator';
+import { IsOneOf, NotNull } from '#platform/http';
+import { NamedListQueryDto } from '#platform/paging';
+import { SYNC_STATES, type SyncState } from './owned.entity';
+
+/** The members of every resource that lies in a workspace. */
+export class PlacedDto {
+  org_id!: string;
+  workspace_id!: string;
+  /** Rises with every change, and is the ETag. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  generation!: number;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+/** The members of every resource with versions that apps can declare. */
+export class OwnedDto extends PlacedDto {
+  name!: string;
+  /** The number of the newest version. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  /** The app that declares the resource, or null. */
+  app!: string | null;
+  /**
+   * `unmanaged`: no app declares the resource. `synced`: it matches its declaration. `pending`: the declaration has
+   * changed. `drifted`: the resource has changed. `failed`: the last reconcile could not apply the declaration.
+   */
+  @ApiProperty({ enum: SYNC_STATES })
+  sync_state!: SyncState;
+}
+
+/** The filters of every list of resources that apps can declare. */
+export class OwnedListQueryDto extends NamedListQueryDto {
+  /** Only resources of this workspace. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  workspace_id?: string;
+
+  /** Only the resources with this name. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+
+  /** Only resources in this state. */
+  @NotNull()
+  @IsOneOf(SYNC_STATES, { required: false })
+  sync_state?: SyncState;
+
+  /** Only resources that this app declares. Takes its slug or its id. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  app?: string;
+}
+
+/** The columns of `PlacedDto`. */
+export const PLACED_FIELDS = [
+  'org_id',
+  'workspace_id',
+  'generation',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'archived_at',
+] as const;
+
+/** The columns of `OwnedDto`. */
+export const OWNED_FIELDS = [
+  ...PLACED_FIELDS,
+  'name',
+  'version_ordinal',
+  'version_id',
+  'app',
+  'sync_state',
+] as const;
+
+/** Returns the given members of a row, for its view. */
+export const pick = <Row extends object, Field extends keyof Row>(
+  row: Row,
+  fields: readonly Field[],
+): Pick<Row, Field> => Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>;

@@ -1,0 +1,44 @@
+import { Column } from 'typeorm';
+import { ArchivableEntity } from '#platform/db';
+
+/** State of a resource compared with its declaration in an app. */
+export const SYNC_STATES = ['unmanaged', 'pending', 'synced', 'drifted', 'failed'] as const;
+export type SyncState = (typeof SYNC_STATES)[number];
+
+/** The columns of a resource that lies in a workspace and is found by its own id. */
+export abstract class PlacedEntity extends ArchivableEntity {
+  @Column('text')
+  org_id!: string;
+
+  @Column('text')
+  workspace_id!: string;
+
+  /** Rises with every change. */
+  @Column('integer')
+  generation!: number;
+}
+
+/** The columns of a resource with versions that apps can declare. */
+export abstract class OwnedEntity extends PlacedEntity {
+  /** Unique among the live resources of the kind in the workspace. */
+  @Column('text')
+  name!: string;
+
+  /** The number of the newest version. */
+  @Column('integer')
+  version_ordinal!: number;
+
+  @Column('text')
+  version_id!: string;
+
+  /** The app that declares the resource, or null. */
+  @Column('text', { nullable: true })
+  app_id!: string | null;
+
+  /** The slug of that app. */
+  @Column('text', { nullable: true })
+  app!: string | null;
+
+  @Column('text')
+  sync_state!: SyncState;
+}

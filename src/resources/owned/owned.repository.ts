@@ -1,0 +1,269 @@
+import type { EntityTarget } from 'typeorm';
+import type { OrgScope, Scope } from '#platform/auth';
+import {
+  type Database,
+  empty,
+  OrgRepository,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  type Tx,
+} from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { type AnyOf, whereReadable } from '../access/workspace-access';
+import type { OwnedListQueryDto } from './owned.dto';
+import type { OwnedEntity, SyncState } from './owned.entity';
+import { VersionTable } from './version-table';
+
+/** A table of resources that apps can declare. */
+export interface OwnedTable<Row> {
+  table: string;
+  /** The table of their versions. */
+  versions: string;
+  /** The column of their ids. */
+  id: keyof Row & string;
+  /** The columns that make a version. */
+  content: readonly (keyof Row & string)[];
+  /** Further columns of the resource. */
+  others?: readonly (keyof Row & string)[];
+  /** Further columns of a version, see `VersionTableSpec`. */
+  ownVersionColumns?: readonly string[];
+  /** The column of the name in the app's declaration, where the resource can be renamed. Defaults to `name`. */
+  declaredName?: keyof Row & string;
+  /** A column that is cleared when a resource is archived. */
+  secret?: keyof Row & string;
+  /** Further columns that a reconcile reads to compare a resource with its declaration. */
+  compared?: string;
+}
+
+/** The roles that may read resources that apps can declare: deployed agents read them, too. */
+export const OWNED_READERS: AnyOf = ['viewer', 'runtime'];
+
+/** A resource, and its name in the app's declaration. */
+export interface OwnedName {
+  id: string;
+  name: string;
+}
+
+/** Columns that a reconcile reads of every resource. */
+export type ComparedRow = Pick<OwnedEntity, 'name' | 'app_id' | 'sync_state'>;
+
+/**
+ * Reads, lists and writes resources that apps can declare. Changes of many rows lock them in the order of their ids, so
+ * that concurrent changes do not deadlock.
+ */
+export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> extends OrgRepository<Row> {
+  readonly versions: VersionTable<VersionRow>;
+  /** The columns that a version copies. */
+  protected readonly versioned: Sql;
+  private readonly columns: string;
+  private readonly table: Sql;
+  private readonly id: Sql;
+  private readonly declaredName: Sql;
+
+  protected constructor(
+    database: Database,
+    entity: EntityTarget<Row>,
+    private readonly owned: OwnedTable<Row>,
+  ) {
+    super(database, entity, owned.id);
+    const identity = [owned.id, 'org_id', 'workspace_id', 'name', 'version_ordinal', 'version_id'];
+    const versioned = [...identity, ...owned.content.filter((column) => column !== 'name')];
+    const kept = ['app_id', 'app', 'sync_state', 'generation', 'created_at', 'updated_at', 'created_by'];
+    this.versioned = raw(versioned.join(', '));
+    this.columns = [...versioned, ...(owned.others ?? []), ...kept, 'archived_at'].join(', ');
+    this.table = raw(owned.table);
+    this.id = raw(owned.id);
+    this.declaredName = raw(owned.declaredName ?? 'name');
+    this.versions = new VersionTable(database, {
+      table: owned.versions,
+      resources: owned.table,
+      id: owned.id,
+      ordinal: 'version_ordinal',
+      columns: versioned,
+      ...(owned.ownVersionColumns && { ownColumns: owned.ownVersionColumns }),
+    });
+  }
+
+  /** Lists resources. @param condition a further condition */
+  list(
+    scope: OrgScope,
+    query: OwnedListQueryDto & { q?: string },
+    condition: Sql = sql`true`,
+  ): Promise<RowPage<Row>> {
+    const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.sync_state, (state) => sql`sync_state = ${state}`)
+      // A slug contains no underscore.
+      .addIf(query.app, (app) => (app.startsWith('app_') ? sql`app_id = ${app}` : sql`app = ${app}`))
+      .addSearch(query.q)
+      .add(condition);
+    return listPage<Row>(
+      this.database,
+      {
+        columns: this.columns,
+        from: this.owned.table,
+        where,
+        id: this.owned.id,
+        sorts: BY_NAME,
+        archivedAt: 'archived_at',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+
+  keepVersions(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<void> {
+    return this.versions.keep(tx, scope.orgKey, scope, ids);
+  }
+
+  /** Returns the ids of the workspace's live resources with these names, by name. */
+  async idsByName(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<Map<string, string>> {
+    if (names.length === 0) return new Map();
+    const rows = await on.query<{ name: string; id: string }>(
+      sql`SELECT name, ${this.id} AS id FROM ${this.table}
+        WHERE workspace_id = ${scope.workspaceId} AND name = ANY (${names}::text[]) AND archived_at IS NULL`,
+    );
+    return new Map(rows.map(({ name, id }) => [name, id]));
+  }
+
+  /** Reads a page of complete rows, which may be large. */
+  findMany(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Row[]> {
+    return tx.query<Row>(
+      sql`SELECT ${raw(this.columns)} FROM ${this.table}
+        WHERE ${this.id} = ANY (${ids}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+
+  async insertMany(tx: Tx, rows: readonly Row[]): Promise<void> {
+    if (rows.length === 0) return;
+    const columns = raw(this.columns);
+    await tx.query(
+      sql`INSERT INTO ${this.table} (${columns})
+        SELECT ${columns} FROM json_populate_recordset(NULL::${this.table}, ${toJsonText(rows)})`,
+    );
+  }
+
+  /** Updates rows that got a new version. */
+  async updateMany(tx: Tx, scope: OrgScope, rows: readonly Row[]): Promise<void> {
+    if (rows.length === 0) return;
+    const kept = ['version_ordinal', 'version_id', 'sync_state', 'generation', 'updated_at'];
+    const changes = [...this.owned.content, ...kept].map((column) => `${column} = given.${column}`);
+    await tx.query(
+      sql`UPDATE ${this.table} AS t SET ${raw(changes.join(', '))}
+        FROM json_populate_recordset(NULL::${this.table}, ${toJsonText(rows)}) AS given
+        WHERE t.${this.id} = given.${this.id} AND t.org_id = ${scope.orgId}`,
+    );
+  }
+
+  /** Reads and locks the workspace's live resources that the app owns or that have one of these names. */
+  lockDeclared<Compared extends ComparedRow>(
+    tx: Tx,
+    scope: Scope,
+    appId: string,
+    names: readonly string[],
+  ): Promise<Compared[]> {
+    const compared = this.owned.compared ? raw(`, ${this.owned.compared}`) : empty;
+    return tx.query<Compared>(
+      sql`SELECT ${this.id}, name, app_id, sync_state${compared} FROM ${this.table}
+        WHERE workspace_id = ${scope.workspaceId} AND archived_at IS NULL
+          AND (app_id = ${appId} OR name = ANY (${names}::text[]))
+        ORDER BY ${this.id} FOR UPDATE`,
+    );
+  }
+
+  /** Sets the state of the app's live resources, or only of those declared by these names. */
+  async mark(
+    tx: Tx,
+    scope: Scope,
+    appId: string,
+    names: readonly string[] | null,
+    state: SyncState,
+  ): Promise<void> {
+    const named = names ? sql` AND ${this.declaredName} = ANY (${names}::text[])` : empty;
+    const condition = sql`app_id = ${appId} AND sync_state <> ${state}${named}`;
+    await this.updateLive(tx, scope, condition, sql`sync_state = ${state}`);
+  }
+
+  /** Sets the app's `failed` resources back to `pending`, except those declared by these names. */
+  async resetFailed(tx: Tx, scope: Scope, appId: string, except: readonly string[]): Promise<void> {
+    const isOther = sql`${this.declaredName} <> ALL (${except}::text[])`;
+    const condition = sql`app_id = ${appId} AND sync_state = 'failed' AND ${isOther}`;
+    await this.updateLive(tx, scope, condition, sql`sync_state = 'pending'`);
+  }
+
+  /** Ends the app's ownership of its resources. People can then restore the archived ones. @returns the live ones */
+  async release(tx: Tx, scope: Scope, appId: string): Promise<OwnedName[]> {
+    const released = sql`app_id = NULL, app = NULL, sync_state = 'unmanaged'${this.declaredAs(sql`NULL`)}`;
+    const owned = sql`app_id = ${appId}`;
+    await this.updateWhere(tx, scope, sql`archived_at IS NOT NULL AND ${owned}`, released);
+    return this.updateLive(tx, scope, owned, released);
+  }
+
+  /** Makes released resources that are still live and unmanaged `pending` under an app. @returns their ids */
+  async adopt(
+    tx: Tx,
+    scope: Scope,
+    { appId, app }: { appId: string; app: string },
+    released: readonly OwnedName[],
+  ): Promise<string[]> {
+    const [ids, names] = [released.map(({ id }) => id), released.map(({ name }) => name)];
+    const nameOf = sql`(${names}::text[])[array_position(${ids}::text[], owned.${this.id})]`;
+    const adopted = await this.updateLive(
+      tx,
+      scope,
+      sql`app_id IS NULL AND ${this.id} = ANY (${ids}::text[])`,
+      sql`app_id = ${appId}, app = ${app}, sync_state = 'pending'${this.declaredAs(nameOf)}`,
+    );
+    return adopted.map(({ id }) => id);
+  }
+
+  /** Marks resources as `synced`. @param ids of locked rows */
+  settle(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+    return this.updateLocked(tx, scope, ids, new Date(), empty);
+  }
+
+  /** Archives resources. They are `synced`, because the app declares them no longer. @param ids of locked rows */
+  archiveMany(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
+    const { secret } = this.owned;
+    const cleared = secret ? sql`, ${raw(secret)} = NULL` : empty;
+    return this.updateLocked(tx, scope, ids, at, sql`, archived_at = ${at}${cleared}`);
+  }
+
+  private declaredAs(name: Sql): Sql {
+    return this.owned.declaredName ? sql`, ${this.declaredName} = ${name}` : empty;
+  }
+
+  private updateLive(tx: Tx, scope: Scope, condition: Sql, changes: Sql): Promise<OwnedName[]> {
+    return this.updateWhere(tx, scope, sql`archived_at IS NULL AND ${condition}`, changes);
+  }
+
+  private updateWhere(tx: Tx, scope: Scope, condition: Sql, changes: Sql): Promise<OwnedName[]> {
+    return tx.query<OwnedName>(
+      sql`WITH locked AS MATERIALIZED (
+          SELECT ${this.id}, ${this.declaredName} AS name FROM ${this.table}
+          WHERE workspace_id = ${scope.workspaceId} AND ${condition}
+          ORDER BY ${this.id} FOR UPDATE
+        )
+        UPDATE ${this.table} owned SET ${changes}, generation = generation + 1, updated_at = ${new Date()}
+        FROM locked WHERE owned.${this.id} = locked.${this.id} AND owned.workspace_id = ${scope.workspaceId}
+        RETURNING owned.${this.id} AS id, locked.name`,
+    );
+  }
+
+  private async updateLocked(tx: Tx, scope: Scope, ids: readonly string[], at: Date, changes: Sql) {
+    if (ids.length === 0) return;
+    await tx.query(
+      sql`UPDATE ${this.table} SET sync_state = 'synced'${changes}, generation = generation + 1, updated_at = ${at}
+        WHERE ${this.id} = ANY (${ids}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+}
+
+/** The part of an `OwnedRepository` that every reconcile step uses. */
+export type OwnedRows = Pick<
+  OwnedRepository<OwnedEntity, unknown>,
+  'mark' | 'resetFailed' | 'release' | 'adopt' | 'archiveMany'
+>;

@@ -1,0 +1,82 @@
+import type { OrgScope, TenantKey } from '#platform/auth';
+import { type Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
+
+/** Storage of the versions of one kind of resource. */
+export interface VersionTableSpec {
+  /** The table of versions. */
+  table: string;
+  /** The table of resources. */
+  resources: string;
+  /** The column of the resource's id. */
+  id: string;
+  /** The column of the version's number. */
+  ordinal: string;
+  /** The columns that a version copies from its resource, `id`, `ordinal` and the tenant's column included. */
+  columns: readonly string[];
+  /** Further columns of a version. An area that has them inserts its versions itself. */
+  ownColumns?: readonly string[];
+}
+
+/**
+ * The table that keeps each version of a resource. A version's `created_at` is the time of the change that made it,
+ * and its `created_by` is the principal who made the change.
+ */
+export class VersionTable<Row> {
+  private readonly copied: string;
+  private readonly columns: string;
+
+  constructor(
+    private readonly database: Database,
+    private readonly spec: VersionTableSpec,
+  ) {
+    this.copied = spec.columns.join(', ');
+    this.columns = [...spec.columns, ...(spec.ownColumns ?? []), 'created_at', 'created_by'].join(', ');
+  }
+
+  /** Stores the present state of resources as their newest version. */
+  async keep(
+    tx: Tx,
+    tenant: TenantKey,
+    { principalId }: Pick<OrgScope, 'principalId'>,
+    ids: readonly string[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    const { table, resources, id } = this.spec;
+    await tx.query(
+      sql`INSERT INTO ${raw(table)} (${raw(this.columns)})
+        SELECT ${raw(this.copied)}, updated_at, ${principalId} FROM ${raw(resources)}
+        WHERE ${raw(id)} = ANY (${ids}::text[]) AND ${raw(tenant.column)} = ${tenant.value}`,
+    );
+  }
+
+  /** Lists the versions of a resource by number, because ids made within a millisecond are in no order. */
+  list(tenant: TenantKey, id: string, query: ListQueryDto): Promise<RowPage<Row>> {
+    return listPage<Row>(
+      this.database,
+      {
+        columns: this.columns,
+        from: this.spec.table,
+        where: new Where(tenant).add(sql`${raw(this.spec.id)} = ${id}`),
+        id: this.spec.ordinal,
+        idType: 'int8',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+
+  async find(
+    tenant: TenantKey,
+    id: string,
+    ordinal: number,
+    on: SqlExecutor = this.database,
+  ): Promise<Row | null> {
+    const { table, id: idColumn, ordinal: ordinalColumn } = this.spec;
+    const statement = sql`SELECT ${raw(this.columns)} FROM ${raw(table)}
+      WHERE ${raw(idColumn)} = ${id} AND ${raw(ordinalColumn)} = ${ordinal}
+        AND ${raw(tenant.column)} = ${tenant.value}`;
+    const [row] = await on.query<Row>(prepared(`${table}.find`, statement));
+    return row ?? null;
+  }
+}

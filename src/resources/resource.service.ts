@@ -1,0 +1,390 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { Page, RowPage } from '#platform/paging';
+import { duplicateOf, Problem, problem } from '#platform/problem';
+import { type AnyOf, checkNotMoved, WorkspaceAccess } from './access/workspace-access';
+import type { AuditAction, AuditChange, AuditedType } from './audit-log/audit-entry.entity';
+import { AuditLog, given } from './audit-log/audit-log';
+import { auditedChanges, changedColumns, checkLive, versionEtag } from './change';
+import type { SearchDocument, SearchType } from './search-index/search-document';
+import { SearchIndex } from './search-index/search-index';
+
+/** Columns that the kit keeps in every resource's row. */
+export interface ResourceRow {
+  created_at: Date;
+  updated_at: Date;
+  created_by: string;
+  /** Null while the resource is live. */
+  archived_at: Date | null;
+}
+
+/** Configuration of the kit for one kind of resource. */
+export interface ResourceKind<Row extends ResourceRow, View> {
+  /** The noun of problem details: `dataset`. */
+  noun: string;
+  /** Its type in the audit log. Absent for a kind whose changes are not logged. */
+  type?: AuditedType;
+  /** The roles that may read it, where the caller's reach decides. Defaults to `viewer`. */
+  readers?: AnyOf;
+  /** The column of its own id. */
+  id: keyof Row & string;
+  /** The column that every change raises, and that its ETag gives. */
+  generation: keyof Row & string;
+  /** Members that a PATCH may repeat and never change (422 `immutable_field`). */
+  immutable: readonly (keyof Row & string)[];
+  /** Members whose values the audit log shows. Of all others it names only that they changed. */
+  auditedFields?: readonly (keyof Row & string)[];
+  /** Members that the audit log shows of a new resource. */
+  createdFields?: readonly (keyof Row & string)[];
+  /** The number and the members of its versions, where it has versions. */
+  versions?: { ordinal: keyof Row & string; fields: readonly (keyof Row & string)[] };
+  /** The unique constraint on names among live resources, the member it covers, and where names are unique. */
+  unique?: { constraint: string; field: keyof Row & string; within?: 'workspace' | 'organization' };
+  /** Further columns that follow from a change, such as `sync_state`. */
+  derived?: (row: Row, changed: Partial<Row>) => Partial<Row>;
+  /** Returns its search document, or null for a resource that search does not find. */
+  search?: { type: SearchType; document: (row: Row) => SearchDocument | null };
+  toView: (row: Row) => View;
+}
+
+/** The body of a PATCH, as far as the kit reads it. */
+export interface PatchBody {
+  workspace_id?: string;
+}
+
+/** A table of resources, as `OrgRepository` and `WorkspaceRepository` give access to it. */
+export interface ResourceRows<S, Row extends ResourceRow> {
+  find(scope: S, id: string): Promise<Row | null>;
+  lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;
+  insert(row: Row, tx: Tx): Promise<void>;
+  update(tx: Tx, scope: S, id: string, columns: Partial<Row>): Promise<void>;
+  findLive(scope: S, column: keyof Row & string, value: unknown, workspaceId?: string): Promise<Row | null>;
+  /** Stores the present state of resources as their newest version. */
+  keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
+}
+
+/** The services that the kit itself uses. Inject it and pass it to `super`. */
+@Injectable()
+export class ResourceKit {
+  constructor(
+    readonly database: Database,
+    readonly access: WorkspaceAccess,
+    readonly audit: AuditLog,
+    readonly index: SearchIndex,
+  ) {}
+}
+
+/**
+ * Creates, reads, lists, changes, archives and restores resources of one kind, by the rules that hold for all of them:
+ * row lock, `If-Match`, liveness, immutable members, diff, versions, audit log, search index, ETag and view. A PATCH
+ * that changes nothing writes nothing and keeps the ETag.
+ *
+ * The order of the checks is the API's: body (400), the object (404), role (403), `If-Match` (412), state (409), values
+ * (422).
+ */
+export abstract class ResourceService<S extends OrgScope, Row extends ResourceRow, View> {
+  protected constructor(
+    protected readonly kit: ResourceKit,
+    protected readonly rows: ResourceRows<S, Row>,
+    protected readonly kind: ResourceKind<Row, View>,
+  ) {
+    if (kind.versions && !rows.keepVersions) {
+      throw new Error(
+        `The repository of ${kind.noun} resources has no keepVersions, which their versions need.`,
+      );
+    }
+  }
+
+  /** Returns one resource. Errors: 404. */
+  async get(scope: S, id: string): Promise<Versioned<View>> {
+    return this.versioned(await this.find(scope, id));
+  }
+
+  /** Returns the row of a resource that the caller may read. Errors: 404. */
+  async find(scope: S, id: string): Promise<Row> {
+    return this.readable(scope, await this.rows.find(scope, id), id);
+  }
+
+  /**
+   * Archives a resource and frees its name. A repeat returns the same. Errors: 404, 403, 412, 409 when its workspace is
+   * archived.
+   */
+  archive(scope: S, id: string, ifMatch?: string): Promise<Versioned<View>> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'archive');
+      if (row.archived_at) return this.versioned(row);
+      checkIfMatch(ifMatch, this.etag(row));
+      await this.checkOpen(tx, scope, row);
+      const at = new Date();
+      const archived = { ...(await this.onArchive(tx, scope, row, at)), archived_at: at } as Partial<Row>;
+      return this.versioned(await this.write(tx, scope, row, archived, 'archive'));
+    });
+  }
+
+  /**
+   * Makes an archived resource live again. A repeat returns the same. Errors: 404, 403, 412, and 409 when its name has been
+   * taken, its workspace is archived, or an app owns it.
+   *
+   * @param columns further columns to write, where their values must be known before the transaction
+   */
+  restore(scope: S, id: string, ifMatch?: string, columns: Partial<Row> = {}): Promise<Versioned<View>> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'restore');
+      if (!row.archived_at) return this.versioned(row);
+      checkIfMatch(ifMatch, this.etag(row));
+      await this.checkOpen(tx, scope, row);
+      this.checkNotOwned(row);
+      const more = await this.onRestore(tx, scope, row);
+      const restored = { ...columns, ...more, archived_at: null } as Partial<Row>;
+      return this.versioned(await this.write(tx, scope, row, restored, 'restore'));
+    });
+  }
+
+  /** Inserts a new row with its first version, its audit entry and its search document. */
+  protected async insert(tx: Tx, scope: S, row: Row): Promise<Row> {
+    await this.explained(row, () => this.rows.insert(row, tx));
+    if (this.kind.versions) await this.rows.keepVersions!(tx, scope, [this.idOf(row)]);
+    const shown = (this.kind.createdFields ?? []).map((field) => [field, row[field]] as const);
+    await this.record(tx, scope, row, 'create', given(Object.fromEntries(shown)));
+    await this.reindex(tx, scope, row);
+    return row;
+  }
+
+  /**
+   * Changes a resource. Errors: those of `patch`, 404, 403, 412 for a stale `If-Match`, 409 for an archived resource or
+   * workspace and a name that is taken, 422 for immutable members, another workspace and unknown values.
+   *
+   * @param patch returns the columns that the body sets; undefined leaves a column as it is
+   */
+  protected change(
+    scope: S,
+    id: string,
+    dto: PatchBody & { [Member in keyof Row]?: unknown },
+    ifMatch: string | undefined,
+    patch: (row: Row, tx: Tx) => Partial<Row> | Promise<Partial<Row>>,
+  ): Promise<Versioned<View>> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      const columns = await patch(row, tx);
+      await this.checkChange(tx, scope, row, dto, ifMatch);
+      return this.versioned(await this.write(tx, scope, row, columns, 'update'));
+    });
+  }
+
+  /** Checks of a PATCH that follow those of its body: 412, 409, 422. */
+  protected async checkChange(
+    tx: Tx,
+    scope: S,
+    row: Row,
+    dto: PatchBody & { [Member in keyof Row]?: unknown },
+    ifMatch: string | undefined,
+  ): Promise<void> {
+    checkIfMatch(ifMatch, this.etag(row));
+    this.checkWritable(row);
+    await this.checkOpen(tx, scope, row);
+    if ('workspace_id' in row && this.kind.id !== 'workspace_id') {
+      checkNotMoved(row as { workspace_id: string }, dto.workspace_id);
+    }
+    checkImmutable(row, dto, this.kind.immutable);
+    checkValues(dto);
+  }
+
+  /**
+   * Writes the columns that differ, with generation, version, audit entry and search document. Writes nothing if none
+   * do.
+   *
+   * @returns the row as it is stored afterwards
+   */
+  protected async write(tx: Tx, scope: S, row: Row, patch: Partial<Row>, action: AuditAction): Promise<Row> {
+    const changed = changedColumns(row, patch);
+    if (!changed) return row;
+    const columns = { ...changed, ...this.raised(row, changed), ...this.kind.derived?.(row, changed) };
+    const id = this.idOf(row);
+    await this.explained({ ...row, ...changed }, () => this.rows.update(tx, scope, id, columns));
+    if (this.makesVersion(changed)) await this.rows.keepVersions!(tx, scope, [id]);
+    const isLifecycle = action === 'archive' || action === 'restore';
+    await this.record(tx, scope, row, action, isLifecycle ? [] : this.auditedChanges(row, changed));
+    const next = { ...row, ...columns };
+    await this.reindex(tx, scope, next);
+    return next;
+  }
+
+  /** Locks a row for a change. Errors: 404, 403. */
+  protected async lock(tx: Tx, scope: S, id: string, action: ResourceAction): Promise<Row> {
+    return this.admit(tx, scope, await this.rows.lock(tx, scope, id, 'update'), id, action);
+  }
+
+  /** Checks that the caller may perform an action on a locked row. */
+  protected abstract admit(
+    tx: Tx,
+    scope: S,
+    row: Row | null,
+    id: string,
+    action: ResourceAction,
+  ): Promise<Row>;
+
+  /** Returns the row where the caller may read it. Errors: 404. */
+  protected abstract readable(scope: S, row: Row | null, id: string): Row;
+
+  /** Runs `work` in one transaction. A name that is taken is 409, naming the resource that has it. */
+  protected async transaction<Result>(scope: S, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.begin(scope, work);
+    } catch (error) {
+      throw error instanceof NameTaken ? await this.duplicate(scope, error.row as Row) : error;
+    }
+  }
+
+  /** Begins the transaction in which a resource is written. */
+  protected begin<Result>(_scope: S, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    return this.kit.database.transaction(work);
+  }
+
+  /** Hook for further steps of archiving. Returns further columns to write. @param _at the time for `archived_at` */
+  protected onArchive(_tx: Tx, _scope: S, _row: Row, _at: Date): Promise<Partial<Row>> {
+    return Promise.resolve({});
+  }
+
+  /** Hook for further steps of restoring. Returns further columns to write. */
+  protected onRestore(_tx: Tx, _scope: S, _row: Row): Promise<Partial<Row>> {
+    return Promise.resolve({});
+  }
+
+  /** Throws 409 for a resource that cannot be changed. */
+  protected checkWritable(row: Row): void {
+    checkLive(row, this.kind.noun);
+  }
+
+  /** Keeps the workspace of a resource from being archived until the transaction ends. 409 when it is archived. */
+  protected checkOpen(_tx: Tx, _scope: S, _row: Row): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected versioned(row: Row): Versioned<View> {
+    return new Versioned(this.kind.toView(row), this.etag(row));
+  }
+
+  /** Converts a page of rows into a page of views. */
+  protected page({ rows, page }: RowPage<Row>): Page<View> {
+    return { items: rows.map(this.kind.toView), page };
+  }
+
+  /** Returns the changes that the audit log shows. */
+  protected auditedChanges(row: Row, changed: Partial<Row>): AuditChange[] {
+    return auditedChanges(row, changed, this.kind.auditedFields ?? []);
+  }
+
+  protected idOf(row: Row): string {
+    return row[this.kind.id] as string;
+  }
+
+  private etag(row: Row): string | number {
+    const { generation, versions } = this.kind;
+    const number = row[generation] as number;
+    return versions?.ordinal === generation ? versionEtag(row, number) : number;
+  }
+
+  private makesVersion(changed: Partial<Row>): boolean {
+    return this.kind.versions?.fields.some((field) => field in changed) === true;
+  }
+
+  private raised(row: Row, changed: Partial<Row>): Partial<Row> {
+    const { generation, versions } = this.kind;
+    const isVersion = this.makesVersion(changed);
+    const next = (column: keyof Row & string) => ({
+      [column]: ((changed[column] ?? row[column]) as number) + 1,
+    });
+    return {
+      ...(versions?.ordinal !== generation && next(generation)),
+      ...(versions && isVersion && { ...next(versions.ordinal), version_id: newId('ver') }),
+      updated_at: changed.archived_at ?? new Date(),
+    } as unknown as Partial<Row>;
+  }
+
+  /** Throws 409 for restoring a resource that an app owns. */
+  private checkNotOwned(row: Row): void {
+    const { app_id = null, app } = row as { app_id?: string | null; app?: string };
+    if (app_id === null || this.kind.id === 'app_id') return;
+    throw problem.conflict(
+      `The app ${app} owns this ${this.kind.noun}. Declare it in the app; its next reconcile creates it anew.`,
+    );
+  }
+
+  private async record(
+    tx: Tx,
+    scope: S,
+    row: Row,
+    action: AuditAction,
+    changes: readonly AuditChange[],
+  ): Promise<void> {
+    const { type } = this.kind;
+    if (type === undefined) return;
+    const workspaceId = 'workspace_id' in row ? (row.workspace_id as string) : null;
+    await this.kit.audit.record(tx, scope, { action, type, id: this.idOf(row), workspaceId, changes });
+  }
+
+  /** Puts a live resource into the search index, and takes an archived one out. */
+  protected async reindex(tx: Tx, scope: S, row: Row): Promise<void> {
+    const { search } = this.kind;
+    if (!search) return;
+    const document = row.archived_at ? null : search.document(row);
+    if (document) await this.kit.index.put(tx, scope, document);
+    else await this.kit.index.remove(tx, scope, search.type, this.idOf(row));
+  }
+
+  private isReadable(scope: S, row: Row): boolean {
+    try {
+      return this.readable(scope, row, this.idOf(row)) === row;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
+  /** Runs a write of a row, and reports a name that is taken with the id of the resource that has it. */
+  protected async explained(row: Row, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      const isTaken = this.kind.unique && duplicateOf(error) === this.kind.unique.constraint;
+      throw isTaken ? new NameTaken(row, this.duplicateDetail(), error) : error;
+    }
+  }
+
+  /** Adds the id of the resource that has the name, where the caller may read it. */
+  private async duplicate(scope: S, row: Row): Promise<Problem> {
+    const { field, within = 'workspace' } = this.kind.unique!;
+    const workspace = within === 'workspace' ? (row as { workspace_id?: string }).workspace_id : undefined;
+    const known = await this.rows.findLive(scope, field, row[field], workspace);
+    const isShown = known && this.isReadable(scope, known);
+    return problem.conflict(this.duplicateDetail(isShown ? `: ${this.idOf(known)}` : ''));
+  }
+
+  private duplicateDetail(named = ''): string {
+    const { noun, unique } = this.kind;
+    const { field, within = 'workspace' } = unique!;
+    return `The ${within} already has ${article(noun)} with this ${field}${named}.`;
+  }
+}
+
+/**
+ * A write that violates the unique constraint of its kind. The transaction is lost, so only its caller can look up the
+ * resource that has the name.
+ */
+class NameTaken extends Problem {
+  constructor(
+    readonly row: unknown,
+    detail: string,
+    cause: unknown,
+  ) {
+    super('conflict', detail, { cause });
+  }
+}
+
+const article = (noun: string): string => `${/^(?!us)[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+
+/** An action on an existing resource. */
+export type ResourceAction = 'update' | 'archive' | 'restore';

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { LiveWorkspaceRepository } from './access/live-workspace.repository';
+import { WorkspaceAccess } from './access/workspace-access';
+import { WorkspaceAccessRepository } from './access/workspace-access.repository';
+import { AuditEntryEntity } from './audit-log/audit-entry.entity';
+import { AuditLog } from './audit-log/audit-log';
+import { AuditLogRepository } from './audit-log/audit-log.repository';
+import { ReconcileSteps } from './reconcile/reconcile-steps';
+import { ResourceKit } from './resource.service';
+import { SearchIndex } from './search-index/search-index';
+import { SearchIndexRepository } from './search-index/search-index.repository';
+
+/** The resource kit: what every area needs to keep resources. */
+@Module({
+  imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
+  providers: [
+    AuditLog,
+    AuditLogRepository,
+    LiveWorkspaceRepository,
+    ReconcileSteps,
+    ResourceKit,
+    SearchIndex,
+    SearchIndexRepository,
+    WorkspaceAccess,
+    WorkspaceAccessRepository,
+  ],
+  exports: [AuditLog, LiveWorkspaceRepository, ReconcileSteps, ResourceKit, SearchIndex, WorkspaceAccess],
+})
+export class ResourcesModule {}

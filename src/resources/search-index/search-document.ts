@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+
+/** The types of resources that search finds. */
+export const SEARCH_TYPES = [
+  'app',
+  'agent',
+  'skill',
+  'mcp_server',
+  'tool',
+  'file',
+  'repo',
+  'api',
+  'store_item',
+] as const;
+export type SearchType = (typeof SEARCH_TYPES)[number];
+
+/** A resource as search finds it. It must hold nothing secret. */
+export interface SearchDocument {
+  type: SearchType;
+  id: string;
+  workspaceId: string;
+  name: string;
+  description: string | null;
+  /** Further text to search, such as the instructions of a skill. */
+  body?: string;
+  /** The `updated_at` of the resource; now by default. */
+  updatedAt?: Date;
+}
+
+/** Characters of a body that keyword search covers. */
+export const BODY_MAX = 64 * 1024;
+
+/** Characters of a document that are embedded: about what models read, and what the built-in embedder has time for. */
+export const EMBEDDED_MAX = 8_000;
+
+/** Returns the text to embed: the name, the description and the beginning of the body, each on a line of its own. */
+export const embeddedText = ({
+  name,
+  description,
+  body,
+}: Pick<SearchDocument, 'name' | 'description' | 'body'>): string =>
+  cutText([name, description, body].filter((part) => part != null && part !== '').join('\n'), EMBEDDED_MAX);
+
+/**
+ * Returns the mark that precedes every word of an organization's documents in the index. Organizations that share a mark
+ * only make each other's searches slower.
+ */
+export const markOf = (orgId: string): string => createHash('sha256').update(orgId).digest('hex').slice(0, 8);
+
+/** Cuts a text to at most `max` UTF-16 units, without half a character at its end. */
+export function cutText(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const isHalf = /[\uD800-\uDBFF]/.test(text[max - 1]!);
+  return text.slice(0, isHalf ? max - 1 : max);
+}

@@ -1,0 +1,43 @@
+import type { Scope } from '#platform/auth';
+import type { Tx, WorkspaceRepository, WorkspaceRow } from '#platform/db';
+import type { Versioned } from '#platform/http';
+import { problem } from '#platform/problem';
+import {
+  type ResourceKind,
+  type ResourceKit,
+  type ResourceRow,
+  type ResourceRows,
+  ResourceService,
+} from './resource.service';
+import { checkWorkspaceOfCreate } from './workspace-body';
+
+/** Resources of routes that require the workspace header. Its guards have checked the role. */
+export abstract class WorkspaceResourceService<
+  Row extends ResourceRow & WorkspaceRow,
+  View,
+> extends ResourceService<Scope, Row, View> {
+  protected constructor(kit: ResourceKit, rows: WorkspaceRepository<Row>, kind: ResourceKind<Row, View>) {
+    super(kit, rows as unknown as ResourceRows<Scope, Row>, kind);
+  }
+
+  /** Creates a resource. Errors: 400 where the body names another workspace than the header; those of `newRow`. */
+  protected createIn(
+    scope: Scope,
+    workspaceId: string,
+    newRow: (tx: Tx) => Row | Promise<Row>,
+  ): Promise<Versioned<View>> {
+    checkWorkspaceOfCreate(scope, workspaceId);
+    return this.transaction(scope, async (tx) =>
+      this.versioned(await this.insert(tx, scope, await newRow(tx))),
+    );
+  }
+
+  protected admit(_tx: Tx, scope: Scope, row: Row | null, id: string): Promise<Row> {
+    return Promise.resolve(this.readable(scope, row, id));
+  }
+
+  protected readable(_scope: Scope, row: Row | null, id: string): Row {
+    if (!row) throw problem.notFound(this.kind.noun, id);
+    return row;
+  }
+}

@@ -1,0 +1,27 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
+import { type ReferredSkill, type SkillReference, SkillRepository } from './skill.repository';
+
+/** Answers what other areas ask about the skills of a workspace, each question with one statement. */
+@Injectable()
+export class SkillDirectory {
+  constructor(private readonly skills: SkillRepository) {}
+
+  /** Resolves references in their order. Null where the workspace has no such live skill, or the skill no such version. */
+  async findAmong(
+    on: SqlExecutor,
+    scope: Scope,
+    references: readonly SkillReference[],
+  ): Promise<(ReferredSkill | null)[]> {
+    if (references.length === 0) return [];
+    const found = await this.skills.findReferred(on, scope, references);
+    const byPlace = new Map(found.map(({ place, ...referred }) => [place, referred]));
+    return references.map((_, place) => byPlace.get(place) ?? null);
+  }
+
+  /** Returns the ids of the workspace's live skills with these names, by name. */
+  idsByName(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<Map<string, string>> {
+    return this.skills.idsByName(on, scope, names);
+  }
+}

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { FairLimiter } from '#platform/concurrency';
+import { mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
+import { Problem, problem } from '#platform/problem';
+import { within } from '../../resources';
+import { readUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import type { SkillUploadQueryDto } from './skill.dto';
+import { CreateSkillDto, type SkillDto } from './skill.dto';
+import { SkillService } from './skill.service';
+import { CreateSkillVersionDto, type SkillVersionDetailDto } from './skill-version.dto';
+
+/** The uploads that a process reads and stores at once, each of which may hold some 130 MiB. Others wait. */
+const CONCURRENT_UPLOADS = 2;
+const WAITING_UPLOADS_MAX = 50;
+
+/** Creates skills and versions from uploaded directories and from JSON. */
+@Injectable()
+export class SkillUploadService {
+  private readonly limiter = new FairLimiter({
+    concurrency: CONCURRENT_UPLOADS,
+    maxWaiting: WAITING_UPLOADS_MAX,
+  });
+
+  constructor(private readonly skills: SkillService) {}
+
+  /** Errors: those of `readUpload` and `SkillService.create`; 503 `service_overloaded` when too many uploads wait. */
+  create(
+    scope: OrgScope,
+    request: SpooledRequest,
+    query: SkillUploadQueryDto,
+    signal: AbortSignal,
+  ): Promise<Versioned<SkillDto>> {
+    return this.inTurn(scope, request, signal, async (media) => {
+      const upload = await readUpload(request, media, query, CreateSkillDto);
+      const { workspaceId, name = '' } = upload;
+      if (workspaceId === undefined) {
+        throw problem.invalidFields([{ pointer: '/workspace_id', detail: 'is required' }]);
+      }
+      const content = upload.contentFor(name);
+      return this.skills.create(scope, workspaceId, content, () => request.file.checkOpen());
+    });
+  }
+
+  /** Errors: those of `readUpload` and `SkillService.addVersion`; 503 `service_overloaded` when too many uploads wait. */
+  addVersion(
+    scope: OrgScope,
+    id: string,
+    request: SpooledRequest,
+    query: SkillUploadQueryDto,
+    signal: AbortSignal,
+    ifMatch?: string,
+  ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
+    return this.inTurn(scope, request, signal, async (media) => {
+      const upload = await readUpload(request, media, query, CreateSkillVersionDto);
+      return this.skills.addVersion(scope, id, upload, ifMatch, () => request.file.checkOpen());
+    });
+  }
+
+  private inTurn<Result>(
+    scope: OrgScope,
+    { contentType }: SpooledRequest,
+    signal: AbortSignal,
+    work: (media: string) => Promise<Result>,
+  ): Promise<Result> {
+    const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
+    // The workspace is in the body, which is only read in turn.
+    return this.limiter.run(within(scope, ''), signal, async () => {
+      try {
+        return await work(media);
+      } catch (error) {
+        throw media === ZIP_MEDIA && error instanceof Problem ? aboutQuery(error) : error;
+      }
+    });
+  }
+}
+
+/** Points a problem with the workspace of a zip upload to the query, where that upload has it. */
+function aboutQuery(error: Problem): Problem {
+  const [first] = error.errors ?? [];
+  if (!first || !('pointer' in first) || first.pointer !== '/workspace_id') return error;
+  const errors = [{ parameter: 'workspace_id', detail: first.detail }];
+  return error.code === 'invalid_request' ? problem.invalidQueries(errors) : problem.validationFailed(errors);
+}

@@ -1,0 +1,128 @@
+import { Controller, Get, Param, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiExtraModels,
+  ApiHeader,
+  ApiOkResponse,
+  ApiTags,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import {
+  ApiBodies,
+  created,
+  IfMatch,
+  pathNumber,
+  type Reply,
+  RequestBody,
+  RequestSignal,
+  SpooledBody,
+  type SpooledRequest,
+  type Versioned,
+  versioned,
+} from '#platform/http';
+import { ListQueryDto, type Page } from '#platform/paging';
+import { SkillUploadQueryDto } from './skill.dto';
+import { SkillUploadService } from './skill-upload.service';
+import {
+  CreateSkillVersionDto,
+  SkillVersionDetailDto,
+  type SkillVersionDto,
+  SkillVersionPageDto,
+} from './skill-version.dto';
+import { SkillService } from './skill.service';
+import { UPLOAD_MEDIA, uploadBodies, uploadLimit, ZIP_MEDIA } from '../upload/skill-upload';
+
+const KIND = 'skill version';
+
+@ApiTags('Skills')
+@Controller('skill/v1/skills/:skill_id/versions')
+export class SkillVersionController {
+  constructor(
+    private readonly skills: SkillService,
+    private readonly uploads: SkillUploadService,
+  ) {}
+
+  /**
+   * Create a version of a skill. Returns 200 with the newest version if it has the same files
+   *
+   * @remarks A version replaces the whole skill, also as JSON: `files`, `allowed_tools`, `metadata` and other members that you leave out are removed. Use PATCH of the skill to change single members.
+   */
+  @Post()
+  @RequireRoleSomewhere('editor')
+  @RequestBody({
+    kind: 'file',
+    media: UPLOAD_MEDIA,
+    limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
+  })
+  @ApiExtraModels(CreateSkillVersionDto)
+  @ApiBodies(uploadBodies({ $ref: getSchemaPath(CreateSkillVersionDto) }, []))
+  @ApiHeader({
+    name: 'If-Match',
+    required: false,
+    description: 'The ETag of the skill, not of a version. 412 when the skill has changed since.',
+  })
+  @ApiCreatedResponse({ type: SkillVersionDetailDto })
+  @ApiOkResponse({
+    type: SkillVersionDetailDto,
+    description: 'The newest version already has the same files.',
+  })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @SpooledBody() body: SpooledRequest,
+    @Query() query: SkillUploadQueryDto,
+    @RequestSignal() signal: AbortSignal,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    const { view, isNew } = await this.uploads.addVersion(scope, id, body, query, signal, ifMatch);
+    const { version_ordinal: ordinal } = view;
+    return isNew
+      ? created(`/skill/v1/skills/${id}/versions/${ordinal}`, view, ordinal)
+      : versioned(view, ordinal);
+  }
+
+  /** List the versions of a skill */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: SkillVersionPageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Query() query: ListQueryDto,
+  ): Promise<Page<SkillVersionDto>> {
+    return this.skills.listVersions(scope, id, query);
+  }
+
+  /** Get a version of a skill with its files */
+  @Get(':version_ordinal')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: SkillVersionDetailDto })
+  get(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+  ): Promise<Versioned<SkillVersionDetailDto>> {
+    return this.skills.getVersion(scope, id, pathNumber(ordinal, KIND));
+  }
+
+  /** Download the files of a version as a zip archive */
+  @Get(':version_ordinal/content')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({
+    description:
+      'The files in a directory with the name of the skill. A version always has the same bytes. A download that fails is aborted.',
+    content: { [ZIP_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
+    headers: {
+      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
+    },
+  })
+  getContent(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Param('version_ordinal') ordinal: string,
+  ): Promise<Reply> {
+    return this.skills.getContent(scope, id, pathNumber(ordinal, KIND));
+  }
+}

@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { yieldToEventLoop } from '#platform/concurrency';
+import type { Tx } from '#platform/db';
+import { newId } from '#platform/ids';
+import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import {
+  type Audited,
+  auditedChanges,
+  AuditLog,
+  changedColumns,
+  given,
+  type SearchDocument,
+  SearchIndex,
+  stamps,
+  type SyncState,
+} from '../../resources';
+import { SkillContents } from '../content/skill-contents';
+import type { SkillContent } from '../format/skill-content';
+import { SKILL_MD, type SkillFile } from '../format/skill-files';
+import type { SkillEntity } from './skill.entity';
+import { SkillRepository, type VersionArchive } from './skill.repository';
+
+/** A skill that gets a version. */
+export interface SkillDraft {
+  /** The present row, or null for a new skill. */
+  before: SkillEntity | null;
+  /** The row to write, see `newSkill` and `nextVersion`. */
+  row: SkillEntity;
+  files: readonly SkillFile[];
+}
+
+/** The members whose values the audit log shows. */
+export const AUDITED_FIELDS = ['license', 'source_digest'] as const;
+
+/** The members that the audit log names, other than the digest. */
+const SKILL_MD_FIELDS = [
+  'description',
+  'license',
+  'compatibility',
+  'allowed_tools',
+  'metadata',
+  'instructions',
+] as const;
+
+/** The number of archives that are hashed before other work on the event loop gets a turn. */
+const ARCHIVES_PER_TICK = 20;
+
+/** The most UTF-16 units of paths in a search document, so that the instructions still fit in. */
+const INDEXED_PATHS_MAX = 16 * 1024;
+
+/** Writes versions of skills, with files, audit entries and search documents. The number of statements is fixed. */
+@Injectable()
+export class SkillWriter {
+  constructor(
+    private readonly skills: SkillRepository,
+    private readonly contents: SkillContents,
+    private readonly audit: AuditLog,
+    private readonly index: SearchIndex,
+  ) {}
+
+  async write(tx: Tx, scope: OrgScope, drafts: readonly SkillDraft[]): Promise<void> {
+    if (drafts.length === 0) return;
+    await this.skills.insertMany(
+      tx,
+      drafts.filter(({ before }) => !before).map(({ row }) => row),
+    );
+    await this.skills.updateMany(
+      tx,
+      scope,
+      drafts.filter(({ before }) => before).map(({ row }) => row),
+    );
+    await this.keepContents(tx, scope, drafts);
+    await this.skills.keepArchived(tx, scope, await this.archivesOf(tx, scope, drafts));
+    await this.skills.insertFiles(tx, drafts.flatMap(fileRows));
+    await this.audit.record(tx, scope, ...drafts.map(auditEntry));
+    await this.index.put(tx, scope, ...drafts.map(toDocument));
+  }
+
+  /** Stores the contents of files before `write`. A reconcile calls it for all skills, whose `write` goes by pages. */
+  keepContents(tx: Tx, scope: OrgScope, contents: readonly { files: readonly SkillFile[] }[]): Promise<void> {
+    return this.contents.keep(
+      tx,
+      scope,
+      contents.flatMap(({ files }) => files),
+    );
+  }
+
+  /** Puts a restored skill into the search index. */
+  async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
+    const files = await this.skills.files(scope, row.skill_id, row.version_ordinal, tx);
+    await this.index.put(tx, scope, toDocument({ row, files }));
+  }
+
+  private async archivesOf(
+    tx: Tx,
+    scope: OrgScope,
+    drafts: readonly SkillDraft[],
+  ): Promise<VersionArchive[]> {
+    const archives: VersionArchive[] = [];
+    for (const [index, { row, files }] of drafts.entries()) {
+      if (index % ARCHIVES_PER_TICK === ARCHIVES_PER_TICK - 1) await yieldToEventLoop();
+      const digest = await this.contents.archiveDigest(tx, scope, row.name, files);
+      archives.push({ skill_id: row.skill_id, ...digest });
+    }
+    return archives;
+  }
+}
+
+/** Returns the row of a new skill with its first version. */
+export const newSkill = (
+  scope: OrgScope,
+  workspaceId: string,
+  content: SkillContent,
+  owner: Pick<SkillEntity, 'app_id' | 'app' | 'sync_state'> = UNOWNED,
+): SkillEntity => ({
+  ...stamps(scope),
+  skill_id: newId('skl'),
+  org_id: scope.orgId,
+  workspace_id: workspaceId,
+  ...columnsOf(content),
+  version_ordinal: 1,
+  version_id: newId('ver'),
+  ...owner,
+  generation: 1,
+});
+
+const UNOWNED = { app_id: null, app: null, sync_state: 'unmanaged' } as const;
+
+/** Returns the row of a skill with its next version. */
+export const nextVersion = (row: SkillEntity, content: SkillContent, state: SyncState): SkillEntity => ({
+  ...row,
+  ...columnsOf(content),
+  version_ordinal: row.version_ordinal + 1,
+  version_id: newId('ver'),
+  sync_state: state,
+  generation: row.generation + 1,
+  updated_at: new Date(),
+});
+
+const columnsOf = ({ members, source_digest, file_count, size_bytes }: SkillContent) => ({
+  name: members.name,
+  description: members.description,
+  license: members.license,
+  compatibility: members.compatibility,
+  allowed_tools: toRawJsonOrNull(members.allowed_tools),
+  metadata: toRawJson(members.metadata),
+  instructions: members.instructions,
+  source_digest,
+  file_count,
+  size_bytes,
+});
+
+const fileRows = ({ row, files }: SkillDraft) =>
+  files.map(({ path, sha256, crc32, size_bytes }) => ({
+    skill_id: row.skill_id,
+    version_ordinal: row.version_ordinal,
+    path,
+    org_id: row.org_id,
+    workspace_id: row.workspace_id,
+    sha256,
+    crc32,
+    size_bytes,
+  }));
+
+/** Names the members of SKILL.md that changed, and the digest where other files did. */
+function auditEntry({ before, row, files }: SkillDraft): Audited {
+  const entry = { type: 'skill', id: row.skill_id, workspaceId: row.workspace_id } as const;
+  if (!before) return { ...entry, action: 'create', changes: given({ name: row.name }) };
+  const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
+  const hasNewFiles = files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
+  const changed = {
+    ...changedColumns(before, members as Partial<SkillEntity>),
+    ...((hasNewFiles || row.file_count !== before.file_count) && { source_digest: row.source_digest }),
+  };
+  return { ...entry, action: 'update', changes: auditedChanges(before, changed, AUDITED_FIELDS) };
+}
+
+/** The paths precede the instructions, which may exceed what search indexes. */
+const toDocument = ({ row, files }: Pick<SkillDraft, 'row' | 'files'>): SearchDocument => ({
+  type: 'skill',
+  id: row.skill_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: row.description,
+  body: [...indexedPaths(files), row.instructions].join('\n'),
+  updatedAt: row.updated_at,
+});
+
+/** Returns the paths of the files other than SKILL.md, up to `INDEXED_PATHS_MAX`. */
+function indexedPaths(files: readonly SkillFile[]): string[] {
+  const paths: string[] = [];
+  let room = INDEXED_PATHS_MAX;
+  for (const { path } of files) {
+    room -= path.length + 1;
+    if (room < 0) break;
+    if (path !== SKILL_MD) paths.push(path);
+  }
+  return paths;
+}

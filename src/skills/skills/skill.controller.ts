@@ -1,0 +1,111 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import {
+  ApiBodies,
+  created,
+  IfMatch,
+  type Reply,
+  RequestBody,
+  RequestSignal,
+  SpooledBody,
+  type SpooledRequest,
+  type Versioned,
+} from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateSkillDto,
+  PatchSkillDto,
+  SkillDto,
+  SkillListQueryDto,
+  SkillPageDto,
+  SkillUploadQueryDto,
+} from './skill.dto';
+import { SkillService } from './skill.service';
+import { SkillUploadService } from './skill-upload.service';
+import { UPLOAD_MEDIA, uploadBodies, uploadLimit } from '../upload/skill-upload';
+
+@ApiTags('Skills')
+@Controller('skill/v1/skills')
+export class SkillController {
+  constructor(
+    private readonly skills: SkillService,
+    private readonly uploads: SkillUploadService,
+  ) {}
+
+  /** Create a skill from JSON members or from an upload of its directory */
+  @Post()
+  @RequireRoleSomewhere('editor')
+  @RequestBody({
+    kind: 'file',
+    media: UPLOAD_MEDIA,
+    limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
+  })
+  @ApiExtraModels(CreateSkillDto)
+  @ApiBodies(uploadBodies({ $ref: getSchemaPath(CreateSkillDto) }, ['workspace_id']))
+  @ApiCreatedResponse({ type: SkillDto })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @SpooledBody() body: SpooledRequest,
+    @Query() query: SkillUploadQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const made = await this.uploads.create(scope, body, query, signal);
+    return created(`/skill/v1/skills/${made.view.skill_id}`, made);
+  }
+
+  /** List skills */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: SkillPageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: SkillListQueryDto): Promise<Page<SkillDto>> {
+    return this.skills.list(scope, query);
+  }
+
+  /** Get a skill */
+  @Get(':skill_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: SkillDto })
+  get(@CurrentScope() scope: OrgScope, @Param('skill_id') id: string): Promise<Versioned<SkillDto>> {
+    return this.skills.get(scope, id);
+  }
+
+  /** Change members of SKILL.md. Each change makes a version */
+  @Patch(':skill_id')
+  @RequireRoleSomewhere('editor')
+  @ApiOkResponse({ type: SkillDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @Body() dto: PatchSkillDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<SkillDto>> {
+    return this.skills.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a skill */
+  @Post(':skill_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: SkillDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<SkillDto>> {
+    return this.skills.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived skill */
+  @Post(':skill_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: SkillDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('skill_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<SkillDto>> {
+    return this.skills.restore(scope, id, ifMatch);
+  }
+}

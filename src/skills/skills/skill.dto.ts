@@ -1,0 +1,121 @@
+import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
+import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { SKILL_MD_MAX } from '../format/skill-md';
+import { COMPATIBILITY_MAX, DESCRIPTION_MAX, LICENSE_MAX, TOOLS_MAX } from '../format/skill-members';
+import { AreTools, IsNotPatched, IsSkillName, IsTextOf, SkillSpecDto } from '../upload/skill-spec.dto';
+import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';
+
+@ReadOnlyMembersOf(() => SkillDto)
+export class CreateSkillDto extends SkillSpecDto {
+  @IsString()
+  workspace_id!: string;
+
+  /** Unique among the live skills of the workspace. Immutable. */
+  @IsSkillName()
+  name!: string;
+}
+
+/** The query of an upload as `application/zip`. */
+export class SkillUploadQueryDto {
+  /** The workspace. Required with `application/zip`. In other bodies it is a member. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  workspace_id?: string;
+}
+
+/** A merge patch (RFC 7396). A change makes a version with a new SKILL.md and the same other files. */
+@ReadOnlyMembersOf(() => SkillDto)
+export class PatchSkillDto {
+  /** Must be the present one, because a skill cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  skill_id?: string;
+
+  /** Must be the present one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  name?: string;
+
+  @NotNull()
+  @IsTextOf(DESCRIPTION_MAX)
+  description?: string;
+
+  @NotNull()
+  @IsString()
+  @MaxLength(SKILL_MD_MAX)
+  instructions?: string;
+
+  @IsOptional()
+  @IsTextOf(LICENSE_MAX)
+  license?: string | null;
+
+  @IsOptional()
+  @IsTextOf(COMPATIBILITY_MAX)
+  compatibility?: string | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(TOOLS_MAX)
+  @AreTools()
+  allowed_tools?: string[] | null;
+
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
+  metadata?: object | null;
+
+  /** Refused with a hint, because it looks like a way to change files. */
+  @ApiHideProperty()
+  @IsNotPatched('create a version with POST …/versions')
+  files?: unknown;
+}
+
+export class SkillListQueryDto extends OwnedListQueryDto {
+  /** Words, or beginnings of words, in the name or the description. */
+  @NotNull()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+}
+
+/** A directory with a SKILL.md, with the content of its newest version. */
+export class SkillDto extends OwnedDto {
+  skill_id!: string;
+  description!: string;
+  /** The Markdown after the frontmatter of SKILL.md. */
+  instructions!: string;
+  license!: string | null;
+  compatibility!: string | null;
+  /** Null where SKILL.md does not mention tools. */
+  @ApiProperty({ type: [String], nullable: true } as object)
+  allowed_tools!: object | null;
+  /** `metadata` of SKILL.md. */
+  @AnyJsonObject()
+  metadata!: object;
+  /**
+   * SHA-256 over paths and contents, in hexadecimal. Each file, in the order of the bytes of the paths, adds the length of
+   * its path in UTF-8 (four bytes, big-endian), the path, and the SHA-256 of its content (32 bytes).
+   */
+  source_digest!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  file_count!: number;
+  /** The size of all files together. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  size_bytes!: number;
+}
+
+export class SkillPageDto {
+  items!: SkillDto[];
+  page!: PageMetaDto;
+}
+
+export const toSkillDto = (row: SkillEntity): SkillDto =>
+  pick(row, ['skill_id', ...CONTENT_FIELDS, ...OWNED_FIELDS]);

@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import { BulkColumns, Database, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { explainConstraint } from '#platform/problem';
+import { type ComparedRow, OwnedRepository } from '../../resources';
+import type { SkillFile } from '../format/skill-files';
+import { CONTENT_FIELDS, SkillEntity, type SkillVersionRow } from './skill.entity';
+
+explainConstraint('skills_name', 'conflict', 'The workspace already has a skill with this name.');
+
+/** Columns that a reconcile reads of a skill. */
+export interface ComparedSkill extends ComparedRow {
+  skill_id: string;
+  source_digest: string;
+  /** The approximate size of the row. */
+  bytes: number;
+}
+
+/** A file and its version. */
+export interface SkillFileRow extends Omit<SkillFile, 'content'> {
+  skill_id: string;
+  version_ordinal: number;
+  org_id: string;
+  workspace_id: string;
+}
+
+const FILE = new BulkColumns<SkillFileRow>([
+  { name: 'skill_id', type: 'text', value: (row) => row.skill_id },
+  { name: 'version_ordinal', type: 'int8', value: (row) => row.version_ordinal },
+  { name: 'path', type: 'text', value: (row) => row.path },
+  { name: 'org_id', type: 'text', value: (row) => row.org_id },
+  { name: 'workspace_id', type: 'text', value: (row) => row.workspace_id },
+  { name: 'sha256', type: 'text', value: (row) => row.sha256 },
+  { name: 'crc32', type: 'int8', value: (row) => row.crc32 },
+  { name: 'size_bytes', type: 'int8', value: (row) => row.size_bytes },
+]);
+
+/** A reference to a version of a skill. Without a number it means the newest. */
+export interface SkillReference {
+  skill_id: string;
+  version_ordinal?: number | null;
+}
+
+/** The version that a reference resolves to. */
+export interface ReferredSkill {
+  skill_id: string;
+  name: string;
+  version_ordinal: number;
+  source_digest: string;
+}
+
+/** The digest and size of a version's zip archive. */
+export interface VersionArchive {
+  skill_id: string;
+  sha256: string;
+  bytes: number;
+}
+
+/** Skills, their versions, and the files of each version. */
+@Injectable()
+export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRow> {
+  constructor(database: Database) {
+    super(database, SkillEntity, {
+      table: 'skills',
+      versions: 'skill_versions',
+      id: 'skill_id',
+      content: CONTENT_FIELDS,
+      ownVersionColumns: ['archive_sha256', 'archive_bytes'],
+      compared: 'source_digest, bytes',
+    });
+  }
+
+  /** Lists the files of a version in the order of their paths. */
+  files(
+    scope: OrgScope,
+    skillId: string,
+    ordinal: number,
+    on: SqlExecutor = this.database,
+  ): Promise<SkillFile[]> {
+    return on.query<SkillFile>(
+      sql`SELECT path, sha256, crc32, size_bytes FROM skill_files
+        WHERE skill_id = ${skillId} AND version_ordinal = ${ordinal} AND org_id = ${scope.orgId} ORDER BY path`,
+    );
+  }
+
+  /** Stores the present state of skills as their newest version. @param archives one for each skill */
+  async keepArchived(tx: Tx, scope: OrgScope, archives: readonly VersionArchive[]): Promise<void> {
+    const ids = archives.map(({ skill_id }) => skill_id);
+    const digests = archives.map(({ sha256 }) => sha256);
+    const sizes = archives.map(({ bytes }) => bytes);
+    await tx.query(
+      sql`INSERT INTO skill_versions (${this.versioned}, archive_sha256, archive_bytes, created_at, created_by)
+        SELECT ${this.versioned}, archive_sha256, archive_bytes, updated_at, ${scope.principalId}
+        FROM skills
+        JOIN unnest(${ids}::text[], ${digests}::text[], ${sizes}::integer[])
+          AS given(skill_id, archive_sha256, archive_bytes) USING (skill_id)
+        WHERE org_id = ${scope.orgId}`,
+    );
+  }
+
+  async insertFiles(tx: Tx, rows: readonly SkillFileRow[]): Promise<void> {
+    await tx.query(
+      sql`INSERT INTO skill_files (${FILE.columnList}) SELECT ${FILE.columnList} FROM ${FILE.table(rows, 'given')}`,
+    );
+  }
+
+  /** Resolves references within the workspace. Returns the place of each that names a live skill and its version. */
+  findReferred(
+    on: SqlExecutor,
+    scope: Scope,
+    references: readonly SkillReference[],
+  ): Promise<(ReferredSkill & { place: number })[]> {
+    const ids = references.map(({ skill_id }) => skill_id);
+    const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);
+    return on.query(
+      sql`WITH given AS MATERIALIZED (
+          SELECT * FROM unnest(${ids}::text[], ${ordinals}::int[])
+            WITH ORDINALITY AS given(skill_id, version_ordinal, place)
+        )
+        SELECT given.place - 1 AS place, s.skill_id, s.name, v.version_ordinal, v.source_digest
+        FROM given
+        JOIN skills s ON s.skill_id = given.skill_id AND s.workspace_id = ${scope.workspaceId}
+          AND s.archived_at IS NULL
+        JOIN skill_versions v ON v.skill_id = s.skill_id
+          AND v.version_ordinal = coalesce(given.version_ordinal, s.version_ordinal)`,
+    );
+  }
+}

@@ -1,0 +1,195 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
+import { canonicalJson } from '#platform/json';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { OrgResourceService, OWNED_READERS, type ResourceKind, ResourceKit } from '../../resources';
+import { SkillContents } from '../content/skill-contents';
+import { contentWith, type SkillContent } from '../format/skill-content';
+import { SKILL_MD, type SkillFile } from '../format/skill-files';
+import { SkillMd } from '../format/skill-md';
+import type { SkillMembers } from '../format/skill-members';
+import { SkillFault } from '../format/skill.fault';
+import { type SkillUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import {
+  type SkillVersionDetailDto,
+  type SkillVersionDto,
+  toSkillVersionDetailDto,
+  toSkillVersionDto,
+} from './skill-version.dto';
+import { newSkill, nextVersion, SkillWriter } from './skill-writer';
+import { type PatchSkillDto, type SkillDto, type SkillListQueryDto, toSkillDto } from './skill.dto';
+import type { SkillEntity, SkillVersionRow } from './skill.entity';
+import { SkillRepository } from './skill.repository';
+
+/** `SkillWriter` writes versions, audits them and puts skills into the search index, because it writes many at once. */
+const SKILL: ResourceKind<SkillEntity, SkillDto> = {
+  noun: 'skill',
+  type: 'skill',
+  readers: OWNED_READERS,
+  id: 'skill_id',
+  generation: 'generation',
+  immutable: ['skill_id', 'name'],
+  unique: { constraint: 'skills_name', field: 'name' },
+  toView: toSkillDto,
+};
+
+/** Skills and their versions. Each change of a skill makes a version. */
+@Injectable()
+export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly skills: SkillRepository,
+    private readonly contents: SkillContents,
+    private readonly writer: SkillWriter,
+  ) {
+    super(kit, skills, SKILL);
+  }
+
+  /**
+   * Creates a skill with its first version. Errors: 400 for an unknown workspace, 403, 409 when the workspace is archived
+   * or has a skill with this name.
+   *
+   * @param checkClient throws when the client has disconnected
+   */
+  create(
+    scope: OrgScope,
+    workspaceId: string,
+    content: SkillContent,
+    checkClient: () => void,
+  ): Promise<Versioned<SkillDto>> {
+    return this.transaction(scope, async (tx) => {
+      await this.kit.access.enter(tx, scope, workspaceId, ['editor']);
+      checkClient();
+      const row = newSkill(scope, workspaceId, content);
+      await this.explained(row, () =>
+        this.writer.write(tx, scope, [{ before: null, row, files: content.files }]),
+      );
+      return this.versioned(row);
+    });
+  }
+
+  /**
+   * Adds a version, or returns the newest where it has the same files. Errors: 400 for an invalid upload; those of every
+   * change, with `If-Match` on the skill's ETag.
+   *
+   * @param checkClient throws when the client has disconnected
+   */
+  async addVersion(
+    scope: OrgScope,
+    id: string,
+    upload: SkillUpload,
+    ifMatch: string | undefined,
+    checkClient: () => void,
+  ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
+    const { name } = await this.find(scope, id);
+    const content = upload.contentFor(name);
+    const given = {
+      ...(upload.workspaceId !== undefined && { workspace_id: upload.workspaceId }),
+      name: upload.name,
+    };
+    return this.transaction(scope, async (tx) => {
+      const before = await this.lock(tx, scope, id, 'update');
+      await this.checkChange(tx, scope, before, given, ifMatch);
+      checkClient();
+      const isNew = content.source_digest !== before.source_digest;
+      const { version_ordinal } = isNew ? await this.writeVersion(tx, scope, before, content) : before;
+      const version = await this.skills.versions.find(scope.orgKey, id, version_ordinal, tx);
+      return { view: toSkillVersionDetailDto(version!, content.files), isNew };
+    });
+  }
+
+  async list(scope: OrgScope, query: SkillListQueryDto): Promise<Page<SkillDto>> {
+    return this.page(await this.skills.list(scope, query));
+  }
+
+  /** Changes members of SKILL.md and keeps the other files. Errors: 400 for an invalid SKILL.md; those of every change. */
+  patch(scope: OrgScope, id: string, dto: PatchSkillDto, ifMatch?: string): Promise<Versioned<SkillDto>> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      const files = await this.skills.files(scope, id, row.version_ordinal, tx);
+      const file = files.find(({ path }) => path === SKILL_MD)!;
+      const skillMd = editedSkillMd(await this.contents.content(tx, scope, file), row, dto);
+      await this.checkChange(tx, scope, row, dto, ifMatch);
+      if (!skillMd) return this.versioned(row);
+      return this.versioned(await this.writeVersion(tx, scope, row, contentWith(skillMd, files)));
+    });
+  }
+
+  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<SkillVersionDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.skills.versions.list(scope.orgKey, id, query);
+    return { items: rows.map(toSkillVersionDto), page };
+  }
+
+  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<SkillVersionDetailDto>> {
+    const { row, files } = await this.findVersion(scope, id, ordinal);
+    return new Versioned(toSkillVersionDetailDto(row, files), ordinal);
+  }
+
+  /** Streams the files of a version as a zip archive, which has the same bytes each time. */
+  async getContent(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
+    const { row, files } = await this.findVersion(scope, id, ordinal);
+    return streamed(this.contents.archive(scope, row.name, files), {
+      type: ZIP_MEDIA,
+      length: row.archive_bytes,
+      filename: `${row.name}-v${ordinal}.zip`,
+      sha256: row.archive_sha256,
+    });
+  }
+
+  protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
+    if (row.archived_at) await this.kit.index.remove(tx, scope, 'skill', row.skill_id);
+    else await this.writer.reindex(tx, scope, row);
+  }
+
+  private async writeVersion(
+    tx: Tx,
+    scope: OrgScope,
+    before: SkillEntity,
+    content: SkillContent,
+  ): Promise<SkillEntity> {
+    const row = nextVersion(before, content, before.app_id === null ? 'unmanaged' : 'drifted');
+    await this.writer.write(tx, scope, [{ before, row, files: content.files }]);
+    return row;
+  }
+
+  private async findVersion(
+    scope: OrgScope,
+    id: string,
+    ordinal: number,
+  ): Promise<{ row: SkillVersionRow; files: SkillFile[] }> {
+    await this.find(scope, id);
+    const row = await this.skills.versions.find(scope.orgKey, id, ordinal);
+    if (!row) throw problem.notFound('skill version', String(ordinal));
+    return { row, files: await this.skills.files(scope, id, ordinal) };
+  }
+}
+
+/** Returns the SKILL.md that a patch makes, or null where it changes nothing. Errors: 400. */
+function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
+  try {
+    const skillMd = SkillMd.read(bytes);
+    const members = patchedMembers(skillMd.members, row, dto);
+    return canonicalJson(members) === canonicalJson(skillMd.members) ? null : skillMd.edited(members);
+  } catch (error) {
+    if (!(error instanceof SkillFault)) throw error;
+    const { member, detail } = error;
+    throw problem.invalidFields([{ pointer: member === null ? '' : `/${member}`, detail }]);
+  }
+}
+
+const patchedMembers = (members: SkillMembers, row: SkillEntity, dto: PatchSkillDto): SkillMembers => ({
+  name: members.name,
+  description: dto.description ?? members.description,
+  instructions: dto.instructions ?? members.instructions,
+  license: dto.license === undefined ? members.license : dto.license,
+  compatibility: dto.compatibility === undefined ? members.compatibility : dto.compatibility,
+  allowed_tools: dto.allowed_tools === undefined ? members.allowed_tools : dto.allowed_tools,
+  metadata:
+    dto.metadata === undefined
+      ? members.metadata
+      : (patchMetadata(row.metadata, dto.metadata).parse() as object),
+});

@@ -1,0 +1,41 @@
+import { join, microsecondsToTime, raw, type Sql, sql, type Where } from '#platform/db';
+import { firstMicrosecond } from '#platform/http';
+import type { TimedListQueryDto } from './list-query.dto';
+
+/** Narrows a list to `since` (inclusive) and `until` (exclusive), to the microsecond. */
+export function addTimes(where: Where, column: string, { since, until }: TimedListQueryDto): Where {
+  const time = (text: string): Sql => microsecondsToTime(sql`${firstMicrosecond(text)}`);
+  return where
+    .addIf(since, (text) => sql`${raw(column)} >= ${time(text)}`)
+    .addIf(until, (text) => sql`${raw(column)} < ${time(text)}`);
+}
+
+/** The LIKE pattern for texts that contain this one. */
+export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+
+/**
+ * The condition that a JSON column contains a text: in one of its strings, where JSON escapes quotes and line breaks, or
+ * in the JSON text itself.
+ */
+export function mentionsInJson(column: string, text: string): Sql {
+  const escaped = JSON.stringify(text).slice(1, -1);
+  const patterns = [...new Set([escaped, text])].map(
+    (one) => sql`${raw(column)}::text ILIKE ${containing(one)}`,
+  );
+  return join(patterns, ' OR ', '(', ')');
+}
+
+/**
+ * The conditions that a row or its resource has these attributes: pairs `key:value`, whose key ends at the first
+ * colon. Texts are compared as they are, anything else as JSON. Resources are looked up by the keys of the row.
+ *
+ * @param row name of a row with `attributes`, `workspace_id` and `source_id`
+ */
+export const attributeConditions = (row: string, pairs: readonly string[] = []): Sql[] =>
+  pairs.map((pair) => {
+    const [of, colon] = [raw(row), pair.indexOf(':')];
+    const [key, value] = [pair.slice(0, colon), pair.slice(colon + 1)];
+    return sql`(${of}.attributes ->> ${key}::text = ${value}::text OR EXISTS (
+    SELECT 1 FROM span_sources o WHERE o.workspace_id = ${of}.workspace_id AND o.source_id = ${of}.source_id
+      AND o.resource -> 'attributes' ->> ${key}::text = ${value}::text OFFSET 0))`;
+  });

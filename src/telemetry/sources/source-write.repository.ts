@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import { TODAY } from '../partitions/day-partition.repository';
+import { sourceKey, type WorkspaceSource } from './source-record';
+
+/** Sources that a process remembers to have stored. */
+const REMEMBERED = 10_000;
+
+const COLUMNS = new BulkColumns<WorkspaceSource>([
+  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
+  { name: 'source_id', type: 'uuid', value: ({ id }) => id },
+  { name: 'resource', type: 'json', value: ({ resource }) => resource },
+  { name: 'scope', type: 'json', value: ({ scope }) => scope },
+]);
+
+/** Stores the sources of records. */
+@Injectable()
+export class SourceWriteRepository {
+  /** The day on which this process last stored each source. */
+  private readonly storedOn = new LRUCache<string, string>({ max: REMEMBERED });
+
+  /** Stores missing sources, and marks all as used today. Skips those that this process has marked today. */
+  async keep(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
+    const today = new Date().toISOString().slice(0, 10);
+    const unmarked = sources.filter(
+      ({ workspaceId, id }) => this.storedOn.get(sourceKey(workspaceId, id)) !== today,
+    );
+    await inChunks(unmarked, (chunk) => tx.query(upsert(chunk)));
+    tx.afterCommit(() => {
+      for (const { workspaceId, id } of unmarked) this.storedOn.set(sourceKey(workspaceId, id), today);
+    });
+  }
+}
+
+/** Locks in the order of the keys. A stored source only gets the new day. */
+const upsert = (sources: readonly WorkspaceSource[]) =>
+  prepared(
+    'span-source.upsert',
+    sql`INSERT INTO span_sources AS o (day, ${COLUMNS.columnList})
+    SELECT ${TODAY}, ${COLUMNS.columnList} FROM ${COLUMNS.table(sources, 'given')}
+    ON CONFLICT (workspace_id, source_id) DO UPDATE SET day = excluded.day WHERE o.day < excluded.day`,
+  );

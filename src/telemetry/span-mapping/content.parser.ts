@@ -1,0 +1,82 @@
+import {
+  longDigits,
+  MAX_VALUE_DEPTH,
+  type OtlpAttributes,
+  type OtlpValue,
+  parseExactly,
+  setMember,
+  storableText,
+} from '#otlp';
+
+/** Length of texts whose integers are read exactly: with many long integers that takes ten times as long. */
+const EXACT_MAX = 1024 * 1024;
+
+/**
+ * Reads the value of a message attribute. JSON texts are parsed, because instrumentations that cannot send structured
+ * attributes send JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
+ *
+ * @param mimeType the media type that the span names; without one, only objects and lists are read as JSON
+ * @returns null for an absent value or an empty text. A text that is cut off, or nested deeper than 64 levels, stays a
+ *   text. An integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB, what a double holds.
+ */
+export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
+  if (typeof value !== 'string') return value ?? null;
+  if (value === '') return null;
+  const isJson = typeof mimeType === 'string' ? /[/+]json\b/i.test(mimeType) : /^\s*[[{]/.test(value);
+  return isJson ? parsed(value) : value;
+}
+
+/**
+ * Reads a message attribute like {@link contentOf}, and puts `gen_ai.system_instructions` before the messages as a system
+ * message: up to version 1.36 it was the first message, and readers of a trace see the same for both.
+ */
+export function instructedContentOf(
+  value: OtlpValue | undefined,
+  mimeType?: OtlpValue,
+  instructions?: OtlpValue,
+): OtlpValue {
+  const content = contentOf(value, mimeType);
+  const system = contentOf(instructions);
+  if (system === null || !Array.isArray(content)) return content;
+  const parts = Array.isArray(system) ? system : [{ type: 'text', content: system }];
+  return [{ role: 'system', parts }, ...content];
+}
+
+function parsed(text: string): OtlpValue {
+  let value: OtlpValue;
+  try {
+    value = (text.length > EXACT_MAX ? JSON.parse(text) : parseExactly(text)) as OtlpValue;
+  } catch {
+    return text;
+  }
+  const stored = storable(value, 0);
+  return stored === undefined ? text : stored;
+}
+
+/** Copies a value so that PostgreSQL can store it (JSON can escape what text cannot hold); undefined when nested too deeply. */
+function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
+  if (typeof value === 'string') return storableText(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (value === null || typeof value !== 'object') return value;
+  const digits = longDigits(value);
+  if (digits !== undefined) return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
+  if (depth === MAX_VALUE_DEPTH) return undefined;
+  if (Array.isArray(value)) return storableList(value, depth + 1);
+  const copy: OtlpAttributes = {};
+  for (const [key, member] of Object.entries(value)) {
+    const stored = storable(member, depth + 1);
+    if (stored === undefined) return undefined;
+    setMember(copy, storableText(key), stored);
+  }
+  return copy;
+}
+
+function storableList(items: readonly OtlpValue[], depth: number): OtlpValue[] | undefined {
+  const copy: OtlpValue[] = [];
+  for (const item of items) {
+    const stored = storable(item, depth);
+    if (stored === undefined) return undefined;
+    copy.push(stored);
+  }
+  return copy;
+}

@@ -1,0 +1,42 @@
+import type { OtlpValue } from '#otlp';
+
+/** No model uses more tokens in a span. A larger count is a mistake, and would spoil every sum. */
+const MAX_TOKENS = 1e9;
+const MAX_DOLLARS = 1e6;
+
+/** Length of names that traces are found and shown by, in characters. A longer text is kept as an attribute only. */
+export const NAME_MAX = 255;
+
+/** Whether a text has the length of a name. */
+export const isName = (text: string): boolean =>
+  // characters beyond U+FFFF are two units each
+  text !== '' && (text.length <= NAME_MAX || (text.length <= 2 * NAME_MAX && [...text].length <= NAME_MAX));
+
+/** Reads a name or an id: a text of 1 to 255 characters, or a number as text. */
+export function textOf(value: OtlpValue | undefined): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && isName(value) ? value : null;
+}
+
+/** Reads a token count, from 0 to 10^9. */
+export function tokensOf(value: OtlpValue | undefined): number | null {
+  const number = numberOf(value);
+  return Number.isInteger(number) && number >= 0 && number <= MAX_TOKENS ? number : null;
+}
+
+/** Reads an amount, from 0 to 10^6. */
+export function dollarsOf(value: OtlpValue | undefined): number | null {
+  const number = numberOf(value);
+  return number >= 0 && number <= MAX_DOLLARS ? number : null;
+}
+
+/** Length limit of decimals, because V8 matches long texts with a stack that overflows. */
+const DECIMAL_LENGTH_MAX = 64;
+const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+
+/** Reads a number, or a decimal text, as some instrumentations send it. NaN for anything else. */
+function numberOf(value: OtlpValue | undefined): number {
+  if (typeof value === 'number') return value;
+  const isDecimal = typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value);
+  return isDecimal ? Number(value) : Number.NaN;
+}

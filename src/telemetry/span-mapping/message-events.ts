@@ -1,0 +1,67 @@
+import { type OtlpAttributes, type OtlpValue, setMember } from '#otlp';
+import { contentOf } from './content.parser';
+import type { MeaningfulEvent } from './span-meaning.types';
+
+/** Holds the whole message as JSON (Azure AI Inference and its followers). */
+const WHOLE_MESSAGE = 'gen_ai.event.content';
+
+/** Attributes that identify the event and are not part of the message. */
+const NO_CONTENT = new Set([
+  WHOLE_MESSAGE,
+  'event.name',
+  'gen_ai.system',
+  'gen_ai.provider.name',
+  'gen_ai.message.index',
+]);
+
+/**
+ * Reads messages that were recorded as one event each (OpenTelemetry semantic conventions up to 1.36:
+ * gen_ai.user.message, gen_ai.choice …): a list of `{role, …}` in the order of the events, with their attributes, JSON
+ * parsed.
+ *
+ * @param roles the role of the message by event name; a `role` attribute of the event takes precedence
+ * @returns undefined when the span has no such event
+ */
+export function messagesOf(
+  events: readonly MeaningfulEvent[],
+  roles: Readonly<Record<string, string>>,
+): OtlpValue[] | undefined {
+  const messages = events
+    .filter((event) => Object.hasOwn(roles, event.name))
+    .map((event) => message(roles[event.name] as string, event.attributes));
+  return messages.length > 0 ? messages : undefined;
+}
+
+function message(role: string, attributes: OtlpAttributes): OtlpAttributes {
+  const result: OtlpAttributes = { role };
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!NO_CONTENT.has(name)) {
+      setMember(result, name, contentOf(value));
+    }
+  }
+  const whole = contentOf(attributes[WHOLE_MESSAGE]);
+  if (whole !== null && typeof whole === 'object' && !Array.isArray(whole)) {
+    for (const [name, value] of Object.entries(whole)) {
+      setMember(result, name, value);
+    }
+  } else if (whole !== null) {
+    result.content = whole;
+  }
+  return result;
+}
+
+/**
+ * Reads events that were written into an attribute as a list of objects, each with its name as `event.name`.
+ *
+ * @returns no events where the attribute is not such a list
+ */
+export function eventsIn(attribute: OtlpValue | undefined): MeaningfulEvent[] {
+  const list = contentOf(attribute);
+  return Array.isArray(list) ? list.flatMap(eventOf) : [];
+}
+
+function eventOf(item: OtlpValue): MeaningfulEvent[] {
+  if (item === null || typeof item !== 'object' || Array.isArray(item)) return [];
+  const name = item['event.name'];
+  return typeof name === 'string' ? [{ name, attributes: item }] : [];
+}

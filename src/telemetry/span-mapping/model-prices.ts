@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Environment } from '#platform/config';
+import { isJsonObject } from '#platform/json';
+
+/** US dollars per million tokens. */
+export interface ModelPrice {
+  readonly input_usd_per_million: number;
+  readonly output_usd_per_million: number;
+  /** Input read from the provider's cache. Absent: the price of other input. */
+  readonly cached_input_usd_per_million?: number;
+  /** Input written to the provider's cache. Absent: the price of other input. */
+  readonly cache_write_usd_per_million?: number;
+}
+
+/** The tokens of a call; null or absent where they are unknown. */
+export interface TokenCounts {
+  /** Includes tokens of the provider's cache. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedInputTokens?: number | null;
+  readonly cacheWriteTokens?: number | null;
+}
+
+/**
+ * Prices by model name. A name is also the price of its versions: `gpt-4o` prices `gpt-4o-2024-08-06` and `gpt-4o:latest`,
+ * but not `gpt-4o-mini`, which costs a sixteenth: an unknown price is better than a wrong one. An entry that ends in one
+ * of `-`, `:`, `@`, `_` and `/` prices all names with that prefix.
+ */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/** The members of a price, and whether an entry must have them. */
+const MEMBERS: Readonly<Record<keyof ModelPrice, 'required' | 'optional'>> = {
+  input_usd_per_million: 'required',
+  output_usd_per_million: 'required',
+  cached_input_usd_per_million: 'optional',
+  cache_write_usd_per_million: 'optional',
+};
+
+/** The price table of `MODEL_PRICES`. An invalid one stops the start, and the error names the invalid member. */
+@Injectable()
+export class ModelPrices {
+  readonly table: PriceTable;
+
+  constructor(environment: Environment) {
+    this.table = readPriceTable(environment.MODEL_PRICES);
+  }
+
+  /** Prices a call of a model, in US dollars; null where the price is unknown. */
+  costOf(model: string, inputTokens: number | null, outputTokens: number | null): number | null {
+    return costOf(model, { inputTokens, outputTokens }, this.table);
+  }
+}
+
+/** Validates `MODEL_PRICES`: a JSON object of prices by model. */
+function readPriceTable(value: unknown): PriceTable {
+  if (!isJsonObject(value)) throw invalid('must be a JSON object of prices by model');
+  for (const [model, price] of Object.entries(value)) {
+    if (!isJsonObject(price)) throw invalid(`${quoted(model)} must be an object`);
+    for (const [member, need] of Object.entries(MEMBERS)) {
+      if (need === 'optional' && !Object.hasOwn(price, member)) continue;
+      const amount = price[member];
+      if (typeof amount !== 'number' || !Number.isFinite(amount) || amount < 0) {
+        throw invalid(`${quoted(model)} needs ${member}, a number that is 0 or more`);
+      }
+    }
+    const unknown = Object.keys(price).find((member) => !Object.hasOwn(MEMBERS, member));
+    if (unknown !== undefined) throw invalid(`${quoted(model)} has no member ${quoted(unknown)}`);
+  }
+  return value as unknown as PriceTable;
+}
+
+const invalid = (detail: string): Error =>
+  new Error(`The environment is not valid.\n  MODEL_PRICES: ${detail}`);
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
+
+/** Longer texts are not model names. Trying all their prefixes would take time with the square of the length. */
+const MAX_NAME_LENGTH = 256;
+
+const SEPARATORS = new Set(['-', ':', '@', '_', '/']);
+
+/** Suffix of a version: numbers, dates, `v2`, `latest`. `gpt-4.1` is not a version of `gpt-4`. */
+const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
+
+/**
+ * Prices tokens of a model, in US dollars. The longest entry that fits is used. Where none fits, the name behind the last
+ * slash is tried (`openai/gpt-4o`, as gateways name models). Reasoning tokens are output tokens.
+ *
+ * @returns null when the model is not in the table, or both counts are unknown; one alone is priced alone
+ */
+export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
+  const isKnown = tokens.inputTokens !== null || tokens.outputTokens !== null;
+  if (model === null || model.length > MAX_NAME_LENGTH || !isKnown) return null;
+  const price = cachedPriceOf(model, prices);
+  if (!price) return null;
+  return (inputCost(tokens, price) + (tokens.outputTokens ?? 0) * price.output_usd_per_million) / 1e6;
+}
+
+/**
+ * Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). Where they exceed the input, the sender
+ * forwarded the counts of a provider that reports them apart, such as Anthropic, and they are added on top.
+ */
+function inputCost(tokens: TokenCounts, price: ModelPrice): number {
+  const input = tokens.inputTokens ?? 0;
+  const cached = tokens.cachedInputTokens ?? 0;
+  const written = tokens.cacheWriteTokens ?? 0;
+  const others = cached + written <= input ? input - cached - written : input;
+  return (
+    others * price.input_usd_per_million +
+    cached * (price.cached_input_usd_per_million ?? price.input_usd_per_million) +
+    written * (price.cache_write_usd_per_million ?? price.input_usd_per_million)
+  );
+}
+
+/** The cost of a span: its own attribute, else its tokens by the price table. */
+export function costOfSpan(
+  figures: TokenCounts & { readonly model: string | null; readonly costUsd: number | null },
+  prices: PriceTable,
+): number | null {
+  return figures.costUsd ?? costOf(figures.model, figures, prices);
+}
+
+/** Prices by name for each table, because most spans ask for one of a few names. */
+const caches = new WeakMap<PriceTable, LRUCache<string, { price: ModelPrice | undefined }>>();
+const CACHED_NAMES = 1_000;
+
+function cachedPriceOf(model: string, prices: PriceTable): ModelPrice | undefined {
+  let cache = caches.get(prices);
+  if (!cache) caches.set(prices, (cache = new LRUCache({ max: CACHED_NAMES })));
+  let cached = cache.get(model);
+  if (!cached) {
+    const price = priceOf(model, prices) ?? priceOf(model.slice(model.lastIndexOf('/') + 1), prices);
+    cache.set(model, (cached = { price }));
+  }
+  return cached.price;
+}
+
+/** Tries the name and its prefixes, the longest first. */
+function priceOf(model: string, prices: PriceTable): ModelPrice | undefined {
+  for (let end = model.length; end > 0; end -= 1) {
+    const isWhole = end === model.length || SEPARATORS.has(model[end - 1] as string);
+    if (!isWhole && !SEPARATORS.has(model[end] as string)) continue;
+    const name = model.slice(0, end);
+    if (Object.hasOwn(prices, name) && (isWhole || VERSION.test(model.slice(end)))) return prices[name];
+  }
+  return undefined;
+}

@@ -1,0 +1,119 @@
+import type { OtlpAttributes, OtlpValue } from '#otlp';
+
+/** What a span's attributes say about the work of a model or an agent. Null where they do not say it. */
+export interface SpanMeaning {
+  /** The model that answered, else the requested one. */
+  model: string | null;
+  /** Who serves the model, as the span names it ('openai', 'aws.bedrock'). */
+  provider: string | null;
+  /** The kind of step, in the words of its convention ('chat', 'execute_tool'; 'LLM', 'TOOL'). */
+  operation: string | null;
+  /** The agent that the step is or belongs to. */
+  agentName: string | null;
+  /** The called tool. */
+  toolName: string | null;
+  /** Input tokens, including those of the provider's cache; from 0 to 10^9. */
+  inputTokens: number | null;
+  /** Output tokens, including reasoning; from 0 to 10^9. */
+  outputTokens: number | null;
+  /** Input tokens read from the provider's cache; from 0 to 10^9. */
+  cachedInputTokens: number | null;
+  /** Input tokens written to the provider's cache; from 0 to 10^9. */
+  cacheWriteTokens: number | null;
+  /** Output tokens used for reasoning; from 0 to 10^9. */
+  reasoningTokens: number | null;
+  /** The cost that the span itself reports, in US dollars; from 0 to 10^6. */
+  costUsd: number | null;
+  /** Its session or conversation. */
+  sessionId: string | null;
+  /** Its service. */
+  serviceName: string | null;
+  /** Input messages or value: JSON where the span holds JSON, else the text. */
+  input: OtlpValue;
+  /** Output messages or value, likewise. */
+  output: OtlpValue;
+}
+
+/** The part of a decoded span (OtlpSpan) that determines its meaning. */
+export interface MeaningfulSpan {
+  readonly attributes: OtlpAttributes;
+  readonly events: readonly MeaningfulEvent[];
+  readonly resource: { readonly attributes: OtlpAttributes };
+}
+
+export interface MeaningfulEvent {
+  readonly name: string;
+  readonly attributes: OtlpAttributes;
+}
+
+/** The convention that names an attribute; see MEANING_TABLE. */
+export type Convention =
+  | 'OpenTelemetry'
+  | 'OpenTelemetry, earlier'
+  | 'OpenInference'
+  | 'OpenLLMetry'
+  | 'AI SDK'
+  | 'Pydantic AI'
+  | 'OpenLIT'
+  | 'Strands';
+
+/** A place in a span that may hold a field of its meaning. */
+export type MeaningSource = MeaningPlace & { readonly convention: Convention };
+
+export type MeaningPlace =
+  | MeaningAttribute
+  /** An attribute of the span's resource. */
+  | { readonly from: 'resource'; readonly name: string }
+  /**
+   * A list that was flattened into attributes `<name>.<index>.<path>`. `itemNames` are steps of the path that
+   * only repeat the item's kind; they are dropped.
+   */
+  | { readonly from: 'flattened'; readonly name: string; readonly itemNames: readonly string[] }
+  /** An attribute of the first event of that name. */
+  | {
+      readonly from: 'event';
+      readonly event: string;
+      readonly name: string;
+      readonly instructions?: string;
+    }
+  /**
+   * One message per event; the role of the message by the event's name. The events are those of the span or, where an
+   * `attribute` is named, the list in it, whose items have their name as `event.name`.
+   */
+  | {
+      readonly from: 'messages';
+      readonly roles: Readonly<Record<string, string>>;
+      readonly attribute?: string;
+    }
+  /** An attribute that only spans of one kind have, so that its presence implies the value. */
+  | { readonly from: 'presence'; readonly name: string; readonly value: string };
+
+/** An attribute of the span. */
+export interface MeaningAttribute {
+  readonly from: 'attribute';
+  readonly name: string;
+  /** Name of the attribute with the media type of the text. */
+  readonly mimeType?: string;
+  /** Name of the attribute with system instructions, which become the first message. */
+  readonly instructions?: string;
+  /** The attribute has this meaning only where another attribute has this value, in upper or lower case. */
+  readonly where?: { readonly name: string; readonly is: string };
+}
+
+/**
+ * Reads a field from the value found there; null when that is invalid. The other parameters are the values of the
+ * attributes that the source names as `mimeType` and `instructions`.
+ */
+export type MeaningParser<T> = (
+  found: OtlpValue | undefined,
+  mimeType?: OtlpValue,
+  instructions?: OtlpValue,
+) => T | null;
+
+/** The places of one field: the first with a valid value wins. */
+export interface MeaningRule<T> {
+  readonly as: MeaningParser<T>;
+  readonly sources: readonly MeaningSource[];
+}
+
+export type MeaningTable = { readonly [Field in keyof SpanMeaning]: MeaningRule<SpanMeaning[Field]> };

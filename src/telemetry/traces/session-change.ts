@@ -1,0 +1,53 @@
+/** The effect of a changed trace on a session. */
+export interface SessionChange {
+  workspaceId: string;
+  sessionId: string;
+  /** Start of a trace of it, in microseconds since 1970; null where the trace has left it. */
+  startedAt: bigint | null;
+  /** A trace that may have been the last has left it, or now starts earlier. */
+  isShrunk: boolean;
+}
+
+/** The part of a trace that its session depends on. */
+export interface SessionTrace {
+  workspaceId: string;
+  sessionId: string | null;
+  startedAt: bigint;
+}
+
+/**
+ * Returns the effects of a changed trace on its sessions.
+ *
+ * @param before undefined for a new trace
+ */
+export function changesOf(before: SessionTrace | undefined, after: SessionTrace): SessionChange[] {
+  const changes: SessionChange[] = [];
+  const { workspaceId, sessionId, startedAt } = after;
+  if (before?.sessionId === sessionId && before.startedAt === startedAt) return changes;
+  if (sessionId !== null) changes.push({ workspaceId, sessionId, startedAt, isShrunk: false });
+  if (before && before.sessionId !== null) {
+    const isShrunk = before.sessionId !== sessionId || startedAt < before.startedAt;
+    if (isShrunk) changes.push({ workspaceId, sessionId: before.sessionId, startedAt: null, isShrunk });
+  }
+  return changes;
+}
+
+/** Combines the changes of each session, in the order of the sessions' keys, in which all writers lock. */
+export function oneForEach(changes: readonly SessionChange[]): SessionChange[] {
+  const sessions = new Map<string, SessionChange>();
+  for (const change of changes) {
+    const key = `${change.workspaceId} ${change.sessionId}`;
+    const known = sessions.get(key);
+    sessions.set(key, known ? together(known, change) : change);
+  }
+  return [...sessions].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, change]) => change);
+}
+
+const together = (one: SessionChange, other: SessionChange): SessionChange => ({
+  ...one,
+  startedAt: later(one.startedAt, other.startedAt),
+  isShrunk: one.isShrunk || other.isShrunk,
+});
+
+const later = (one: bigint | null, other: bigint | null): bigint | null =>
+  one === null || (other !== null && other > one) ? other : one;

@@ -1,0 +1,199 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
+import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
+import { storeProblem } from '../exports/store-problem';
+import { TelemetryReading } from '../telemetry-reading';
+import type { SpanRow } from './span.dto';
+import { SpanRepository } from './span.repository';
+import { TraceListRepository } from './trace-list.repository';
+import type { TraceStats, TraceStatsQuery } from './trace-stats.types';
+import { TraceStatsRepository } from './trace-stats.repository';
+import { TraceRepository } from './trace.repository';
+import type { TraceRow, TraceSummary, TraceTree } from './trace.dto';
+import type { TraceListQueryDto } from './trace-query.dto';
+import type {
+  SessionPosition,
+  SessionRef,
+  SpanBatch,
+  TracePosition,
+  TraceRef,
+  TraceSelection,
+  TraceSpan,
+  TreeLimits,
+} from './trace.types';
+import { TraceWriter } from './trace.writer';
+
+/** What to do when a read takes too long. */
+const HINTS = {
+  ids: 'Ask for fewer of them at once, such as with a smaller limit.',
+  trace: 'Read its spans page by page, with a smaller limit.',
+  selection: 'Narrow the times (since, until) or the filters.',
+  again: 'Try again.',
+};
+
+const repositoriesOn = (on: SqlExecutor) => ({
+  spans: new SpanRepository(on),
+  traces: new TraceRepository(on),
+  stats: new TraceStatsRepository(on),
+  lists: new TraceListRepository(on),
+});
+type Repositories = ReturnType<typeof repositoriesOn>;
+
+/**
+ * Traces and their spans, for this area and for those above it. They are kept in PostgreSQL, within the scope's workspace.
+ *
+ * Errors of every method: 503 `service_unavailable` when the database cannot be reached or does not answer in time.
+ */
+@Injectable()
+export class TraceStore {
+  private signal?: AbortSignal;
+
+  constructor(
+    private readonly writer: TraceWriter,
+    private readonly reading: TelemetryReading,
+  ) {}
+
+  /**
+   * Returns a store whose reads end when the signal is aborted, and fail with its reason. Reads that wait for their turn
+   * then never start.
+   */
+  withSignal(signal: AbortSignal): TraceStore {
+    const store = new TraceStore(this.writer, this.reading);
+    store.signal = signal;
+    return store;
+  }
+
+  /**
+   * Stores spans, each once however often it is sent. When it returns, they are committed and can be read. The batches, of
+   * any workspaces, are stored together or not at all.
+   */
+  async append(batches: readonly SpanBatch[]): Promise<void> {
+    try {
+      await this.writer.write(batches);
+    } catch (error) {
+      throw storeProblem(error, 'Traces cannot be stored at the moment. Try again later.');
+    }
+  }
+
+  /** Reads those of these traces that exist, in no particular order, without content of more than `maxBytes`. */
+  findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));
+  }
+
+  /** Reads the same traces without input and output, which may be large. */
+  summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.summarize(scope, traceIds));
+  }
+
+  /** Counts those of these traces that exist; each id is given once. */
+  countTraces(scope: Scope, traceIds: readonly string[]): Promise<number> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.count(scope, traceIds));
+  }
+
+  /**
+   * Reads a page of the traces that meet all filters, by start (`sort` is `-started_at` or `started_at`). Where no index
+   * serves a filter, a page may end early and the total be null: only `next_cursor` says whether there are more.
+   */
+  listTraces(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
+    return this.read(scope, HINTS.selection, ({ lists }) => lists.list(scope, query));
+  }
+
+  /** Reads a trace with input, output and its first spans; undefined for an unknown trace. */
+  findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined> {
+    return this.read(scope, HINTS.trace, async ({ traces, spans }) => {
+      const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
+      const place = await traces.findPlace(scope, traceId);
+      if (!trace || !place) return undefined;
+      return { trace, spans: await spans.firstHeads(scope, place, limits.spans, limits.nameBytes) };
+    });
+  }
+
+  /**
+   * Reads a page of a trace's spans, by start (`sort` is `started_at` or `-started_at`). It has at least one.
+   *
+   * @param maxBytes limit of the page as it is answered; defaults to 32 MiB
+   */
+  listSpans(
+    scope: Scope,
+    traceId: string,
+    query: ListQueryDto,
+    maxBytes?: number,
+  ): Promise<RowPage<SpanRow>> {
+    return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
+      const trace = await traces.findPlace(scope, traceId);
+      return trace ? spans.list(scope, trace, query, maxBytes) : emptyPage(query);
+    });
+  }
+
+  /**
+   * Reads the first spans of a trace by start: at most `limit`, and as many as have names up to `maxBytes`. The first of
+   * them have their content, up to `maxBytes` together.
+   */
+  readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
+    return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
+      const trace = await traces.findPlace(scope, traceId);
+      return trace ? spans.first(scope, trace, limit, maxBytes) : [];
+    });
+  }
+
+  /** Reads the first traces of a session by start; the first have content, up to `maxBytes` together. */
+  sessionTraces(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
+    return this.read(scope, HINTS.again, ({ traces }) => traces.ofSession(scope, sessionId, limit, maxBytes));
+  }
+
+  /** Reads the newest traces of a selection, from after a position on. */
+  traceRefs(
+    scope: Scope,
+    selection: TraceSelection,
+    limit: number,
+    after?: TracePosition,
+  ): Promise<TraceRef[]> {
+    return this.read(scope, HINTS.selection, ({ traces }) => traces.refs(scope, selection, limit, after));
+  }
+
+  /** Reads the sessions with a trace in a selection, newest first by the last such trace, from after a position on. */
+  sessionRefs(
+    scope: Scope,
+    selection: TraceSelection,
+    limit: number,
+    after?: SessionPosition,
+  ): Promise<SessionRef[]> {
+    return this.read(scope, HINTS.selection, ({ traces }) =>
+      traces.sessionRefs(scope, selection, limit, after),
+    );
+  }
+
+  /** Counts the traces of a selection. */
+  countSelectedTraces(scope: Scope, selection: TraceSelection): Promise<number> {
+    return this.read(scope, HINTS.selection, ({ traces }) =>
+      traces.countSelected(scope, selection, 'trace_id'),
+    );
+  }
+
+  /** Counts the sessions with a trace in a selection. */
+  countSelectedSessions(scope: Scope, selection: TraceSelection): Promise<number> {
+    return this.read(scope, HINTS.selection, ({ traces }) =>
+      traces.countSelected(scope, selection, 'session_id'),
+    );
+  }
+
+  /** Computes statistics over traces: at most 10,000 groups, and 32 MiB of JSON. */
+  stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
+    return this.read(scope, HINTS.selection, ({ stats }) => stats.stats(scope, query));
+  }
+
+  private read<Result>(
+    scope: Scope,
+    hint: string,
+    work: (repositories: Repositories) => Promise<Result>,
+  ): Promise<Result> {
+    return this.reading.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
+  }
+}
+
+/** The page of an unknown trace. */
+const emptyPage = ({ limit = PAGE_SIZE_DEFAULT, offset = 0 }: ListQueryDto): RowPage<never> => ({
+  rows: [],
+  page: { limit, offset, total: 0, next_cursor: null },
+});

@@ -1,0 +1,141 @@
+import type { Answer } from '#testing';
+import {
+  type DocumentedOperation,
+  documentedOperations,
+  resolved,
+  Resources,
+  type Schema,
+} from './resources.fixture';
+
+const OPERATIONS = documentedOperations();
+/** Operations whose JSON body has the members that the document names, and no others. */
+const WRITES = OPERATIONS.filter(({ body }) => body?.additionalProperties === false);
+/** Restoring a live resource returns it unchanged, whatever the ETag: see the life of a resource. */
+const CONDITIONAL = OPERATIONS.filter(({ takesIfMatch, path }) => takesIfMatch && !path.endsWith('/restore'));
+
+type Body = Record<string, unknown>;
+
+/** A value of the form that a schema asks for. */
+function sampleOf(schema: Schema): unknown {
+  const { enum: values, properties, required = [], items, type, format, minItems = 0 } = resolved(schema);
+  if (values) return values[0];
+  switch ([type].flat()[0]) {
+    case 'integer':
+    case 'number':
+      return resolved(schema).minimum ?? 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return Array.from({ length: minItems }, () => sampleOf(items ?? {}));
+    case 'string':
+      return format === 'date-time' ? '2026-11-20T00:00:00Z' : 'a'.repeat(resolved(schema).minLength ?? 1);
+    default:
+      return Object.fromEntries(required.map((name) => [name, sampleOf(properties?.[name] ?? {})]));
+  }
+}
+
+/** A value that no schema of one type takes; undefined where the member is free-form. */
+function wrongTypeOf(schema: Schema): unknown {
+  const { type, oneOf, anyOf } = resolved(schema);
+  const types = type ?? [...(oneOf ?? []), ...(anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
+  if (types.length === 0) return undefined;
+  return ['string', 7, true, [7], { not: 'a member' }].find((value) => !types.includes(jsonType(value)));
+}
+
+const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+
+/** The closed objects within a body, each with a body around a value in its place, and the pointer to it. */
+function objectsIn({
+  body,
+  statuses,
+}: DocumentedOperation): { pointer: string; around: (value: Body) => Body; schema: Schema }[] {
+  const isItemwise = statuses.includes('207'); // a bulk call answers for each of its items
+  return Object.entries(body!.properties!).flatMap(([name, schema]) => {
+    const whole = (value: unknown): Body => ({ ...(sampleOf(body!) as Body), [name]: value });
+    const [own, element] = [resolved(schema), resolved(resolved(schema).items ?? {})];
+    if (own.additionalProperties === false) return [{ pointer: `/${name}`, around: whole, schema: own }];
+    if (element.additionalProperties !== false || isItemwise) return [];
+    return [{ pointer: `/${name}/0`, around: (value: Body) => whole([value]), schema: element }];
+  });
+}
+
+describe('every write operation of openapi.json', () => {
+  let resources: Resources;
+
+  beforeAll(async () => {
+    resources = await Resources.open();
+  });
+  afterAll(() => resources.close());
+
+  const send = (
+    operation: DocumentedOperation,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    resources.callerOf(operation).request(operation.method, resources.pathOf(operation), { body, headers });
+
+  const expectInvalid = (answer: Answer, sent: unknown, pointer: string): void => {
+    const { code, errors = [] } = answer.body as { code: string; errors?: { pointer?: string }[] };
+    const pointers = errors.map((one) => one.pointer);
+    expect({ sent, status: answer.status, code, pointers }).toEqual({
+      sent,
+      status: 400,
+      code: 'invalid_request',
+      pointers: expect.arrayContaining([pointer]) as unknown,
+    });
+  };
+
+  it('is among those that are tested', () => {
+    const bodies = OPERATIONS.filter(({ body }) => body !== null);
+    expect(bodies.filter((one) => !WRITES.includes(one)).map(({ id }) => id)).toEqual([]);
+    expect(WRITES.length).toBeGreaterThan(40);
+    expect(CONDITIONAL.length).toBeGreaterThan(20);
+  });
+
+  it.each(WRITES.map((one) => [one.id, one] as const))(
+    '%s refuses an unknown member and names it',
+    async (_, operation) => {
+      const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
+      const answer = await send(operation, body);
+      expectInvalid(answer, body, '/unheard_of');
+      expect((answer.body as { detail: string }).detail).toContain('unheard_of');
+      for (const { pointer, around, schema } of objectsIn(operation)) {
+        const nested = around({ ...(sampleOf(schema) as Body), unheard_of: 1 });
+        expectInvalid(await send(operation, nested), nested, `${pointer}/unheard_of`);
+      }
+    },
+  );
+
+  it.each(WRITES.map((one) => [one.id, one] as const))(
+    '%s refuses members of a wrong type',
+    async (_, operation) => {
+      const typed = Object.entries(operation.body!.properties!).flatMap(([name, schema]) => {
+        const wrong = wrongTypeOf(schema);
+        return wrong === undefined ? [] : [[name, wrong] as const];
+      });
+      for (const [name, wrong] of typed) {
+        const body = { ...(sampleOf(operation.body!) as Body), [name]: wrong };
+        expectInvalid(await send(operation, body), body, `/${name}`);
+      }
+      expect(typed.length).toBeGreaterThan(0);
+    },
+  );
+
+  it.each(WRITES.map((one) => [one.id, one] as const))(
+    '%s refuses a body that is no JSON object',
+    async (_, operation) => {
+      for (const body of ['{"a": ', '[]', '"text"', 'null', '7']) {
+        expectInvalid(await send(operation, body), body, '');
+      }
+    },
+  );
+
+  it.each(CONDITIONAL.map((one) => [one.id, one] as const))(
+    '%s refuses a stale If-Match',
+    async (_, operation) => {
+      const body = operation.body ? sampleOf(operation.body) : undefined;
+      const answer = await send(operation, body, { 'if-match': '"0"' });
+      expect([answer.status, answer.body.code]).toEqual([412, 'precondition_failed']);
+    },
+  );
+});

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { committedDocument } from '#testing';
+import { operationIdOf, withPlainSchemaNames } from '../../src/openapi/names';
+
+interface Document {
+  paths: Record<string, Record<string, { operationId: string }>>;
+  components: { schemas: Record<string, object> };
+}
+
+/** The verbs that operations of a method begin with. */
+const VERBS: Record<string, RegExp> = {
+  GET: /^(get|list|export|compare)[A-Z]/,
+  POST: /^(create|archive|restore|search|import|ingest|query|cancel|check|exchange|reconcile|revoke|run)[A-Z]/,
+  PUT: /^set[A-Z]/,
+  PATCH: /^update[A-Z]/,
+  DELETE: /^(delete|remove)[A-Z]/,
+};
+
+describe('the names in openapi.json', () => {
+  const { paths, components } = committedDocument<Document>();
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => ({
+      method: method.toUpperCase(),
+      path,
+      operationId,
+    })),
+  );
+
+  it('keep every operation id that clients are generated from: operation-ids.txt lists them all', () => {
+    const present = operations.map(({ method, path, operationId }) => `${operationId}: ${method} ${path}`);
+    const listed = readFileSync('test/contract/operation-ids.txt', 'utf8').trimEnd().split('\n');
+    expect(present.sort()).toEqual(listed);
+  });
+
+  it('are unique, and begin with a verb that suits the method', () => {
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    const others = operations.filter(
+      ({ method, operationId }) => !VERBS[method]!.test(operationId) || !/^[A-Za-z]+$/.test(operationId),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('are plain nouns for schemas, without the suffix of their classes', () => {
+    const names = Object.keys(components.schemas);
+    expect(names).toEqual(
+      expect.arrayContaining(['Dataset', 'CreateDataset', 'PageMeta', 'ProblemDetails', 'DatasetRecord']),
+    );
+    expect(names.filter((name) => !/^[A-Z][A-Za-z]*$/.test(name))).toEqual([]);
+    expect(JSON.stringify(committedDocument())).not.toContain('Dto');
+  });
+});
+
+describe('an operation id', () => {
+  it.each([
+    ['DatasetController', 'get', 'getDataset'],
+    ['DatasetController', 'patch', 'updateDataset'],
+    ['DatasetController', 'restore', 'restoreDataset'],
+    ['DatasetController', 'search', 'searchDatasets'],
+    ['MemberController', 'put', 'setMember'],
+    ['ResultController', 'list', 'listResults'],
+    ['RepositoryController', 'list', 'listRepositories'],
+    ['RecordController', 'createBulk', 'createRecordsBulk'],
+    ['ScorerController', 'listVersions', 'listScorerVersions'],
+    ['HealthController', 'live', 'getLiveness'],
+  ])('of %s.%s is %s', (controller, handler, id) => {
+    expect(operationIdOf(controller, handler)).toBe(id);
+  });
+});
+
+describe('a schema name', () => {
+  const document = (...names: string[]) =>
+    ({
+      openapi: '3.1.0',
+      info: { title: 't', version: '1' },
+      paths: {},
+      components: {
+        schemas: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }])),
+      },
+    }) as const;
+
+  it('loses its suffix, also where it is referred to', () => {
+    expect(withPlainSchemaNames(document('PageDto', 'ProblemDto')).components?.schemas).toEqual({
+      Page: { $ref: '#/components/schemas/Page' },
+      ProblemDetails: { $ref: '#/components/schemas/ProblemDetails' },
+    });
+  });
+
+  it('is refused where two classes give the same', () => {
+    expect(() => withPlainSchemaNames(document('PageDto', 'Page'))).toThrow('one name: Page');
+  });
+});

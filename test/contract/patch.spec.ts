@@ -1,0 +1,118 @@
+import { type Answer } from '#testing';
+import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
+
+const PATCHES = documentedOperations().filter(({ method }) => method === 'PATCH');
+
+interface State {
+  etag: string | null;
+  resource: Record<string, unknown>;
+  auditEntries: unknown[];
+  versions: unknown[] | null;
+}
+
+/**
+ * One rule for all: a PATCH that changes nothing answers 200 and writes nothing. Another one shows, for each resource,
+ * that what the rule compares does change.
+ */
+describe('a PATCH that changes nothing', () => {
+  let resources: Resources;
+
+  beforeAll(async () => {
+    resources = await Resources.open();
+  });
+  afterAll(() => resources.close());
+
+  /** Operations whose changes the audit log has. */
+  const audited = new Set<string>();
+
+  /** What a write to the resource would leave behind. */
+  async function stateOf(operation: DocumentedOperation): Promise<State> {
+    const path = resources.pathOf(operation);
+    const caller = resources.callerOf(operation);
+    const read = await caller.get(path);
+    expect(read.status).toBe(200);
+    const hasVersions = documentedOperations().some((one) => one.path === `${operation.path}/versions`);
+    return {
+      etag: read.headers.get('etag'),
+      resource: read.body as State['resource'],
+      auditEntries: await resources.auditEntries(),
+      versions: hasVersions
+        ? ((await caller.get(`${path}/versions`)).body as { items: unknown[] }).items
+        : null,
+    };
+  }
+
+  const patch = (operation: DocumentedOperation, body: unknown): Promise<Answer> =>
+    resources.callerOf(operation).patch(resources.pathOf(operation), body);
+
+  async function expectNothingWritten(
+    operation: DocumentedOperation,
+    before: State,
+    body: unknown,
+  ): Promise<void> {
+    const answer = await patch(operation, body);
+    expect({ status: answer.status, body: answer.body as unknown }).toEqual({
+      status: 200,
+      body: before.resource,
+    });
+    expect(answer.headers.get('etag')).toBe(before.etag);
+    expect(await stateOf(operation)).toEqual(before);
+  }
+
+  it.each(PATCHES.map((one) => [one.id, one] as const))(
+    'with an empty body writes nothing: %s',
+    async (_, operation) => {
+      await expectNothingWritten(operation, await stateOf(operation), {});
+    },
+  );
+
+  it.each(PATCHES.map((one) => [one.id, one] as const))(
+    'with the resource as read writes nothing: %s',
+    async (_, operation) => {
+      const before = await stateOf(operation);
+      await expectNothingWritten(operation, before, before.resource);
+    },
+  );
+
+  it.each(PATCHES.map((one) => [one.id, one] as const))(
+    'is told from one that changes something: %s',
+    async (_, operation) => {
+      const before = await stateOf(operation);
+      const change = changeOf(operation, before.resource);
+      const answer = await patch(operation, change);
+      expect({ status: answer.status, body: answer.body as unknown }).toMatchObject({
+        status: 200,
+        body: change,
+      });
+      expect(answer.headers.get('etag')).not.toBe(before.etag);
+      const after = await stateOf(operation);
+      expect(after.resource.updated_at).not.toBe(before.resource.updated_at);
+      if (after.auditEntries.length > before.auditEntries.length) audited.add(operation.id);
+    },
+  );
+
+  it('is told from one that changes something in the audit log, too', () => {
+    expect([...audited]).toEqual(
+      expect.arrayContaining([
+        'updateAgent',
+        'updateDataset',
+        'updateMcpServer',
+        'updateScorer',
+        'updateWorkspace',
+      ]),
+    );
+  });
+});
+
+/** Texts that a PATCH may change, in order of preference. */
+const TEXTS = ['description', 'display_name', 'title', 'label', 'name'];
+
+/** A change of the first text that the body of an operation has. */
+function changeOf(
+  { id, body }: DocumentedOperation,
+  { name }: Record<string, unknown>,
+): Record<string, unknown> {
+  const member = TEXTS.find((one) => one in body!.properties!);
+  if (member === undefined) return { sample_rate: 0.2 };
+  return { [member]: member === 'name' ? `${String(name)} 2` : `changed by ${id}` };
+}

@@ -1,0 +1,198 @@
+import {
+  type ApiClient,
+  committedDocument,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+/** A JSON Schema of the OpenAPI document. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  additionalProperties?: boolean | Schema;
+  minimum?: number;
+  minItems?: number;
+  minLength?: number;
+}
+
+/** An operation of the OpenAPI document. */
+export interface DocumentedOperation {
+  id: string;
+  method: string;
+  path: string;
+  /** Of the JSON body, where the operation takes one that is an object. */
+  body: Schema | null;
+  takesIfMatch: boolean;
+  statuses: string[];
+}
+
+interface Document {
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        operationId: string;
+        parameters?: { name: string; in: string }[];
+        requestBody?: { content: Record<string, { schema?: Schema }> };
+        responses: object;
+      }
+    >
+  >;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** The schema that one refers to, if only beside others that allow null. */
+export function resolved(schema: Schema): Schema {
+  const [first, ...others] = [...(schema.allOf ?? []), ...(schema.anyOf ?? [])].filter((one) => one.$ref);
+  const $ref = schema.$ref ?? (others.length === 0 ? first?.$ref : undefined);
+  return $ref ? committedDocument<Document>().components.schemas[$ref.split('/').at(-1)!]! : schema;
+}
+
+/** Every operation of openapi.json. */
+export const documentedOperations = (): DocumentedOperation[] =>
+  Object.entries(committedDocument<Document>().paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => {
+      const schema = resolved(requestBody?.content['application/json']?.schema ?? {});
+      return {
+        id: operationId,
+        method: method.toUpperCase(),
+        path,
+        body: schema.properties ? schema : null,
+        takesIfMatch: parameters.some((one) => one.in === 'header' && one.name === 'If-Match'),
+        statuses: Object.keys(responses),
+      };
+    }),
+  );
+
+/** One resource of each kind, for operations to be sent to. */
+export class Resources {
+  private constructor(
+    readonly app: TestApp,
+    private readonly organization: TestOrganization,
+    private readonly admin: ApiClient,
+    private readonly evaluator: ApiClient,
+    private readonly platform: ApiClient,
+    /** Ids by the name of the path parameter; `/area/{parameter}` where areas differ. */
+    private readonly ids: Record<string, string>,
+  ) {}
+
+  static async open(): Promise<Resources> {
+    const app = await createTestApp();
+    try {
+      return await Resources.in(app);
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+  }
+
+  private static async in(app: TestApp): Promise<Resources> {
+    const organization = await newOrganization(app);
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const resources = new Resources(
+      app,
+      organization,
+      await organization.member('owner'),
+      await organization.as('evaluator'),
+      app.api(await app.issuer.issueToken(claims)),
+      { org_id: organization.orgId, workspace_id: organization.workspaceId },
+    );
+    await resources.make();
+    return resources;
+  }
+
+  close(): Promise<void> {
+    return this.app.close();
+  }
+
+  /** Somebody who may call an operation on these resources. */
+  callerOf({ path }: { path: string }): ApiClient {
+    if (/^\/(eval|telemetry)\//.test(path)) return this.evaluator;
+    return path.startsWith('/registry/v1/orgs') ? this.platform : this.admin;
+  }
+
+  /** The path of an operation on these resources. */
+  pathOf({ path }: { path: string }): string {
+    return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const id = this.ids[name];
+      if (id === undefined) throw new Error(`There is no ${name}: make one in resources.fixture.ts.`);
+      return encodeURIComponent(id);
+    });
+  }
+
+  /** All of the organization's audit log, and of the platform's on it. */
+  async auditEntries(): Promise<unknown[]> {
+    const { body } = await this.admin.get<{ items: unknown[] }>('/registry/v1/audit-log?limit=500');
+    return body.items;
+  }
+
+  private async make(): Promise<void> {
+    const { admin, evaluator, organization } = this;
+    const workspace_id = organization.workspaceId;
+    const url = 'https://mcp.example.com/mcp';
+    const tools = [{ name: 'search', input_schema: { type: 'object' } }];
+    await this.add(admin, '/registry/v1/users', { user_id: 'ada', display_name: 'Ada' }, 'user_id');
+    this.ids.principal_id = 'ada';
+    await admin.put(`/registry/v1/workspaces/${workspace_id}/members/ada`, { roles: ['viewer'] });
+    const account = { name: 'ci', roles: ['viewer'], workspace_ids: [workspace_id] };
+    await this.add(admin, '/registry/v1/service-accounts', account, 'service_account_id');
+    const keys = `/registry/v1/service-accounts/${this.ids.service_account_id}/keys`;
+    await this.add(admin, keys, { name: 'first' }, 'key_id');
+    await this.add(admin, '/registry/v1/apps', { workspace_id, app: 'support', resources: [] }, 'app');
+    await this.add(
+      admin,
+      '/registry/v1/repos',
+      { workspace_id, url: 'https://git.example.com/a/b' },
+      'repo_id',
+    );
+    const skill = { workspace_id, name: 'sums', description: 'Adds.', instructions: '# How' };
+    await this.add(admin, '/skill/v1/skills', skill, 'skill_id');
+    const server = { workspace_id, name: 'desk', url, tools, auth: { type: 'bearer', value: 'secret' } };
+    await this.add(admin, '/mcp/v1/servers', server, 'server_id');
+    const agent = { workspace_id, name: 'planner', model: 'gpt-5', metadata: { team: 'search' } };
+    await this.add(admin, '/agent/v1/agents', agent, 'agent_id');
+    await this.add(
+      admin,
+      `/agent/v1/agents/${this.ids.agent_id}/sessions`,
+      { prompt: 'Hello' },
+      'session_id',
+    );
+    const dataset = { workspace_id, name: 'cases', metadata: { team: 'search' }, tags: ['nightly'] };
+    await this.add(evaluator, '/eval/v1/datasets', dataset, 'dataset_id');
+    const records = `/eval/v1/datasets/${this.ids.dataset_id}/records`;
+    await this.add(
+      evaluator,
+      records,
+      { workspace_id, input: { q: '1 + 1' }, expected: 2 },
+      'dataset_record_id',
+    );
+    const experiment = { workspace_id, name: 'sums', config: { m: 1 }, dataset_id: this.ids.dataset_id };
+    await this.add(evaluator, '/eval/v1/experiments', experiment, 'experiment_id');
+    const scorer = {
+      workspace_id,
+      name: 'exact',
+      scorer_kind: 'code',
+      definition: { checks: [{ type: 'equals' }] },
+    };
+    await this.add(evaluator, '/eval/v1/scorers', scorer, 'scorer_id');
+    const rule = { workspace_id, sample_rate: 0.1 };
+    await this.add(evaluator, `/eval/v1/scorers/${this.ids.scorer_id}/rules`, rule, 'rule_id');
+  }
+
+  private async add(caller: ApiClient, path: string, body: object, id: string): Promise<void> {
+    const made = await caller.post(path, body);
+    if (made.status !== 201) throw new Error(`POST ${path}: ${made.status} ${JSON.stringify(made.body)}`);
+    this.ids[id] = (made.body as Record<string, string>)[id]!;
+  }
+}

@@ -1,0 +1,203 @@
+import { createTestApp, type TestApp } from '#testing';
+import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
+
+/** Whatever else happens to an app while it is reconciled, one of them comes first. */
+describe('a reconcile of an app, while another is under way', () => {
+  let app: TestApp;
+  let other: TestApp;
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const { databaseUrl, issuer, env } = app;
+    other = await createTestApp({ databaseUrl, issuer, env: { SECRETS_KEY: env.SECRETS_KEY! } });
+    on = await AppsFixture.create(app);
+  });
+  afterAll(async () => {
+    await other.close();
+    await app.close();
+  });
+
+  /** Resolves as soon as so many statements wait for a lock. */
+  const waiting = async (count: number): Promise<void> => {
+    for (;;) {
+      const rows = await app.database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      if (rows.length >= count) return;
+    }
+  };
+
+  /** Does something while a reconcile of the app is held within its transaction, by a lock of the server that it changes. */
+  async function whileSwept<Result>(
+    slug: string,
+    during: () => Promise<Result>,
+  ): Promise<{ swept: { status: number; body: any }; result: Result }> {
+    const [one] = await on.serversOf(slug);
+    const sweeping = await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
+      const swept = on.reconcile(slug);
+      await waiting(1);
+      return { swept, result: await during() };
+    });
+    return { swept: await sweeping.swept, result: sweeping.result };
+  }
+
+  it('by another process is 409, and the first one makes everything', async () => {
+    const slug = await on.reconciled(server('a'));
+    await on.patch(slug, { resources: [server('a', { description: 'new' }), server('b'), server('c')] });
+    const elsewhere = other.api(await on.org.token('admin'));
+    const { swept, result } = await whileSwept(slug, () => on.reconcile(slug, elsewhere));
+    expect([result.status, result.body.code]).toEqual([409, 'conflict']);
+    expect([swept.status, swept.body.live_count]).toEqual([200, 3]);
+    expect((await on.serversOf(slug)).length).toBe(3);
+    expect((await on.read(slug)).sync_error).toBeNull();
+    expect((await on.reconcile(slug, elsewhere)).body.live_count).toBe(3);
+  });
+
+  it('does not hold up the reconcile of another app', async () => {
+    const [slug, free] = [await on.reconciled(server('x')), await on.reconciled(server('y'))];
+    await on.patch(slug, { resources: [] });
+    const { swept, result } = await whileSwept(slug, () => on.reconcile(free));
+    expect([swept.status, result.status]).toEqual([200, 200]);
+  });
+
+  it('comes before a change of the app that it did not see', async () => {
+    const slug = await on.reconciled(server('p'));
+    await on.patch(slug, { resources: [server('p', { description: 'first' })] });
+    const { swept, result } = await whileSwept(slug, async () => {
+      const patching = on.patch(slug, { resources: [server('p', { description: 'second' })] });
+      await waiting(2);
+      return { patching };
+    });
+    expect(swept.status).toBe(200);
+    await result.patching;
+    expect((await on.read(slug)).sync_state).toBe('pending');
+    expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
+  });
+
+  it('that fails says nothing of an app that was changed meanwhile', async () => {
+    const slug = await on.reconciled(server('r'), server('s'));
+    await on.editor.post(SERVERS, {
+      workspace_id: on.org.workspaceId,
+      name: 'own',
+      url: 'https://x.example/',
+    });
+    await on.patch(slug, { resources: [server('r'), server('own')] });
+    const { swept, result } = await whileSwept(slug, async () => {
+      const patching = on.patch(slug, { resources: [server('r')] });
+      await waiting(2);
+      return { patching };
+    });
+    expect(swept.status).toBe(422);
+    await result.patching;
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
+  });
+
+  it('that fails says nothing of an app that was reconciled meanwhile', async () => {
+    const slug = await on.reconciled(server('t'), server('u'));
+    const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
+    await on.editor.post(SERVERS, own);
+    await on.patch(slug, { resources: [server('t'), server('mine')] });
+    const { generation } = await on.read(slug);
+    // another process that swept the app, as it was, before this one could tell that it failed
+    const { swept, result } = await whileSwept(slug, async () => {
+      const sweptElsewhere = app.database.transaction(async (tx) => {
+        await tx.query('SELECT 1 FROM apps WHERE app = $1 AND org_id = $2 FOR UPDATE', [slug, on.org.orgId]);
+        await tx.query('UPDATE apps SET last_swept_at = now() WHERE app = $1 AND org_id = $2', [
+          slug,
+          on.org.orgId,
+        ]);
+        await waiting(1);
+      });
+      await waiting(2);
+      return { sweptElsewhere };
+    });
+    await result.sweptElsewhere;
+    expect(swept.status).toBe(422);
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null, generation });
+  });
+
+  it.each([
+    ['a server', SERVERS, { url: 'https://x.example/' }, server],
+    ['a skill', '/skill/v1/skills', { description: 'Does it.', instructions: 'Do it.' }, skill],
+    ['an agent', '/agent/v1/agents', {}, agent],
+  ])(
+    'is 422 where somebody takes a name of %s meanwhile, and tells which the next time',
+    async (what, path, body, declared) => {
+      const name = `taken-${what.replace(/\W/g, '-')}`;
+      const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
+      // somebody has made it, and is about to say that searches find it
+      const { making, sweeping } = await app.database.transaction(async (tx) => {
+        await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+        const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
+        await waiting(1);
+        const swept = on.reconcile(made.app);
+        await waiting(2);
+        return { making: posted, sweeping: swept };
+      });
+      expect((await making).status).toBe(201);
+      const refused = await sweeping;
+      expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
+      expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
+      expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
+      const { sync_state, sync_error } = await on.read(made.app);
+      expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
+      expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
+    },
+  );
+
+  it('that gives a server its name back is 422 where somebody takes that meanwhile', async () => {
+    const slug = await on.reconciled(server('renamed'));
+    const [one] = await on.serversOf(slug);
+    await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'by hand' });
+    const { making, sweeping } = await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+      const named = { workspace_id: on.org.workspaceId, name: 'renamed', url: 'https://x.example/' };
+      const posted = on.editor.post(SERVERS, named);
+      await waiting(1);
+      const swept = on.reconcile(slug);
+      await waiting(2);
+      return { making: posted, sweeping: swept };
+    });
+    expect([(await making).status, (await sweeping).status]).toEqual([201, 422]);
+    expect(await on.serversOf(slug)).toMatchObject([{ name: 'by hand', sync_state: 'drifted' }]);
+  });
+
+  it('comes before the archiving of its workspace, or after', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body } = await on.declare({ workspace_id, resources: [server('a')] });
+    await on.reconcile(body.app);
+    await on.editor.patch(`${SERVERS}/${(await on.serversOf(body.app))[0].server_id}`, { description: 'x' });
+    const { swept, result } = await whileSwept(body.app, async () => {
+      const archiving = on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+      await waiting(2);
+      return { archiving };
+    });
+    expect([swept.status, (await result.archiving).status]).toEqual([200, 200]);
+    expect((await on.reconcile(body.app)).status).toBe(409);
+  });
+
+  it('that somebody gave up waiting for is there in the end', async () => {
+    const slug = await on.reconciled(server('q'));
+    await on.patch(slug, { resources: [server('q', { description: 'new' })] });
+    const [one] = await on.serversOf(slug);
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${await on.org.token('admin')}` };
+    await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
+      const asked = fetch(`${app.url}${APPS}/${slug}/reconcile`, {
+        method: 'POST',
+        headers,
+        signal: leaving.signal,
+      });
+      await waiting(1);
+      leaving.abort();
+      await expect(asked).rejects.toThrow('aborted');
+      expect((await on.read(slug)).sync_state).toBe('pending');
+    });
+    while ((await on.read(slug)).sync_state === 'pending');
+    expect(await on.read(slug)).toMatchObject({ sync_state: 'synced', sync_error: null });
+    expect(await on.serversOf(slug)).toMatchObject([{ description: 'new' }]);
+  });
+});

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { ChecklistItems1795392000000 } from '../../../examples/adding-a-resource/checklist-items.migration';
+import { ChecklistModule } from '../../../examples/adding-a-resource/checklist.module';
+
+/** The example of docs/adding-a-resource.md, as a part of the service. */
+describe('a resource that a developer adds', () => {
+  let app: TestApp;
+  let evaluator: ApiClient;
+  let workspace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ areas: [ChecklistModule] });
+    const runner = app.database.dataSource.createQueryRunner();
+    await new ChecklistItems1795392000000().up(runner);
+    await runner.release();
+    const org = await newOrganization(app);
+    workspace_id = org.workspaceId;
+    evaluator = new ApiClient(app.url, await org.token('evaluator'), workspace_id);
+  });
+  afterAll(() => app.close());
+
+  it('is created, listed, changed, archived and restored by the rules of all resources', async () => {
+    const made = await evaluator.post('/eval/v1/checklist-items', { workspace_id, name: 'License is clear' });
+    expect(made).toMatchObject({ status: 201, body: { name: 'License is clear', is_required: true } });
+    const item = made.headers.get('location')!;
+    const unchanged = await evaluator.patch(item, made.body);
+    expect(unchanged).toMatchObject({ status: 200, body: made.body });
+    const stale = await evaluator.patch(item, { is_required: false }, { 'if-match': '"0"' });
+    expect(stale).toMatchObject({ status: 412, body: { code: 'precondition_failed' } });
+    const changed = await evaluator.patch(item, { is_required: false }, { 'if-match': '"1"' });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
+    const taken = await evaluator.post('/eval/v1/checklist-items', {
+      workspace_id,
+      name: 'License is clear',
+    });
+    expect(taken.status).toBe(409);
+    expect(taken.body.detail).toContain(made.body.item_id);
+    expect((await evaluator.post(`${item}/archive`)).body.archived_at).not.toBeNull();
+    expect((await evaluator.get('/eval/v1/checklist-items')).body.items).toEqual([]);
+    expect((await evaluator.post(`${item}/restore`)).body).toMatchObject({
+      is_required: false,
+      archived_at: null,
+    });
+    expect((await evaluator.get('/eval/v1/checklist-items?name=License%20is%20clear')).body.page.total).toBe(
+      1,
+    );
+  });
+
+  it('is shown by the documentation as it compiles', () => {
+    const page = readFileSync(path.resolve('docs/adding-a-resource.md'), 'utf8');
+    const folder = path.resolve('examples/adding-a-resource');
+    const shown = readdirSync(folder).filter((file) => page.includes(`examples/adding-a-resource/${file}`));
+    expect(shown.sort()).toEqual(readdirSync(folder).sort());
+    const service = readFileSync(path.join(folder, 'checklist-item.service.ts'), 'utf8');
+    expect(page).toContain(service.slice(service.indexOf('const CHECKLIST_ITEM')).trim());
+  });
+});

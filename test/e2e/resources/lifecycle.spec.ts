@@ -1,0 +1,409 @@
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+
+/** One kind of resource, and what a client sends for it. */
+interface Kind {
+  kind: string;
+  /** Its own id. */
+  id: string;
+  /** Its type in the audit log; absent where its changes are kept as versions and not logged. */
+  audited?: string;
+  /** The path of the collection. */
+  collection: (given: Given) => string;
+  /** A body that creates the n-th one. */
+  body: (given: Given, n: number) => Record<string, unknown>;
+  /** A patch that changes it. */
+  change: Record<string, unknown>;
+  /** The member that is unique among the live ones of a workspace, as bodies give it. */
+  unique?: string;
+  /** Where its own path is not built from `id`. */
+  key?: string;
+  /** It has `GET …/versions`. */
+  versioned?: true;
+  /** It lies in a workspace, whose id it shows. */
+  placed?: true;
+  /** Its routes need the workspace header. */
+  header?: true;
+}
+
+interface Given {
+  workspace_id: string;
+  datasetPath: string;
+  scorerPath: string;
+  agentPath: string;
+}
+
+const KINDS: Kind[] = [
+  {
+    kind: 'workspace',
+    id: 'workspace_id',
+    audited: 'workspace',
+    collection: () => '/registry/v1/workspaces',
+    body: (_, n) => ({ name: `workspace ${n}` }),
+    change: { description: 'changed' },
+    unique: 'name',
+  },
+  {
+    kind: 'service account',
+    id: 'service_account_id',
+    audited: 'service_account',
+    collection: () => '/registry/v1/service-accounts',
+    body: ({ workspace_id }, n) => ({
+      name: `account-${n}`,
+      roles: ['viewer'],
+      workspace_ids: [workspace_id],
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
+  },
+  {
+    kind: 'repository',
+    id: 'repo_id',
+    audited: 'repo',
+    collection: () => '/registry/v1/repos',
+    body: ({ workspace_id }, n) => ({ workspace_id, url: `https://git.example.com/acme/repo-${n}` }),
+    change: { description: 'changed' },
+    placed: true,
+  },
+  {
+    kind: 'app',
+    id: 'app_id',
+    key: 'app',
+    audited: 'app',
+    collection: () => '/registry/v1/apps',
+    body: ({ workspace_id }, n) => ({ workspace_id, app: `app-${n}`, resources: [] }),
+    change: { description: 'changed' },
+    unique: 'app',
+    placed: true,
+  },
+  {
+    kind: 'skill',
+    id: 'skill_id',
+    audited: 'skill',
+    collection: () => '/skill/v1/skills',
+    body: ({ workspace_id }, n) => ({
+      workspace_id,
+      name: `skill-${n}`,
+      description: 'Adds.',
+      instructions: '# How',
+    }),
+    change: { description: 'Subtracts.' },
+    unique: 'name',
+    versioned: true,
+    placed: true,
+  },
+  {
+    kind: 'MCP server',
+    id: 'server_id',
+    audited: 'mcp_server',
+    collection: () => '/mcp/v1/servers',
+    body: ({ workspace_id }, n) => ({
+      workspace_id,
+      name: `server-${n}`,
+      url: 'https://mcp.example.com/mcp',
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
+    versioned: true,
+    placed: true,
+  },
+  {
+    kind: 'agent',
+    id: 'agent_id',
+    audited: 'agent',
+    collection: () => '/agent/v1/agents',
+    body: ({ workspace_id }, n) => ({ workspace_id, name: `agent-${n}` }),
+    change: { instructions: 'Plan.' },
+    unique: 'name',
+    versioned: true,
+    placed: true,
+  },
+  {
+    kind: 'session',
+    id: 'session_id',
+    collection: ({ agentPath }) => `${agentPath}/sessions`,
+    body: (_, n) => ({ prompt: `Hello ${n}` }),
+    change: { title: 'changed' },
+    placed: true,
+  },
+  {
+    kind: 'dataset',
+    id: 'dataset_id',
+    audited: 'dataset',
+    collection: () => '/eval/v1/datasets',
+    body: ({ workspace_id }, n) => ({ workspace_id, name: `dataset ${n}` }),
+    change: { description: 'changed' },
+    unique: 'name',
+    placed: true,
+    header: true,
+  },
+  {
+    kind: 'record',
+    id: 'dataset_record_id',
+    collection: ({ datasetPath }) => `${datasetPath}/records`,
+    body: ({ workspace_id }, n) => ({ workspace_id, input: n, external_id: `row ${n}` }),
+    change: { expected: 2 },
+    unique: 'external_id',
+    versioned: true,
+    header: true,
+  },
+  {
+    kind: 'experiment',
+    id: 'experiment_id',
+    audited: 'experiment',
+    collection: () => '/eval/v1/experiments',
+    body: ({ workspace_id }, n) => ({ workspace_id, name: `experiment ${n}` }),
+    change: { description: 'changed' },
+    placed: true,
+    header: true,
+  },
+  {
+    kind: 'scorer',
+    id: 'scorer_id',
+    audited: 'scorer',
+    collection: () => '/eval/v1/scorers',
+    body: ({ workspace_id }, n) => ({
+      workspace_id,
+      name: `scorer ${n}`,
+      scorer_kind: 'code',
+      definition: { checks: [{ type: 'contains', path: 'output', value: 'x' }], aggregate: 'all' },
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
+    versioned: true,
+    placed: true,
+    header: true,
+  },
+  {
+    kind: 'scoring rule',
+    id: 'rule_id',
+    audited: 'scoring_rule',
+    collection: ({ scorerPath }) => `${scorerPath}/rules`,
+    body: ({ workspace_id }) => ({ workspace_id }),
+    change: { sample_rate: 0.5 },
+    placed: true,
+    header: true,
+  },
+];
+
+describe('the life of a resource', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let owner: ApiClient;
+  let given: Given;
+  let made = 0;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    owner = await org.as('owner');
+    const workspace_id = org.workspaceId;
+    const pathOf = async (path: string, body: object) =>
+      (await owner.post(path, { workspace_id, ...body })).headers.get('location')!;
+    given = {
+      workspace_id,
+      datasetPath: await pathOf('/eval/v1/datasets', { name: 'of records' }),
+      scorerPath: await pathOf('/eval/v1/scorers', {
+        name: 'of rules',
+        scorer_kind: 'code',
+        definition: { source: 'function score() { return 1 }', language: 'javascript' },
+      }),
+      agentPath: await pathOf('/agent/v1/agents', { name: 'of-sessions' }),
+    };
+  });
+  afterAll(() => app.close());
+
+  describe.each(KINDS)(
+    '$kind',
+    ({ id, audited, collection, body, change, unique, key = id, versioned, placed, header }) => {
+      const caller = (): ApiClient => owner;
+      const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(given));
+      const create = (more: Record<string, unknown> = {}): Promise<Answer> =>
+        caller().post(collection(given), { ...body(given, (made += 1)), ...more });
+      const createdPath = async (): Promise<{ path: string; view: any; etag: string }> => {
+        const answer = await create();
+        expect(answer.status).toBe(201);
+        return { path: answer.headers.get('location')!, view: answer.body, etag: etagOf(answer) };
+      };
+      const entriesOf = async (
+        resource: string,
+      ): Promise<{ action: string; changes: { member: string }[] }[]> => {
+        const answer = await owner.get(
+          `/registry/v1/audit-log?resource_type=${audited}&resource_id=${resource}&sort=created_at`,
+        );
+        expect(answer.status).toBe(200);
+        return answer.body.items;
+      };
+      const listed = async (resource: string, query = ''): Promise<boolean> => {
+        const answer = await owner.get(`${list()}?limit=500${query}`);
+        expect(answer.status).toBe(200);
+        return (answer.body.items as Record<string, unknown>[]).some((one) => one[id] === resource);
+      };
+
+      it('begins with 201, its address and an ETag, under which it can be read again', async () => {
+        const { path, view, etag } = await createdPath();
+        expect(path.endsWith(`/${view[key]}`)).toBe(true);
+        expect(view).toMatchObject({
+          created_by: expect.any(String),
+          archived_at: null,
+          created_at: view.updated_at,
+        });
+        const read = await caller().get(path);
+        expect(read).toMatchObject({ status: 200, body: view });
+        expect(etagOf(read)).toBe(etag);
+        expect((await caller().get(path, { 'if-none-match': etag })).status).toBe(304);
+      });
+
+      it('takes a PATCH that changes nothing, and stays as it is', async () => {
+        const { path, view, etag } = await createdPath();
+        for (const nothing of [{}, view]) {
+          const answer = await caller().patch(path, nothing);
+          expect(answer).toMatchObject({ status: 200, body: view });
+          expect(etagOf(answer)).toBe(etag);
+        }
+        if (audited) expect(await entriesOf(view[id])).toHaveLength(1);
+        if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(1);
+      });
+
+      it('takes a change once, with another ETag, and logs or keeps it', async () => {
+        const { path, view, etag } = await createdPath();
+        const changed = await caller().patch(path, change, { 'if-match': etag });
+        expect(changed).toMatchObject({ status: 200, body: change });
+        expect(etagOf(changed)).not.toBe(etag);
+        expect(etagOf(await caller().get(path))).toBe(etagOf(changed));
+        const again = await caller().patch(path, change);
+        expect(etagOf(again)).toBe(etagOf(changed));
+        if (audited) {
+          const entries = await entriesOf(view[id]);
+          expect(entries.map(({ action }) => action)).toEqual(['create', 'update']);
+          expect(entries[1]!.changes.map(({ member }) => member)).toEqual(Object.keys(change));
+        }
+        if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(2);
+      });
+
+      it('is guarded by If-Match, also where a proxy has weakened the ETag', async () => {
+        const { path, etag } = await createdPath();
+        const stale = { 'if-match': '"stale"' };
+        const refused = [
+          await caller().patch(path, change, stale),
+          await caller().post(`${path}/archive`, undefined, stale),
+        ];
+        expect((await caller().patch(path, change, { 'if-match': `W/${etag}` })).status).toBe(200);
+        expect((await caller().post(`${path}/archive`, undefined, { 'if-match': '*' })).status).toBe(200);
+        refused.push(await caller().post(`${path}/restore`, undefined, stale));
+        expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+          refused.map(() => [412, 'precondition_failed']),
+        );
+      });
+
+      it('keeps its own id and its workspace', async () => {
+        const { path, view } = await createdPath();
+        const answers = [await caller().patch(path, { [id]: `${view[id]}x` })];
+        if (placed) answers.push(await caller().patch(path, { workspace_id: 'wsp_other' }));
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 422));
+        expect(answers.map(({ body }) => body.code).slice(0, 1)).toEqual(['immutable_field']);
+        expect((await caller().get(path)).body).toEqual(view);
+      });
+
+      it('is archived: readable, out of lists, and closed to changes', async () => {
+        const { path, view, etag } = await createdPath();
+        const archived = await caller().post(`${path}/archive`);
+        expect(archived).toMatchObject({
+          status: 200,
+          body: { [id]: view[id], archived_at: expect.any(String) },
+        });
+        expect(etagOf(archived)).not.toBe(etag);
+        const again = await caller().post(`${path}/archive`, undefined, { 'if-match': '"stale"' });
+        expect(again).toMatchObject({ status: 200, body: archived.body });
+        expect((await caller().get(path)).body).toEqual(archived.body);
+        expect([await listed(view[id]), await listed(view[id], '&include_archived=true')]).toEqual([
+          false,
+          true,
+        ]);
+        expect(await caller().patch(path, change)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+        if (audited)
+          expect((await entriesOf(view[id])).map(({ action }) => action)).toEqual(['create', 'archive']);
+      });
+
+      it('is restored as it was, once', async () => {
+        const { path, view } = await createdPath();
+        const live = await caller().post(`${path}/restore`);
+        expect(live).toMatchObject({ status: 200, body: view });
+        const archived = await caller().post(`${path}/archive`);
+        const restored = await caller().post(`${path}/restore`, undefined, { 'if-match': etagOf(archived) });
+        expect(restored).toMatchObject({ status: 200, body: { [id]: view[id], archived_at: null } });
+        expect(etagOf(restored)).not.toBe(etagOf(archived));
+        expect((await caller().post(`${path}/restore`)).body).toEqual(restored.body);
+        expect(await listed(view[id])).toBe(true);
+        expect((await caller().patch(path, change)).status).toBe(200);
+        if (audited) {
+          const actions = (await entriesOf(view[id])).map(({ action }) => action);
+          expect(actions).toEqual(['create', 'archive', 'restore', 'update']);
+        }
+      });
+
+      if (unique !== undefined) {
+        it('shares its name with no other that is live, and gets to know which one has it', async () => {
+          const first = await createdPath();
+          const name = { [unique]: first.view[unique] };
+          const taken = await create(name);
+          expect(taken).toMatchObject({ status: 409, body: { code: 'conflict' } });
+          expect(taken.body.detail).toContain(first.view[id]);
+          const archived = await caller().post(`${first.path}/archive`);
+          expect(archived.status).toBe(200);
+          const second = await create(name);
+          expect(second.status).toBe(201);
+          const path = key === id ? first.path : `${collection(given)}/${first.view[id]}`;
+          const back = await caller().post(`${path}/restore`);
+          expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } });
+          expect(back.body.detail).toContain(second.body[id]);
+        });
+      }
+
+      it('is not there for others, and not for unknown ids', async () => {
+        const { path, view } = await createdPath();
+        const stranger = await (await newOrganization(app)).as('owner');
+        const unknown = path.replace(view[key], `${view[key]}0`);
+        const calls = (by: ApiClient, to: string) => [
+          by.get(to),
+          by.patch(to, change),
+          by.post(`${to}/archive`),
+          by.post(`${to}/restore`),
+        ];
+        const answers = await Promise.all([...calls(caller(), unknown), ...calls(stranger, path)]);
+        expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+          answers.map(() => [404, 'not_found']),
+        );
+        expect((await caller().get(path)).body).toEqual(view);
+      });
+
+      it('is changed by those alone who have the role', async () => {
+        const { path, view } = await createdPath();
+        const by = async (...roles: Parameters<TestOrganization['as']>) => org.as(...roles);
+        const [viewer, editor] = [await by('viewer'), await by('editor')];
+        const refused = await Promise.all([
+          viewer.patch(path, change),
+          viewer.post(`${path}/archive`),
+          viewer.post(`${path}/restore`),
+          editor.post(`${path}/archive`),
+          editor.post(`${path}/restore`),
+        ]);
+        expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+          refused.map(() => [403, 'access_denied']),
+        );
+        const archiver = await by(header ? 'evaluator' : 'admin');
+        expect((await archiver.post(`${path}/archive`)).status).toBe(200);
+        expect((await archiver.post(`${path}/restore`)).status).toBe(200);
+        expect((await caller().get(path)).body[id]).toBe(view[id]);
+      });
+    },
+  );
+});
+
+const etagOf = (answer: Answer): string => answer.headers.get('etag')!;

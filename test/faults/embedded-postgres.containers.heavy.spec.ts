@@ -1,0 +1,101 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import {
+  closedDirectory,
+  describeWithContainers,
+  endNodes,
+  lives,
+  NodeWithServer,
+  orphanServerOf,
+  query,
+  until,
+  withServer,
+} from './embedded-postgres.harness';
+
+const SAVED = [{ word: 'kept' }];
+const READ = 'SELECT word FROM saved';
+
+/** Containers that mount the same directory see nothing of each other's processes but what they do to it. */
+describeWithContainers('embedded PostgreSQL', () => {
+  let home: string;
+  let dataDir: string;
+
+  beforeAll(async () => {
+    home = closedDirectory();
+    dataDir = path.join(home, 'database');
+    await withServer(dataDir, (url) => query(url, `CREATE TABLE saved AS SELECT 'kept' AS word`));
+  });
+  afterEach(endNodes);
+  afterAll(() => rmSync(home, { recursive: true }));
+
+  const expectRefused = async (kind: 'durable' | 'in a container', url: string) => {
+    const second = new NodeWithServer(dataDir, kind);
+    expect((await second.outcome).error).toContain(`The database directory ${dataDir} is in use by`);
+    expect(await query(url, READ)).toEqual(SAVED);
+    await second.stop();
+  };
+
+  it('refuses a container on the directory that a process outside uses', async () => {
+    const first = new NodeWithServer(dataDir);
+    await expectRefused('in a container', await first.url());
+    await first.stop();
+  });
+
+  it('refuses a process outside on the directory that a container uses, and another container', async () => {
+    const first = new NodeWithServer(dataDir, 'in a container');
+    const url = await first.url();
+    await expectRefused('durable', url);
+    await expectRefused('in a container', url);
+    await first.stop();
+  });
+
+  it('refuses a container while the other process is paused, which looks as if it were dead', async () => {
+    const first = new NodeWithServer(dataDir);
+    const url = await first.url();
+    process.kill(first.pid, 'SIGSTOP');
+    await expectRefused('in a container', url);
+    process.kill(first.pid, 'SIGCONT');
+    await first.stop();
+  });
+
+  it('refuses a container as long as a server lives that a killed process left', async () => {
+    const node = new NodeWithServer(dataDir);
+    const url = await node.url();
+    const orphan = await orphanServerOf(node, dataDir);
+    await expectRefused('in a container', url);
+    process.kill(orphan, 'SIGINT');
+    await until(() => !lives(orphan));
+    const next = new NodeWithServer(dataDir, 'in a container');
+    expect(await query(await next.url(), READ)).toEqual(SAVED);
+    await next.stop();
+  });
+
+  it('starts in a new container, and outside, at once after the container was killed as a whole', async () => {
+    const killed = new NodeWithServer(dataDir, 'in a container');
+    await killed.url();
+    await killed.kill();
+    const next = new NodeWithServer(dataDir, 'in a container');
+    expect(await query(await next.url(), READ)).toEqual(SAVED);
+    await next.kill();
+    expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
+  });
+
+  it('gives a directory to exactly one of two containers that start at the same moment', async () => {
+    const contested = path.join(home, 'contested');
+    const nodes = [1, 2].map(() => new NodeWithServer(contested, 'in a container'));
+    const outcomes = await Promise.all(nodes.map((node) => node.outcome));
+    expect(outcomes.filter(({ url }) => url)).toHaveLength(1);
+    expect(outcomes.filter(({ error }) => error?.includes('is in use by process'))).toHaveLength(1);
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+
+  it('starts as a root that may not look into the processes of other users, and ends what such a start left', async () => {
+    const first = new NodeWithServer(dataDir, 'without ptrace');
+    expect(await query(await first.url(), READ)).toEqual(SAVED);
+    const orphan = await orphanServerOf(first, dataDir);
+    const next = new NodeWithServer(dataDir, 'without ptrace');
+    expect(await query(await next.url(), READ)).toEqual(SAVED);
+    expect(lives(orphan)).toBe(false);
+    await next.stop();
+  });
+});

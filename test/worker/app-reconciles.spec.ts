@@ -1,0 +1,160 @@
+import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { AppReconcileService } from '../../src/registry/apps/app-reconcile.service';
+import { AppRepository } from '../../src/registry/apps/app.repository';
+import { AppReconcileScheduler } from '../../src/registry/apps/app-reconcile.scheduler';
+import { APPS, AppsFixture, server, SERVERS } from '../e2e/registry/apps.fixture';
+
+/** The schedule, as two workers keep it. */
+describe('the workers', () => {
+  let app: TestApp;
+  let workers: TestWorker[];
+  let on: AppsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    workers = [await createTestWorker(app), await createTestWorker(app)];
+  });
+  afterAll(async () => {
+    for (const worker of workers) await worker.close();
+    await app.close();
+  });
+  beforeEach(async () => {
+    on = await AppsFixture.create(app);
+  });
+
+  afterEach(() => jest.restoreAllMocks());
+
+  const sweep = () => Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
+  /** Lets the time of the organization's apps come. */
+  const due = () =>
+    app.database.query(`UPDATE apps SET next_sweep_at = now() - interval '1 second' WHERE org_id = $1`, [
+      on.org.orgId,
+    ]);
+  const entries = async (query: string): Promise<any[]> =>
+    (await on.admin.get(`/registry/v1/audit-log?limit=500&${query}`)).body.items;
+
+  it('sweep an app when its time has come, on its own behalf, and not before', async () => {
+    const { body } = await on.declare({ resources: [server('a')] });
+    await sweep();
+    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_swept_at: null });
+    await due();
+    await sweep();
+    expect(await on.read(body.app)).toMatchObject({ sync_state: 'synced' });
+    const [one] = await on.serversOf(body.app);
+    expect(one).toMatchObject({ name: 'a', created_by: body.app_id });
+    const [entry] = await entries(`resource_id=${one.server_id}`);
+    expect(entry).toMatchObject({ action: 'create', principal_id: body.app_id, request_id: null });
+  });
+
+  it('reconcile each app once, however many of them look at the same time', async () => {
+    const many = Array.from({ length: 25 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
+    await Promise.all(many);
+    const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
+    await due();
+    await Promise.all([sweep(), sweep(), sweep()]);
+    const taken = sweeps.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
+    expect([taken.length, new Set(taken).size]).toEqual([25, 25]);
+    expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(25);
+    expect((await entries('action=reconcile')).length).toBe(25);
+  });
+
+  it('let organizations take turns, whatever one has to be reconciled', async () => {
+    const many = Array.from({ length: 6 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
+    await Promise.all(many);
+    const others = [await AppsFixture.create(app), await AppsFixture.create(app)];
+    const ofOthers = await Promise.all(others.map((one) => one.declare({ resources: [server('a')] })));
+    const sweeps = jest.spyOn(workers[0]!.get(AppReconcileService), 'reconcile');
+    await due();
+    const late = ofOthers.map(({ body }) => body.app_id as string);
+    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE app_id = ANY ($1)', [late]);
+    await workers[0]!.get(AppReconcileScheduler).reconcileDue();
+    const taken = sweeps.mock.calls.map(([, named]) => named);
+    expect(taken).toHaveLength(8);
+    expect(taken.slice(0, 3)).toEqual(expect.arrayContaining(late));
+  });
+
+  it('take of several organizations at once, however many apps one of them has waiting', async () => {
+    for (let i = 0; i < 3; i++) await on.declare({ resources: [] });
+    const other = await AppsFixture.create(app);
+    await other.declare({ resources: [] });
+    await due();
+    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [other.org.orgId]);
+    const apps = workers[0]!.get(AppRepository);
+    const claim = async () => (await apps.claimDue(2, 300)).map(({ org_id }) => org_id).sort();
+    const [many, one] = [on.org.orgId, other.org.orgId];
+    expect([await claim(), await claim(), await claim()]).toEqual([[many, one].sort(), [many, many], []]);
+  });
+
+  it('repair what drifted', async () => {
+    const slug = await on.reconciled(server('a', { description: 'Declared' }));
+    const [one] = await on.serversOf(slug);
+    await on.editor.patch(`${SERVERS}/${one.server_id}`, { description: 'By hand' });
+    await due();
+    await sweep();
+    expect(await on.serversOf(slug)).toMatchObject([{ description: 'Declared', sync_state: 'synced' }]);
+  });
+
+  it('go on with the others where one fails, and try that one again at its next time', async () => {
+    const taken = { workspace_id: on.org.workspaceId, name: 'taken', url: 'https://x.example/' };
+    const { body: own } = await on.editor.post(SERVERS, taken);
+    const { body: bad } = await on.declare({ resources: [server('taken')] });
+    const { body: good } = await on.declare({ resources: [server('a')] });
+    await due();
+    await sweep();
+    expect(await on.read(bad.app)).toMatchObject({
+      sync_state: 'failed',
+      sync_error: { code: 'validation_failed' },
+    });
+    expect(await on.read(good.app)).toMatchObject({ sync_state: 'synced' });
+    await on.admin.post(`${SERVERS}/${own.server_id}/archive`);
+    await sweep();
+    expect((await on.read(bad.app)).sync_state).toBe('failed');
+    await due();
+    await sweep();
+    expect(await on.read(bad.app)).toMatchObject({ sync_state: 'synced', sync_error: null });
+  });
+
+  it('pass over an app that is being changed at the moment', async () => {
+    const { body: held } = await on.declare({ resources: [server('a')] });
+    const { body: free } = await on.declare({ resources: [server('b')] });
+    await due();
+    await app.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM apps WHERE app_id = $1 FOR UPDATE', [held.app_id]);
+      await sweep();
+      expect((await on.read(free.app)).sync_state).toBe('synced');
+      expect((await on.read(held.app)).sync_state).toBe('pending');
+    });
+    await sweep();
+    expect((await on.read(held.app)).sync_state).toBe('synced');
+  });
+
+  it('leave alone what is archived or suspended', async () => {
+    const workspace_id = await on.org.newWorkspace();
+    const { body: ofArchived } = await on.declare({ workspace_id, resources: [server('a')] });
+    const { body: archived } = await on.declare({ resources: [server('b')] });
+    await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
+    await on.admin.post(`${APPS}/${archived.app}/archive`);
+    const suspended = await AppsFixture.create(app);
+    await suspended.declare({ resources: [server('c')] });
+    await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
+      suspended.org.orgId,
+    ]);
+    await due();
+    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [
+      suspended.org.orgId,
+    ]);
+    const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
+    await sweep();
+    // none is begun: that it would be refused, and so leave no trace, is another protection
+    expect(sweeps.flatMap(({ mock }) => mock.calls)).toEqual([]);
+    const made = await app.database.query('SELECT 1 FROM mcp_servers WHERE org_id = ANY ($1)', [
+      [on.org.orgId, suspended.org.orgId],
+    ]);
+    expect(made).toEqual([]);
+    expect((await on.read(ofArchived.app)).sync_error).toBeNull();
+    const [row] = await app.database.query('SELECT sync_state, last_swept_at FROM apps WHERE org_id = $1', [
+      suspended.org.orgId,
+    ]);
+    expect(row).toEqual({ sync_state: 'pending', last_swept_at: null });
+  });
+});

@@ -1,0 +1,2 @@
+// The same faults, for a minute.
+import './judge-faults.spec';

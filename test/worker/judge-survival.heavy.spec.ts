@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
+import {
+  createTestApp,
+  createTestDatabase,
+  createTestWorker,
+  describeWithRedis,
+  ownRedis,
+  type OwnRedis,
+  TcpProxy,
+  type TestApp,
+  type TestDatabase,
+  WorkerProcess,
+} from '#testing';
+import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.service';
+import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
+import { Gate, JUDGE } from './gate.fixture';
+import { expectAccounted, inputs, JudgeFixture } from './judge.fixture';
+
+describe('a run of a judge', () => {
+  let gate: Gate;
+  let running: { close(): Promise<unknown> }[] = [];
+
+  beforeAll(async () => {
+    gate = await Gate.listen();
+  });
+  afterAll(() => gate.close());
+  beforeEach(() => gate.reset());
+  afterEach(async () => {
+    gate.release({ open: true });
+    for (const one of running.reverse()) await one.close();
+    running = [];
+  });
+
+  const started = <Process extends { close(): Promise<unknown> }>(one: Process): Process => {
+    running.push(one);
+    return one;
+  };
+  const newProcess = async (app: TestApp, env: Record<string, string> = {}): Promise<WorkerProcess> => {
+    const worker = await WorkerProcess.start(app, env);
+    started({ close: () => worker.kill() });
+    return worker;
+  };
+  const begin = async (on: JudgeFixture, count: number, concurrency = 4): Promise<string> => {
+    const scorer = await on.scorer(JUDGE.definition);
+    const { experiment_id } = await on.experiment(...inputs(count));
+    return (await on.on.score(scorer, { experiment_id, concurrency })).body.score_run_id;
+  };
+  const end = async (on: JudgeFixture, runId: string): Promise<any> => {
+    const run = await on.on.finished(runId);
+    expectAccounted(run, await on.on.resultsOf(runId));
+    expect(run).toMatchObject({ run_status: 'succeeded', failed_count: 0 });
+    return run;
+  };
+
+  it('survives the end of its worker with four targets in flight', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const killed = await newProcess(app);
+    const runId = await begin(on, 12);
+    await gate.holds(4);
+    gate.release();
+    await gate.holds(4);
+    while ((await on.on.run(runId)).completed_count < 4) await sleep(20);
+    await killed.kill();
+    const kept = (await on.on.resultsOf(runId)).map((one) => one.score_id);
+    expect(kept).toHaveLength(4);
+    await newProcess(app);
+    await gate.holds(4);
+    gate.release({ open: true });
+    await end(on, runId);
+    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(kept));
+    // those four were asked for once more, and nothing else
+    expect(gate.asked).toHaveLength(12 + 4);
+  }, 120_000);
+
+  it('survives that its worker is told to stop with four targets in flight', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const stopped = await newProcess(app);
+    const runId = await begin(on, 8);
+    await gate.holds(4);
+    const code = stopped.stop();
+    await sleep(300);
+    gate.release();
+    expect(await code).toBe(0);
+    expect(gate.asked).toHaveLength(4);
+    expect(await on.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 4 });
+    gate.release({ open: true });
+    await newProcess(app);
+    await end(on, runId);
+    expect(gate.asked).toHaveLength(8);
+  }, 120_000);
+
+  describe('whose database goes away', () => {
+    let database: TestDatabase;
+    let proxy: TcpProxy;
+
+    beforeEach(async () => {
+      database = await createTestDatabase();
+      proxy = await TcpProxy.to(database.url);
+    });
+    afterEach(async () => {
+      gate.release({ open: true });
+      for (const one of running.splice(0).reverse()) await one.close();
+      await proxy.close();
+      await database.drop();
+    });
+
+    it('for ten seconds in the middle keeps what was judged meanwhile, and asks for nothing twice', async () => {
+      const app = started(await createTestApp({ databaseUrl: database.url, env: gate.env }));
+      const on = await JudgeFixture.create(app);
+      await newProcess(app, { DATABASE_URL: proxy.url });
+      const runId = await begin(on, 12);
+      await gate.holds(4);
+      proxy.cut();
+      gate.release();
+      await sleep(10_000);
+      gate.release({ open: true });
+      proxy.restore();
+      await end(on, runId);
+      expect(gate.asked).toHaveLength(12);
+    }, 120_000);
+  });
+
+  describeWithRedis('whose queue is in a Redis', () => {
+    let redis: OwnRedis | undefined;
+
+    beforeEach(async () => {
+      redis = await ownRedis();
+    });
+    afterEach(async () => {
+      gate.release({ open: true });
+      for (const one of running.splice(0).reverse()) await one.close();
+      await redis?.stop();
+    });
+
+    it('that is restarted empty is ended all the same, and so is one that had only been queued', async () => {
+      if (!redis) throw new Error('TEST_REDIS_URL alone does not do here: redis-server has to be installed.');
+      const app = started(await createTestApp({ env: { ...gate.env, REDIS_URL: redis.url } }));
+      const on = await JudgeFixture.create(app);
+      const worker = started(await createTestWorker(app, { WORKER_RUNS: '1' }));
+      const runs = [await begin(on, 8), await begin(on, 3)];
+      await gate.holds(4);
+      await redis.restart();
+      gate.release({ open: true });
+      await end(on, runs[0]!);
+      // half a minute later the sweeper takes a run that nobody begins for one whose job is lost
+      await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
+      await worker.get(ScoreRunSweeper).sweep();
+      await end(on, runs[1]!);
+      expect(gate.asked).toHaveLength(11);
+    }, 120_000);
+  });
+
+  it('that no worker can go on with fails by itself, and its job is kept to be looked at', async () => {
+    const app = started(await createTestApp({ env: gate.env }));
+    const on = await JudgeFixture.create(app);
+    const poisoned = await begin(on, 3);
+    await app.database.query(
+      'ALTER TABLE score_runs DROP CONSTRAINT IF EXISTS score_runs_scorer_id_scorer_version_fkey',
+    );
+    await app.database.query(
+      'DELETE FROM scorer_versions WHERE scorer_id IN (SELECT scorer_id FROM score_runs WHERE score_run_id = $1)',
+      [poisoned],
+    );
+    const healthy = await begin(on, 3);
+    started(await createTestWorker(app));
+    gate.release({ open: true });
+    await end(on, healthy);
+    const run = await on.on.finished(poisoned);
+    expect(run).toMatchObject({ run_status: 'failed', failure_code: 'internal_error' });
+    const results = await on.on.resultsOf(poisoned);
+    expectAccounted(run, results);
+    expect(JSON.stringify(results)).not.toMatch(/scorer_versions|gone/);
+    const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
+    let kept: { data: { score_run_id: string } }[] = [];
+    while (kept.length === 0) kept = await queue.getFailed();
+    expect(kept.map(({ data }) => data.score_run_id)).toEqual([poisoned]);
+  }, 120_000);
+});
