@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** One model's answer to a case, and whether a person found it right. */
+/** One model's answer to a case, and whether a person marked it as right. */
 export interface Answer {
   solution: string;
   is_correct?: boolean;
@@ -9,7 +9,7 @@ export interface Answer {
 
 /** A problem with its true answer and those of several models. */
 export interface Case {
-  /** The number of its line, which names the case in every experiment. */
+  /** The number of its line, which identifies the case in every experiment. */
   id: string;
   question: string;
   ground_truth: string;
@@ -38,7 +38,7 @@ export async function readCases(file: string): Promise<Case[]> {
     );
     cases.push({ id: `line-${number}`, question, ground_truth, answers });
   }
-  if (cases.length === 0) throw new Error(`${file} holds no case.`);
+  if (cases.length === 0) throw new Error(`${file} contains no cases.`);
   return cases;
 }
 

@@ -4,9 +4,9 @@ import type { Progress } from './progress';
 import type { Service } from './service';
 import type { Tracing } from './tracing';
 
-/** The most that one call takes, of results as of targets of a scoring run. */
+/** The maximum of one call: results of a bulk upload, and targets of a scoring run. */
 const BATCH = 100;
-/** Scoring runs that are open at once. */
+/** Scoring runs to keep open at a time. */
 const OPEN_RUNS = 4;
 const POLL_MS = 100;
 
@@ -34,18 +34,18 @@ export interface Outcome {
   model: string;
   cases: number;
   mean: number;
-  /** Share of the answers that people found right, where the file tells. */
+  /** Share of the answers that people marked as right; null if the file has no labels. */
   labelled: number | null;
   seconds: number;
 }
 
-/** Everything a bulk call was to write was written, or this says what was not. */
+/** Throws if an item of a bulk call failed, with its detail. */
 export function checkBulk({ items }: Bulk): void {
   const failed = items.find((item) => item.status_code >= 300);
-  if (failed) throw new Error(`An item was refused: ${failed.error?.detail}`);
+  if (failed) throw new Error(`An item was rejected: ${failed.error?.detail}`);
 }
 
-/** One model's run: its traces and results are uploaded, scored by the service, and the experiment finalized. */
+/** Uploads one model's traces and results, lets the service score them, and finalizes the experiment. */
 export class ModelExperiment {
   constructor(
     private readonly service: Service,
@@ -87,7 +87,7 @@ export class ModelExperiment {
     };
   }
 
-  /** Exports a trace for each answer, and uploads the results that name them once they can be read. */
+  /** Exports a trace for each answer. Once they are stored, uploads the results that name them. */
   private async upload(model: string, experimentId: string, cases: Case[]): Promise<string[]> {
     const traceIds: string[] = [];
     for (const batch of batchesOf(cases)) {
@@ -117,7 +117,7 @@ export class ModelExperiment {
     return traceIds;
   }
 
-  /** Scores all traces, in runs of at most 100, a few of them at once. */
+  /** Scores all traces in runs of at most 100, several at a time. */
   private async score(model: string, experimentId: string, traceIds: string[]): Promise<void> {
     const waiting = batchesOf(traceIds);
     let scored = 0;

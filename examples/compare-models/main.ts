@@ -12,7 +12,7 @@ interface BulkRecords {
   items: { status_code: number; record?: { dataset_record_id: string }; error?: { detail: string } }[];
 }
 
-/** Makes the dataset: one record a case. */
+/** Creates the dataset, with one record per case. */
 async function makeDataset(service: Service, name: string, cases: Case[], progress: Progress) {
   const { workspace_id } = service.connection;
   const { dataset_id } = await service.post<{ dataset_id: string }>('/eval/v1/datasets', {

@@ -1,4 +1,4 @@
-/** Says on standard error how far the work is: on a terminal in one line that changes, else a line every tenth. */
+/** Shows progress on standard error: on a terminal in one changing line, else one line per tenth of the work. */
 export class Progress {
   private readonly shown = new Map<string, number>();
 

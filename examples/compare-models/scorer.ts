@@ -1,6 +1,6 @@
 /**
- * The scorer, as it is registered with the service and run in its sandbox: an answer is right when what stands after
- * its last `A:`, without `$` and `,`, is what stands there in the true answer.
+ * The scorer, which the service runs in its sandbox. An answer is right if the text after its last `A:`, without `$`
+ * and `,`, equals that of the true answer.
  */
 export const FINAL_ANSWER_SCORER = `
 function finalAnswer(text) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where the service is, and as whom to call it. */
+/** The URL, workspace and credential of the service. */
 export interface Connection {
   base_url: string;
   workspace_id: string;
@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 /**
- * `SERVICE_URL`, `SERVICE_WORKSPACE_ID` and `SERVICE_API_KEY` where they are set, else the bootstrap.json that
+ * Returns `SERVICE_URL`, `SERVICE_WORKSPACE_ID` and `SERVICE_API_KEY` if all are set, else the bootstrap.json that
  * `npm start` writes under `DATA_DIR`.
  */
 export async function connect(): Promise<Connection> {
@@ -30,7 +30,7 @@ export async function connect(): Promise<Connection> {
 
 const ATTEMPTS = 5;
 
-/** A small client of the HTTP API: JSON in, JSON out, errors as exceptions, 429 and 503 tried again. */
+/** A small client of the HTTP API: JSON in, JSON out, errors as exceptions. Retries 429 and 503. */
 export class Service {
   constructor(readonly connection: Connection) {}
 

@@ -8,7 +8,7 @@ import type { Service } from './service';
 const SPANS_HELD_MAX = 4_096;
 const SPANS_PER_EXPORT = 512;
 
-/** A message as the GenAI semantic conventions have it. */
+/** Returns a message in the form of the GenAI semantic conventions. */
 const message = (role: string, content: string): string =>
   JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
@@ -34,7 +34,7 @@ export class Tracing {
     this.tracer = this.provider.getTracer('compare-models');
   }
 
-  /** Records one answer of a model as a trace of two spans; answers its trace id. */
+  /** Records one answer of a model as a trace of two spans. Returns its trace id. */
   record(model: string, question: string, solution: string): string {
     const root = this.tracer.startSpan('answer question', {
       root: true,
