@@ -78,6 +78,6 @@ const BACKENDS: Provider = {
     JudgeTransports,
     Judging,
   ],
-  exports: [ChatFeaturesRepository, JudgeAnswerRepository, JudgeBackends, JudgeLimitRepository, Judging],
+  exports: [ChatFeaturesRepository, JudgeBackends, JudgeLimitRepository, Judging],
 })
 export class JudgesModule {}

@@ -61,7 +61,7 @@ export class JudgeLimitRepository {
   }
 
   /** Deletes the limits of judges that have not answered 429 for a day. */
-  async prune(): Promise<void> {
+  async deleteOld(): Promise<void> {
     await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
   }
 }

@@ -73,8 +73,8 @@ export class JudgeAnswerRepository {
     );
   }
 
-  /** Deletes at most `limit` answers that are older than this many days. @returns their number */
-  async prune(days: number, limit: number): Promise<number> {
+  /** Deletes at most `limit` answers older than this many days. Returns their number. */
+  async deleteOld(days: number, limit: number): Promise<number> {
     const rows = await this.database.query<{ count: number }>(
       sql`WITH old AS (
           SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}

@@ -28,6 +28,8 @@ import {
 import { JudgeMetrics } from '../judge.metrics';
 import { Tally } from './tally';
 
+const DELETED_AT_ONCE = 1_000;
+
 /** A version of a scorer that asks a judge. */
 export interface JudgingScorer {
   workspace_id: string;
@@ -66,6 +68,12 @@ export class Judging {
       if (error instanceof CannotJudge) return failing(storable(error.message, MAX_ERROR_LENGTH));
       throw error;
     }
+  }
+
+  /** Deletes cached answers older than `JUDGE_CACHE_DAYS`, in batches. */
+  async deleteOldAnswers(): Promise<void> {
+    const { JUDGE_CACHE_DAYS } = this.environment;
+    while ((await this.answers.deleteOld(JUDGE_CACHE_DAYS, DELETED_AT_ONCE)) === DELETED_AT_ONCE);
   }
 
   private async judge(

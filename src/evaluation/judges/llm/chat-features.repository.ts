@@ -47,8 +47,8 @@ export class ChatFeaturesRepository {
     }
   }
 
-  /** Deletes features that are no longer used. */
-  async prune(): Promise<void> {
+  /** Deletes features that are too old to be used. */
+  async deleteOld(): Promise<void> {
     await this.database.query(sql`DELETE FROM judge_features WHERE learned_at < now() - interval '1 day'`);
   }
 }

@@ -7,12 +7,11 @@ import type { FieldError } from '#platform/problem';
 import { type ArrivalPlace, type TraceArrival, TraceArrivals } from '../../../telemetry';
 import { type GivenFilter, readFilters } from '../../experiments';
 import { ScorerRepository } from '../../scorers';
-import type { ScoringTarget } from '../score-run.entity';
-import { newRun, ScoreRunService } from '../score-run.service';
-import { type Candidate, targetIdOf } from '../candidates';
-import { CONCURRENCY_DEFAULT, TARGETS_MAX } from '../selection';
-import { TargetSelector } from '../target-selector';
-import { type RunnableScorer, runnable, TargetScorer } from '../target-scorer';
+import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { newRun, ScoreRunService } from '../runs/score-run.service';
+import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
+import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
+import { type RunnableScorer, runnable, TargetScorer } from '../execution/target-scorer';
 import { RULE_FIELDS } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
@@ -141,7 +140,7 @@ interface Choice {
   /** Where the step ends. */
   place: ArrivalPlace;
   seenCount: number;
-  chosen: Candidate[];
+  chosen: TargetRef[];
   /** Whether there are arrivals beyond its end. */
   hasMore: boolean;
 }
@@ -150,7 +149,7 @@ interface Choice {
 function chooseFrom(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Choice | null {
   const isChosen = ({ target_id, is_met }: TraceArrival): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
-  const chosen: Candidate[] = [];
+  const chosen: TargetRef[] = [];
   let passed = 0;
   while (passed < arrived.length && chosen.length < TARGETS_MAX.score) {
     const arrival = arrived[passed++]!;

@@ -1,12 +1,11 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
+import { Injectable } from '@nestjs/common';
+import { WorkerShutdown } from '#platform/jobs';
 import { LiveWorkspaceRepository } from '../../../resources';
 import { TraceArrivals } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
 import { ScoringRuleRunner } from './scoring-rule.runner';
 
-const INTERVAL_MS = 3_000;
 /** Lease of a worker on a rule: longer than a step takes, and the delay when a worker dies. */
 const HOLD_MS = 30_000;
 /** Rules read together. */
@@ -21,19 +20,14 @@ const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule cont
  * so that a backlog of one rule or workspace delays no other.
  */
 @Injectable()
-export class ScoringRuleScheduler implements OnApplicationBootstrap {
+export class ScoringRuleScheduler {
   constructor(
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceArrivals,
     private readonly workspaces: LiveWorkspaceRepository,
     private readonly runner: ScoringRuleRunner,
-    private readonly tasks: PeriodicTasks,
     private readonly shutdown: WorkerShutdown,
   ) {}
-
-  onApplicationBootstrap(): void {
-    this.tasks.every('scoring rules', INTERVAL_MS, () => this.runDue());
-  }
 
   /** Makes passes until one leaves nothing to do. */
   async runDue(): Promise<void> {

@@ -16,7 +16,7 @@ import {
 import { TraceArrivals } from '../../../telemetry';
 import { readFilters, statusErrors } from '../../experiments';
 import { ScorerRepository, ScorerService } from '../../scorers';
-import { checkRunnable, runnable, TargetScorer } from '../target-scorer';
+import { checkRunnable, runnable, TargetScorer } from '../execution/target-scorer';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from '../judges';
-import type { ScoredItem } from '../scores';
-import type { ScoringTarget } from './score-run.entity';
-import { type ScoringResultDto, toScoringResultDto } from './scoring.dto';
-import { type PreparedTarget, SubjectBuilder } from './subject-builder';
-import type { ScoringOptions } from './selection';
+import { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from '../../judges';
+import type { ScoredItem } from '../../scores';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto';
+import { type PreparedTarget, SubjectBuilder } from '../subjects/subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
 /** Targets whose input and output are read together. A larger chunk would only take more memory. */
@@ -17,6 +16,18 @@ const TEST_TIME_SHARE = 0.95;
 const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
 /** A waiting client is told at once that the database is away. */
 const ONCE: RetryPolicy = { attempts: 1 };
+
+export const CONCURRENCY_DEFAULT = 4;
+
+/** The options of a request to score. */
+export interface ScoringOptions {
+  /** Targets scored at a time. */
+  concurrency: number;
+  /** In US dollars; null for no limit. */
+  max_cost_usd: number | null;
+  /** Whether a judge's cached answers are reused. */
+  uses_cache: boolean;
+}
 
 export interface ScoringJob {
   scorer: RunnableScorer;

@@ -1,7 +1,7 @@
 import { ByteBudget } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
-import type { TraceRow, TraceSpan } from '../../telemetry';
-import { MAX_SUBJECT_LENGTH } from '../scorers';
+import type { TraceRow, TraceSpan } from '../../../telemetry';
+import { MAX_SUBJECT_LENGTH } from '../../scorers';
 
 /** Spans of one target that a scorer sees, at most. */
 const SPANS_MAX = 1_000;

@@ -1,16 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { IsOneOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { type Grain, GRAINS } from '../scorers';
+import { type Grain, GRAINS } from '../../scorers';
+import type { ScoredItem } from '../../scores';
 import {
   type FailureCode,
   RUN_STATUSES,
   type RunStatus,
   type ScoreResultRow,
   type ScoreRunRow,
+  type TargetRef,
 } from './score-run.entity';
-import { present, type SampleSpreadDto, ScoringResultDto } from './scoring.dto';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of any version of this scorer. */
@@ -87,6 +88,59 @@ export class ScoreRunPageDto {
   page!: PageMetaDto;
 }
 
+/** The spread of the samples of one target. */
+export class SampleSpreadDto {
+  /** Samples requested from the judge. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  count!: number;
+  /** Samples that failed. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  failed_count!: number;
+  /** The score of each successful sample, in order. */
+  scores!: number[];
+  /** Standard deviation of the scores (n − 1); null with fewer than two. */
+  spread!: number | null;
+}
+
+/** The result of one target. Members without a value are absent. */
+export class ScoringResultDto {
+  trace_id?: string;
+  session_id?: string;
+  @ApiProperty({ description: 'Absent when the scorer abstained or failed.' })
+  score?: number;
+  /** The label of the scorer, or the choice of a judge. */
+  choice?: string;
+  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
+  confidence?: number;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: 'Probability of each choice, or of `true` and `false`, when the judge returns it.',
+  })
+  probabilities?: object;
+  @AnyJsonObject({ required: false })
+  answers?: object;
+  reasoning?: string;
+  backend?: string;
+  model?: string;
+  /** Why the target has no score. */
+  error?: string;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  elapsed_ms!: number;
+  /** Cost of the judge, in US dollars, when known. */
+  cost_usd?: number;
+  /** SHA-256 of the request to the judge, in hexadecimal. */
+  request_sha256?: string;
+  /** Whether the result comes from earlier answers of the judge. */
+  is_cached?: boolean;
+  samples?: SampleSpreadDto;
+  @AnyJson({
+    required: false,
+    description: 'In `preview`: exactly what would be run, or the body of the request to the judge.',
+  })
+  preview_request?: unknown;
+}
+
 /** The stored result of one target of a run. */
 export class ScoreResultDto extends ScoringResultDto {
   score_id!: string;
@@ -153,3 +207,15 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
   elapsed_ms: row.elapsed_ms,
   created_at: row.created_at,
 });
+
+/** Returns the view of a result that is not stored. */
+export const toScoringResultDto = (
+  { trace_id, session_id }: TargetRef,
+  item: ScoredItem,
+): ScoringResultDto => ({ ...present({ trace_id, session_id }), ...item });
+
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
+
+/** Leaves out the members that are null. */
+export const present = <Members extends object>(members: Members): Present<Members> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Present<Members>;

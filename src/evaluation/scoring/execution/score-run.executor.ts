@@ -7,10 +7,10 @@ import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
-import { cut } from '../experiments';
-import { Budget, BUDGET_SPENT } from '../judges';
-import { ScorerRepository } from '../scorers';
-import type { ScoredItem } from '../scores';
+import { cut } from '../../experiments';
+import { Budget, BUDGET_SPENT } from '../../judges';
+import { ScorerRepository } from '../../scorers';
+import type { ScoredItem } from '../../scores';
 import {
   type ClaimedRun,
   type ResultCounts,
@@ -19,9 +19,9 @@ import {
   type WriteBack,
 } from './run-execution.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import type { ScoringTarget } from './score-run.entity';
-import { type RunEnd, ScoreRunRepository } from './score-run.repository';
-import { SCORE_RUN } from './score-run.service';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import { type RunEnd, ScoreRunRepository } from '../runs/score-run.repository';
+import { SCORE_RUN } from '../runs/score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { ScoringMetrics } from './scoring.metrics';
 import { type RunnableScorer, runnable } from './target-scorer';

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { arrayParameter, Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import type { Grain, PinnedScorer } from '../scorers';
+import type { Grain, PinnedScorer } from '../../scorers';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
 
@@ -173,6 +173,27 @@ export class ScoreRunRepository {
   ): Promise<void> {
     const key = JSON.stringify(['unscored', scope.workspaceId, scorer_id, scorer_version, grain]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+  }
+
+  /**
+   * Takes runs of all tenants that have lost their job or their worker: queued for `queuedMs`, or running under an expired
+   * lease. Returns their ids. A run is taken at most once in `againMs`; the run that was taken longest ago comes first.
+   */
+  async takeLost(
+    tx: Tx,
+    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
+  ): Promise<string[]> {
+    const rows = await tx.query<{ score_run_id: string }>(
+      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
+          SELECT score_run_id FROM score_runs
+          WHERE run_status IN ('queued', 'running')
+            AND (swept_at IS NULL OR swept_at < now() - ${againMs} * interval '1 millisecond')
+            AND (run_status = 'queued' AND created_at < now() - ${queuedMs} * interval '1 millisecond'
+                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
+          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ) RETURNING score_run_id`,
+    );
+    return rows.map((row) => row.score_run_id);
   }
 
   /** Counts the open runs of all tenants, along the index of open runs. Only for metrics. */

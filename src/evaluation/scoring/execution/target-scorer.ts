@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
-import { CannotJudge, JudgeBackends, Judging, type Scoring } from '../judges';
+import { CannotJudge, JudgeBackends, Judging, type Scoring } from '../../judges';
 import {
   CodeEngine,
   judgeBackendOf,
@@ -9,8 +9,8 @@ import {
   type ScoringSubject,
   type ScorerKind,
   MAX_ERROR_LENGTH,
-} from '../scorers';
-import { itemOf, storable } from '../scores';
+} from '../../scorers';
+import { itemOf, storable } from '../../scores';
 
 /** A version of a scorer with its definition parsed, once for all targets. */
 export interface RunnableScorer {

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { retry, type RetryPolicy } from '#platform/concurrency';
 import { RawJson, toJsonText } from '#platform/json';
-import { type ScoredMessage, SessionDirectory } from '../../agents';
-import { type TraceRow, TraceStore } from '../../telemetry';
-import { firstUserContent, lastAssistantContent, messagesOfTraces, type SessionMessage } from '../judges';
-import { MAX_SUBJECT_LENGTH, type ScoringSubject } from '../scorers';
-import type { ScoringTarget } from './score-run.entity';
+import { type ScoredMessage, SessionDirectory } from '../../../agents';
+import { type TraceRow, TraceStore } from '../../../telemetry';
+import { firstUserContent, lastAssistantContent, messagesOfTraces, type SessionMessage } from '../../judges';
+import { MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
+import type { ScoringTarget } from '../runs/score-run.entity';
 import {
   isUnread,
   jsonSize,

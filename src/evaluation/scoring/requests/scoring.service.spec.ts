@@ -1,12 +1,12 @@
 import type { Scope } from '#platform/auth';
 import { RawJson } from '#platform/json';
-import type { ScorerService } from '../scorers';
-import type { ScoreRunService } from './score-run.service';
+import type { ScorerService } from '../../scorers';
+import type { ScoreRunService } from '../runs/score-run.service';
 import type { ScoreDto } from './scoring.dto';
-import type { ScoringRunner } from './scoring-runner';
+import type { ScoringRunner } from '../execution/scoring-runner';
 import { ScoringService } from './scoring.service';
-import type { TargetScorer } from './target-scorer';
-import type { TargetSelector } from './target-selector';
+import type { TargetScorer } from '../execution/target-scorer';
+import type { TargetSelector } from '../target-selection/target-selector';
 
 describe('ScoringService', () => {
   const row = { scorer_kind: 'code', archived_at: null, grain: 'trace', definition: new RawJson('{}') };

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
+import { Database, prepared, sql, type Sql } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { Grain } from '../scorers';
-import type { ScoredItem } from '../scores';
-import type { FailureCode, RunStatus, ScoringTarget } from './score-run.entity';
+import type { Grain } from '../../scorers';
+import type { ScoredItem } from '../../scores';
+import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
 
 /** A run, as the worker that claimed it needs it. */
 export interface ClaimedRun {
@@ -260,27 +260,6 @@ export class RunExecutionRepository {
       ),
     );
     return ended.length > 0;
-  }
-
-  /**
-   * Takes runs of all tenants whose job may be lost: queued for a while, or running under an expired lease. Each is taken
-   * once in `againMs`, in the order of when that happened last.
-   */
-  async takeForgotten(
-    tx: Tx,
-    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
-  ): Promise<string[]> {
-    const rows = await tx.query<{ score_run_id: string }>(
-      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
-          SELECT score_run_id FROM score_runs
-          WHERE run_status IN ('queued', 'running')
-            AND (swept_at IS NULL OR swept_at < now() - ${milliseconds(againMs)})
-            AND (run_status = 'queued' AND created_at < now() - ${milliseconds(queuedMs)}
-                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
-          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING score_run_id`,
-    );
-    return rows.map((row) => row.score_run_id);
   }
 }
 

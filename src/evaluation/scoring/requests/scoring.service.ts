@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { checkValues } from '#platform/http';
 import { problem } from '#platform/problem';
-import { ScorerService } from '../scorers';
-import { ScoreRunService } from './score-run.service';
+import { ScorerService } from '../../scorers';
+import { ScoreRunService } from '../runs/score-run.service';
 import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
-import { ScoringRunner } from './scoring-runner';
-import { checkSelectors, optionsOf, type ScoringOptions, type Selection, selectionOf } from './selection';
-import { TargetSelector } from './target-selector';
-import { checkRunnable, type RunnableScorer, runnable, TargetScorer } from './target-scorer';
+import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
+import { checkSelectors, optionsOf, selectionOf } from './scoring-request';
+import type { Selection } from '../target-selection/candidates';
+import { TargetSelector } from '../target-selection/target-selector';
+import { checkRunnable, type RunnableScorer, runnable, TargetScorer } from '../execution/target-scorer';
 
 /** Times that targets are selected for one run, at most. */
 const SELECTIONS_MAX = 10;
