@@ -2,7 +2,7 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
-import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, Judging } from './judges';
+import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { ScoringModule } from './scoring';
 import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
@@ -24,7 +24,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly tasks: PeriodicTasks,
     private readonly rules: ScoringRuleScheduler,
     private readonly runs: ScoreRunService,
-    private readonly judging: Judging,
+    private readonly judges: JudgeService,
     private readonly limits: JudgeLimitRepository,
     private readonly features: ChatFeaturesRepository,
   ) {}
@@ -32,7 +32,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
-    this.tasks.every('old answers of judges', CLEAN_UP_MS, () => this.judging.deleteOldAnswers());
+    this.tasks.every('old answers of judges', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
     this.tasks.every('old limits of judges', CLEAN_UP_MS, () => this.limits.deleteOld());
     this.tasks.every('old features of judges', CLEAN_UP_MS, () => this.features.deleteOld());
   }

@@ -1,9 +1,15 @@
 export { JudgesModule } from './judges.module';
-export { CannotJudge, JudgeBackends } from './judge-backend';
+export { PromptError, JudgeBackends } from './judge-backend';
 export { JudgeLimitRepository } from './calls/judge-limit.repository';
-export { Judging } from './judging/judging';
+export { JudgeService } from './judging/judge.service';
 export { ChatFeaturesRepository } from './llm/chat-features.repository';
-export { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from './judging/scoring-terms';
+export {
+  Budget,
+  BUDGET_EXCEEDED,
+  failedScoring,
+  type Scoring,
+  type ScoringContext,
+} from './judging/scoring-context';
 export {
   firstUserContent,
   lastAssistantContent,

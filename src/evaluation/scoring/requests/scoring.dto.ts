@@ -30,14 +30,14 @@ const IDS_MAX = 10_000;
 @ValuesCheckedLater()
 export class ScoreDto {
   /**
-   * `score` queues a run. `test` scores up to 5 targets and returns their scores. `preview` returns what would be run on up
-   * to 5 targets. `test` and `preview` store nothing.
+   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
+   * sent to the judge for up to 5 targets. `test` and `preview` store nothing.
    */
   @IsOptional()
   @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
   mode?: ScoreMode | null;
 
-  /** What each score is about. Defaults to the grain of the ids, and without ids to that of the scorer. */
+  /** Whether each score is about a trace or a session. Defaults to the grain of the ids, else to the scorer's grain. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false })
   grain?: Grain | null;
@@ -49,19 +49,19 @@ export class ScoreDto {
   @IsString({ each: true })
   agent_ids?: string[] | null;
 
-  /** Targets scored at a time: at most 32. 0 means the default of 4. A worker may allow fewer. */
+  /** Targets scored at a time, at most 32. 0 means the default of 4. A worker may allow fewer. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
   @IsInt()
   @Min(0)
   concurrency?: number | null;
 
-  /** Selects the traces or sessions of this experiment's results. While it runs, scores are written back to them. */
+  /** Selects the traces or sessions of this experiment's results. While it is running, scores are written to its results. */
   @IsOptional()
   @IsString()
   experiment_id?: string | null;
 
-  /** Scores only the newest targets: at most 100, in `preview` and `test` 5. Without it, a selection of more is 422. */
+  /** Scores only the newest targets, at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
   @IsInt()
@@ -99,9 +99,9 @@ export class ScoreDto {
   until?: string | null;
 
   /**
-   * Stops the run when its judge has cost this much, in US dollars. Its `failure_code` is then `budget_exceeded`, and
-   * targets that were not scored end with an error. Requests in progress are finished, so that up to `concurrency`
-   * requests may exceed the limit.
+   * Stops the run when its judge has cost this much, in US dollars. The run then fails with `budget_exceeded`, and targets
+   * that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the
+   * limit.
    */
   @ApiProperty({
     type: 'number',
@@ -115,13 +115,13 @@ export class ScoreDto {
   @IsPositive()
   max_cost_usd?: number | null;
 
-  /** Whether earlier answers to the same request by this version of the scorer are reused. */
+  /** Whether to reuse the judge's cached answers to the same requests of this scorer version. */
   @ApiProperty({ type: 'boolean', required: false, nullable: true, default: true })
   @IsOptional()
   @IsBoolean()
   cache?: boolean | null;
 
-  /** Leaves out targets that this version of the scorer has scored or is about to score. */
+  /** Skips targets that this version of the scorer has scored, or that are in one of its open runs. */
   @IsOptional()
   @IsBoolean()
   unscored_only?: boolean | null;

@@ -23,17 +23,17 @@ describe('ScoringService', () => {
   const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
   afterEach(() => jest.clearAllMocks());
 
-  it('gives up with 409 when other requests take the targets ten times', async () => {
+  it('answers 409 after other requests have taken the targets ten times', async () => {
     await expect(score(new AbortController().signal)).rejects.toMatchObject({ code: 'conflict' });
     expect(start).toHaveBeenCalledTimes(10);
   });
 
-  it('selects nothing for a request that has ended', async () => {
+  it('does not select for an aborted request', async () => {
     await expect(score(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     expect(select).not.toHaveBeenCalled();
   });
 
-  it('stops selecting when the request ends', async () => {
+  it('stops selecting when the request is aborted', async () => {
     const controller = new AbortController();
     start.mockImplementationOnce(() => {
       controller.abort(new Error('gone'));

@@ -34,7 +34,7 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   rule_id?: string;
 }
 
-/** A run of one version of a scorer over targets that were selected when it was accepted. */
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
 export class ScoreRunDto {
   score_run_id!: string;
   workspace_id!: string;
@@ -54,21 +54,22 @@ export class ScoreRunDto {
   /** Number of targets. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   total!: number;
-  /** Targets without an error. */
+  /** Number of targets without an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   completed_count!: number;
-  /** Targets with an error. */
+  /** Number of targets with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
   /** Cost limit of the request, in US dollars. */
   max_cost_usd!: number | null;
-  /** Whether earlier answers of the judge were reused. */
+  /** Whether cached answers of the judge were reused. */
   cache!: boolean;
   /**
-   * Why the run failed: `all_targets_failed`, `no_scores`, `cancelled`, `budget_exceeded`, `deadline_exceeded`,
-   * `worker_lost` (its workers crashed), `internal_error` (its workers failed to execute it).
+   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from every target), `cancelled`,
+   * `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed to execute
+   * the run).
    */
   @ApiProperty({ type: 'string', nullable: true })
   failure_code!: FailureCode | null;
@@ -98,7 +99,7 @@ export class SampleSpreadDto {
   failed_count!: number;
   /** The score of each successful sample, in order. */
   scores!: number[];
-  /** Standard deviation of the scores (n − 1); null with fewer than two. */
+  /** Sample standard deviation of the scores (n − 1); null for fewer than two. */
   spread!: number | null;
 }
 
@@ -131,7 +132,7 @@ export class ScoringResultDto {
   cost_usd?: number;
   /** SHA-256 of the request to the judge, in hexadecimal. */
   request_sha256?: string;
-  /** Whether the result comes from earlier answers of the judge. */
+  /** Whether the result comes from cached answers of the judge. */
   is_cached?: boolean;
   samples?: SampleSpreadDto;
   @AnyJson({
@@ -216,6 +217,6 @@ export const toScoringResultDto = (
 
 type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
 
-/** Leaves out the members that are null. */
+/** Removes the members that are null. */
 export const present = <Members extends object>(members: Members): Present<Members> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Present<Members>;

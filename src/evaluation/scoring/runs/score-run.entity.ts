@@ -17,7 +17,7 @@ export type FailureCode =
   | 'worker_lost'
   | 'internal_error';
 
-/** A run of one version of a scorer over targets that were selected when it was accepted. */
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
 export interface ScoreRunRow {
   score_run_id: string;
   workspace_id: string;

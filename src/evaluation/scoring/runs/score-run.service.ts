@@ -39,7 +39,7 @@ export class ScoreRunService {
   ) {}
 
   /**
-   * Starts a run over these targets. Returns null when `unscoredOnly` and another run has taken one of the targets since
+   * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since
    * they were selected.
    */
   start(
@@ -54,20 +54,25 @@ export class ScoreRunService {
         if (taken.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
-      await this.place(tx, scope, run, targets);
+      await this.insertAndEnqueue(tx, scope, run, targets);
       return run;
     });
   }
 
   /** Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. */
-  async place(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
+  async insertAndEnqueue(
+    tx: Tx,
+    scope: Scope,
+    run: ScoreRunRow,
+    targets: readonly ScoringTarget[],
+  ): Promise<void> {
     await this.runs.insert(tx, scope, run, targets);
     await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
   }
 
   /**
-   * Returns the ids of the targets that this scorer version has scored or that are part of an open run. Other callers
-   * for the same scorer version wait until the transaction ends, so that they see the targets it takes.
+   * Returns the ids of the targets that this scorer version has scored, or that are in an open run. Other callers for the
+   * same scorer version wait until the transaction ends, so that they see the targets that it takes.
    */
   async takenAmong(
     tx: Tx,
@@ -109,8 +114,8 @@ export class ScoreRunService {
   }
 
   /**
-   * Cancels an open run. Stored scores stay; the other targets end with an error. A repeat returns the same. Errors: 404,
-   * 409 for a run that ended otherwise.
+   * Cancels an open run. Stored scores are kept, and the other targets get an error. Idempotent. Errors: 404; 409 for a run
+   * that has ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
     const { total } = await this.find(scope, id);

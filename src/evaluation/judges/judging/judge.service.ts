@@ -9,10 +9,10 @@ import {
   MAX_ERROR_LENGTH,
   type ScoringSubject,
 } from '../../scorers';
-import { BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from './scoring-terms';
+import { BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from './scoring-context';
 import { type ScoredItem, storable } from '../../scores';
 import {
-  CannotJudge,
+  PromptError,
   JudgeBackends,
   type JudgeCall,
   JudgeFailure,
@@ -22,25 +22,26 @@ import {
 import {
   type AskedQuestion,
   JudgeAnswerRepository,
-  type KnownAnswer,
+  type CachedAnswer,
   type NewAnswer,
 } from './judge-answer.repository';
 import { JudgeMetrics } from '../judge.metrics';
-import { Tally } from './tally';
+import { SampleTally } from './tally';
 
+/** Cached answers deleted per statement. */
 const DELETED_AT_ONCE = 1_000;
 
-/** A version of a scorer that asks a judge. */
-export interface JudgingScorer {
+/** A version of a scorer of kind `llm_judge`. */
+export interface JudgeScorer {
   workspace_id: string;
   scorer_id: string;
   scorer_version: number;
   definition: JudgeDefinition;
 }
 
-/** Has a judge score targets, with as many samples as the definition asks for. Caches the answers. */
+/** Scores targets with judges: requests the samples of a definition, caches the answers and combines them. */
 @Injectable()
-export class Judging {
+export class JudgeService {
   constructor(
     private readonly environment: Environment,
     private readonly backends: JudgeBackends,
@@ -48,24 +49,24 @@ export class Judging {
     private readonly metrics: JudgeMetrics,
   ) {}
 
-  /** Returns the request that would be sent. Throws `CannotJudge` where none can be made. */
+  /** Builds the request about a subject. Throws `PromptError` if that is impossible. Errors: 503 without the backend. */
   request(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     return this.backends.require(judgeBackendOf(definition)).prepare(definition, subject);
   }
 
   /**
-   * Prepares the question about a target. The returned function references only the request, not the subject, which may
-   * be twenty times as large, because many targets may wait for their judge at once.
+   * Prepares the scoring of a target. The returned function references only the request, not the subject, because many
+   * targets may wait for a judge at once, and a subject may be twenty times as large as its request.
    */
-  async prepare(scorer: JudgingScorer, subject: ScoringSubject): Promise<Scoring> {
+  async prepare(scorer: JudgeScorer, subject: ScoringSubject): Promise<Scoring> {
     const { definition } = scorer;
     const backend = this.backends.find(judgeBackendOf(definition));
-    if (!backend) return failing('The judge backend is no longer configured.');
+    if (!backend) return failedScoring('The judge backend is no longer configured.');
     try {
       const request = await backend.prepare(definition, subject);
-      return (terms) => this.judge(scorer, request, backend.samplesOf(definition), terms);
+      return (context) => this.judge(scorer, request, backend.samplesOf(definition), context);
     } catch (error) {
-      if (error instanceof CannotJudge) return failing(storable(error.message, MAX_ERROR_LENGTH));
+      if (error instanceof PromptError) return failedScoring(storable(error.message, MAX_ERROR_LENGTH));
       throw error;
     }
   }
@@ -77,54 +78,54 @@ export class Judging {
   }
 
   private async judge(
-    scorer: JudgingScorer,
+    scorer: JudgeScorer,
     request: JudgeRequest,
     samples: number,
-    terms: ScoringTerms,
+    context: ScoringContext,
   ): Promise<ScoredItem> {
-    const begun = performance.now();
+    const start = performance.now();
     const backend = judgeBackendOf(scorer.definition);
-    const item = await this.ask(scorer, request, samples, terms);
-    if (item.cost_usd) this.metrics.spent(backend, item.cost_usd);
-    return { backend, ...item, elapsed_ms: Math.max(0, Math.round(performance.now() - begun)) };
+    const item = await this.ask(scorer, request, samples, context);
+    if (item.cost_usd) this.metrics.costAdded(backend, item.cost_usd);
+    return { backend, ...item, elapsed_ms: Math.max(0, Math.round(performance.now() - start)) };
   }
 
   private async ask(
-    scorer: JudgingScorer,
+    scorer: JudgeScorer,
     request: JudgeRequest,
     count: number,
-    { owner, signal, idle, cache, budget, askedFor }: ScoringTerms,
+    { owner, signal, lendSlot, cache, budget, targetKey }: ScoringContext,
   ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
     const question = { ...scorer, question_sha256: request.questionSha256 };
-    const tally = new Tally(count);
+    const tally = new SampleTally(count);
     const charge = (costUsd: number): void => {
       tally.charge(costUsd);
       budget.spend(costUsd);
     };
-    const known = cache === 'read' ? await this.known(question, count) : new Map<number, KnownAnswer>();
+    const cached = cache === 'read' ? await this.readCache(question, count) : new Map<number, CachedAnswer>();
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
       owner,
       signal: either.signal,
       msLeft: () => deadline.left(),
-      idle: (waiting) => idle(either.signal, waiting),
-      queue: (waiting) => deadline.pausedFor(() => idle(either.signal, waiting)),
-      hasBegun: false,
+      lendSlot: (waiting) => lendSlot(either.signal, waiting),
+      queue: (waiting) => deadline.pausedFor(() => lendSlot(either.signal, waiting)),
+      hasStarted: false,
       charge,
       checkBudget: () => {
-        if (!budget.mayGoOn()) throw new JudgeFailure(BUDGET_SPENT);
+        if (!budget.canContinue()) throw new JudgeFailure(BUDGET_EXCEEDED);
       },
     };
     try {
-      for (let sample = 0; sample < count && !tally.isLost; sample++) {
-        const before = known.get(sample);
-        if (before) {
-          this.takeKnown(before, askedFor, judgeBackendOf(scorer.definition), tally, charge);
+      for (let sample = 0; sample < count && !tally.hasFailed; sample++) {
+        const answer = cached.get(sample);
+        if (answer) {
+          this.useCached(answer, targetKey, judgeBackendOf(scorer.definition), tally, charge);
           continue;
         }
-        const judgement = await this.sample(request, call, tally);
-        if (judgement && cache !== 'none') await this.keep(question, { sample, judgement, askedFor });
+        const judgement = await this.requestSample(request, call, tally);
+        if (judgement && cache !== 'none') await this.writeCache(question, { sample, judgement, targetKey });
       }
       signal.throwIfAborted();
     } finally {
@@ -134,37 +135,44 @@ export class Judging {
     return tally.item(scorer.definition, request.sha256);
   }
 
-  /** An answer for another target is free. An answer that this target paid for, in another worker, is charged again. */
-  private takeKnown(
-    { judgement, askedFor: paidFor }: KnownAnswer,
-    askedFor: string | undefined,
+  /**
+   * Uses a cached answer. It is free if another target paid for it. If this target paid for it, the worker was lost before
+   * it stored the result, so the cost is charged now.
+   */
+  private useCached(
+    { judgement, targetKey: payer }: CachedAnswer,
+    targetKey: string | undefined,
     backend: JudgeBackendName,
-    tally: Tally,
+    tally: SampleTally,
     charge: (costUsd: number) => void,
   ): void {
-    if (paidFor === null || paidFor !== askedFor) {
-      tally.know(judgement);
-      this.metrics.knew(backend);
+    if (payer === null || payer !== targetKey) {
+      tally.addCached(judgement);
+      this.metrics.answerReused(backend);
       return;
     }
-    tally.hear(judgement);
+    tally.addAnswer(judgement);
     if (judgement.costUsd !== undefined) charge(judgement.costUsd);
   }
 
-  private async sample(request: JudgeRequest, call: JudgeCall, tally: Tally): Promise<Judgement | undefined> {
+  private async requestSample(
+    request: JudgeRequest,
+    call: JudgeCall,
+    tally: SampleTally,
+  ): Promise<Judgement | undefined> {
     try {
       const judgement = await request.ask(call);
-      tally.hear(judgement);
+      tally.addAnswer(judgement);
       return judgement;
     } catch (error) {
       if (!(error instanceof JudgeFailure)) throw error;
-      tally.miss(error);
+      tally.addFailure(error);
       return undefined;
     }
   }
 
-  /** Returns the cached answers to a question. When they cannot be read, the judge is asked again. */
-  private async known(question: AskedQuestion, count: number): Promise<Map<number, KnownAnswer>> {
+  /** Returns the cached answers to a question. If they cannot be read, the judge is asked again. */
+  private async readCache(question: AskedQuestion, count: number): Promise<Map<number, CachedAnswer>> {
     try {
       return await this.answers.find(question, count);
     } catch (error) {
@@ -173,7 +181,7 @@ export class Judging {
     }
   }
 
-  private async keep(question: AskedQuestion, answer: NewAnswer): Promise<void> {
+  private async writeCache(question: AskedQuestion, answer: NewAnswer): Promise<void> {
     try {
       await this.answers.save(question, answer);
     } catch (error) {
@@ -182,13 +190,13 @@ export class Judging {
   }
 }
 
-/** The time limit for judging one target. Its clock stands still while the target waits for a turn. */
+/** The deadline for judging one target. Its clock stops while the target queues for the judge. */
 class TargetDeadline {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private leftMs: number;
   private runsSince = 0;
-  /** Aborted when the time is over. */
+  /** Aborted at the deadline. */
   readonly signal = this.controller.signal;
 
   constructor(private readonly seconds: number) {
@@ -201,7 +209,7 @@ class TargetDeadline {
     return this.timer ? this.leftMs - (performance.now() - this.runsSince) : this.leftMs;
   }
 
-  /** Waits while the clock stands still. */
+  /** Stops the clock during `waiting`. */
   async pausedFor<Result>(waiting: () => Promise<Result>): Promise<Result> {
     this.leftMs = this.left();
     this.end();
@@ -219,7 +227,7 @@ class TargetDeadline {
 
   private run(): void {
     this.runsSince = performance.now();
-    const over = new JudgeFailure(`The judge gave no usable answer within ${this.seconds} s.`);
-    this.timer = setTimeout(() => this.controller.abort(over), Math.max(0, this.leftMs));
+    const timeout = new JudgeFailure(`The judge gave no usable answer within ${this.seconds} s.`);
+    this.timer = setTimeout(() => this.controller.abort(timeout), Math.max(0, this.leftMs));
   }
 }
