@@ -64,12 +64,12 @@ export class ScoreRunDto {
   cost_usd!: number | null;
   /** Cost limit of the request, in US dollars. */
   max_cost_usd!: number | null;
-  /** Whether cached answers of the judge were reused. */
+  /** Whether cached answers of the judge may be reused. */
   cache!: boolean;
   /**
-   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from every target), `cancelled`,
-   * `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed to execute
-   * the run).
+   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail),
+   * `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed
+   * to execute the run).
    */
   @ApiProperty({ type: 'string', nullable: true })
   failure_code!: FailureCode | null;
