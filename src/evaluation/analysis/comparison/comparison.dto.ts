@@ -257,4 +257,5 @@ export function toCase(
 
 const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
 
-const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto => result;
+const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto =>
+  result;

@@ -50,9 +50,9 @@ describe('meanDistribution', () => {
   }
 
   it.each<[string, number[]]>([
-    ['as many of each', new Array<number>(17).fill(40)],
+    ['equally frequent', new Array<number>(17).fill(40)],
     ['skewed', Array.from({ length: 28 }, (_, n) => Math.round(120 * 0.9 ** n))],
-    ['with most against one end', [...new Array<number>(16).fill(40), 400]],
+    ['mostly at one end', [...new Array<number>(16).fill(40), 400]],
   ])('matches the distribution of all samples of values %s', (_, times) => {
     const values = repeated(times);
     const distribution = meanDistribution(values)!;
@@ -133,8 +133,8 @@ describe('signFlipTail', () => {
   }
 
   it.each<[string, number[]]>([
-    ['as many of each size', new Array<number>(20).fill(24)],
-    ['mostly small ones', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
+    ['equally frequent sizes', new Array<number>(20).fill(24)],
+    ['mostly small sizes', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
   ])('matches the enumeration of all signs of %s', (_, times) => {
     const sizes = repeated(times, 1);
     const exact = exactSums(sizes);
@@ -174,18 +174,18 @@ describe('signFlipTail', () => {
   const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
     Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
 
-  it.each<[string, 'drawn' | 'worked out', (random: Xoshiro128) => Float64Array]>([
-    ['1 but for a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
-    ['1 but for a millionth, one of four 0 but for it', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
-    ['of three levels but for a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
+  it.each<[string, 'drawn' | 'approximated', (random: Xoshiro128) => Float64Array]>([
+    ['1 up to a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
+    ['1 up to a millionth, a quarter of them 0', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+    ['of three levels up to a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
     ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
-    ['on 17 levels', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
-    ['on 17 levels but for a millionth', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
-    ['spread evenly', 'worked out', (r) => signed(480, 268, () => r.uniform())],
-    ['distributed normally', 'worked out', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
-    ['skewed', 'worked out', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
-    ['heavy-tailed', 'worked out', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
-    ['in 20 clusters', 'worked out', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
+    ['on 17 levels', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
+    ['on 17 levels up to a millionth', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
+    ['spread evenly', 'approximated', (r) => signed(480, 268, () => r.uniform())],
+    ['distributed normally', 'approximated', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
+    ['skewed', 'approximated', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
+    ['heavy-tailed', 'approximated', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
+    ['in 20 clusters', 'approximated', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
   ])('matches random signs of differences %s', (_, way, make) => {
     const random = new Xoshiro128(seedOf('differences'));
     const differences = make(random);
@@ -193,7 +193,7 @@ describe('signFlipTail', () => {
     expect(truth).toBeGreaterThan(0.01);
     expect(truth).toBeLessThan(0.3);
     const tail = signFlipTail(differences, Math.abs(sumOf(differences)), 1e-6);
-    expect(tail === null ? 'drawn' : 'worked out').toBe(way);
+    expect(tail === null ? 'drawn' : 'approximated').toBe(way);
     if (tail !== null) expect(Math.abs(2 * tail - truth)).toBeLessThan(0.003);
     expect(Math.abs(signFlipTest(differences, SEED) - truth)).toBeLessThan(0.006);
   }); // prettier-ignore

@@ -140,7 +140,7 @@ describe('signFlipTest', () => {
   });
 });
 
-describe("cohensKappaOf and quadraticKappaOf", () => {
+describe('cohensKappaOf and quadraticKappaOf', () => {
   const table = (...rows: number[][]): Cell[] =>
     rows
       .flatMap((row, i) => row.map((count, j) => ({ row: i, column: j, count })))
@@ -171,7 +171,7 @@ describe("cohensKappaOf and quadraticKappaOf", () => {
   });
 });
 
-describe("nominalAlphaOf and intervalAlphaOf", () => {
+describe('nominalAlphaOf and intervalAlphaOf', () => {
   // the four observers of Krippendorff 2011, part D; 0 is a value that is missing
   const observers = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
@@ -182,12 +182,12 @@ describe("nominalAlphaOf and intervalAlphaOf", () => {
   const units = observers[0]!.map((_, unit) => observers.map((own) => own[unit]!).filter((one) => one > 0));
   const pairs = (a: string, b: string): string[][] => [...a].map((one, i) => [one, b[i]!]);
 
-  it('return 0.743 (nominal) and 0.849 (interval) for Krippendorff's four observers', () => {
+  it('return 0.743 (nominal) and 0.849 (interval) for four observers of Krippendorff', () => {
     expect(nominalAlphaOf(units).estimate).toBeCloseTo(0.743421052631579, 12);
     expect(intervalAlphaOf(units).estimate).toBeCloseTo(0.8491071428571428, 12);
   });
 
-  it('return 0.095 and 0.692 for Krippendorff's pairs of observers', () => {
+  it('return 0.095 and 0.692 for pairs of observers of Krippendorff', () => {
     expect(nominalAlphaOf(pairs('0100000010', '1110010000')).estimate).toBeCloseTo(0.095238, 6);
     expect(nominalAlphaOf(pairs('aabbdccceddA'.toLowerCase(), 'babbbccceddd')).estimate).toBeCloseTo(
       0.691964,
