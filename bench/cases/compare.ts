@@ -68,8 +68,8 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
   await comparisons.inSnapshot(async (tx) => {
     for (const one of experiments) await comparisons.means(tx, scope, one, null);
-    for (const id of ids) await comparisons.eachScored(tx, scope, id, () => undefined);
+    for (const id of ids) await comparisons.readScores(tx, scope, id, () => undefined);
   });
   const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
-  await Promise.all(ids.map((id) => comparisons.shown(scope, id, shown, shown)));
+  await Promise.all(ids.map((id) => comparisons.readResults(scope, id, shown, shown)));
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/run-execution.repository';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 

@@ -17,9 +17,9 @@ import { ResultController } from './experiments/results/result.controller';
 import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
-import { ScoreRunController } from './scoring/score-run.controller';
+import { ScoreRunController } from './scoring/runs/score-run.controller';
 import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
-import { ScoringController } from './scoring/scoring.controller';
+import { ScoringController } from './scoring/requests/scoring.controller';
 import { ExperimentTraceController } from './experiments/traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */

@@ -1,19 +1,39 @@
-import { Module } from '@nestjs/common';
-import { JobsWorkerModule } from '#platform/jobs';
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
-import { JudgesModule } from './judges';
+import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { ScoringModule } from './scoring';
-import { JudgeSweeper } from './judges/judging/judge.sweeper';
-import { ScoreRunExecutor } from './scoring/score-run.executor';
-import { ScoreRunSweeper } from './scoring/score-run.sweeper';
+import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
+import { ScoreRunService } from './scoring/runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
 
-/** The part of evaluation that runs in the worker: scoring runs, and the rules that start them. */
+const RULES_MS = 3_000;
+const LOST_RUNS_MS = 10_000;
+const CLEAN_UP_MS = 10 * 60_000;
+
+/** The part of evaluation that runs in a worker: scoring runs, the rules that start them, and periodic tasks. */
 @Module({
   imports: [JobsWorkerModule, JudgesModule, ResourcesModule, ScorersModule, ScoringModule, TelemetryModule],
-  providers: [JudgeSweeper, ScoreRunExecutor, ScoreRunSweeper, ScoringRuleRunner, ScoringRuleScheduler],
+  providers: [ScoreRunExecutor, ScoringRuleRunner, ScoringRuleScheduler],
 })
-export class EvaluationWorkerModule {}
+export class EvaluationWorkerModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly tasks: PeriodicTasks,
+    private readonly rules: ScoringRuleScheduler,
+    private readonly runs: ScoreRunService,
+    private readonly judges: JudgeService,
+    private readonly limits: JudgeLimitRepository,
+    private readonly features: ChatFeaturesRepository,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
+    this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
+    this.tasks.every('old answers of judges', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
+    this.tasks.every('old limits of judges', CLEAN_UP_MS, () => this.limits.deleteOld());
+    this.tasks.every('old features of judges', CLEAN_UP_MS, () => this.features.deleteOld());
+  }
+}

@@ -53,7 +53,7 @@ describe('a judge that misbehaves', () => {
   it.each<[string, JudgeReply]>([
     ['closes the connection amid its answer', 'closes'],
     ['does not answer in time', 'hangs'],
-    ['answers with something else than JSON', { status: 200, body: '<html>Bad gateway</html>' }],
+    ['does not answer with JSON', { status: 200, body: '<html>Bad gateway</html>' }],
     ['answers nothing', { status: 200, body: '' }],
     ['has an error of its own', { status: 500 }],
     ['is away for a moment', { status: 503, headers: { 'retry-after': '0' } }],
@@ -66,13 +66,17 @@ describe('a judge that misbehaves', () => {
   });
 
   it.each<[string, JudgeReply, RegExp]>([
-    ['always closes the connection', 'closes', /^The judge closed the connection .*, 6 times/],
+    [
+      'always closes the connection',
+      'closes',
+      /^The judge closed the connection .*\. Gave up after 6 attempts/,
+    ],
     [
       'never answers with JSON',
       { status: 200, body: 'no' },
-      /^The judge answered with something else than JSON, 6 times/,
+      /^The judge did not answer with JSON\. Gave up after 6 attempts/,
     ],
-    ['always has an error of its own', { status: 502 }, /^The judge answered 502, 6 times/],
+    ['always has an error of its own', { status: 502 }, /^The judge answered 502\. Gave up after 6 attempts/],
   ])(
     'and %s fails the target in the end',
     async (_, trouble, error) => {
@@ -126,7 +130,7 @@ describe('a judge that misbehaves', () => {
   it('and asks for a longer wait than there is time fails its targets at once', async () => {
     judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
     const { results } = await scored(1);
-    expect(results[0].error).toBe('The judge answered 429, and there was no time left for a retry.');
+    expect(results[0].error).toBe('The judge answered 429. There was no time left for a retry.');
   });
 
   it('by bearing little at once is asked by all workers together for about as much as it bears', async () => {

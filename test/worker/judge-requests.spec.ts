@@ -94,7 +94,7 @@ describe('a judge', () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });
       const [shown, whole] = dataOf(judge.asked[0]!).sort((a, b) => b.length - a.length);
-      expect(shown).toMatch(/^BEGINx+\n\[… \d+ characters are left out here.*\]\n…x+END$/);
+      expect(shown).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
       expect(whole).toBe('short');
       const bytes = Buffer.byteLength(judge.asked[0]!.json.messages[1].content);
       expect(bytes).toBeLessThan(128_000 * 3);
@@ -178,7 +178,8 @@ describe('a judge', () => {
         body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
       });
       expect(await on.tested({})).toMatchObject({
-        error: 'The judge backend refused this service (401). Its operator must check the API key.',
+        error:
+          "The judge backend rejected this service's credentials (401). Ask the operator to check the API key.",
       });
       judge.reply = () => ({ status: 404, body: '<h1>llm-gw.internal.example (10.3.4.5)</h1>' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404)');
@@ -187,7 +188,7 @@ describe('a judge', () => {
       judge.reply = () => ({ status: 404, body: '{"error":{"message":"no model for sk-of-the-judge"}}' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
       judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
-      expect((await on.tested({})).error).toMatch(/redirect \(\d+\), which is not followed/);
+      expect((await on.tested({})).error).toMatch(/redirect \(\d+\)\. Redirects are not followed/);
       expect(judge.asked).toHaveLength(5);
     });
   });

@@ -13,8 +13,7 @@ import {
   type TestDatabase,
   WorkerProcess,
 } from '#testing';
-import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.service';
-import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
+import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
 import { Gate, JUDGE } from './gate.fixture';
 import { expectAccounted, inputs, JudgeFixture } from './judge.fixture';
 
@@ -146,9 +145,9 @@ describe('a run of a judge', () => {
       await redis.restart();
       gate.release({ open: true });
       await end(on, runs[0]!);
-      // half a minute later the sweeper takes a run that nobody begins for one whose job is lost
+      // after half a minute in the queue, a run counts as lost
       await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
-      await worker.get(ScoreRunSweeper).sweep();
+      await worker.get(ScoreRunService).requeueLostRuns();
       await end(on, runs[1]!);
       expect(gate.asked).toHaveLength(11);
     }, 120_000);

@@ -4,10 +4,8 @@ import { Redis } from 'ioredis';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { JobQueue } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/run-execution.repository';
-import { SCORE_RUN } from '../../src/evaluation/scoring/score-run.service';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
-import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
+import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { Gate, JUDGE } from './gate.fixture';
@@ -200,7 +198,7 @@ describeOnBothQueues('a scoring run', (env) => {
     );
     const worker = await newWorker();
     gate.release({ open: true });
-    await worker.get(ScoreRunSweeper).sweep();
+    await worker.get(ScoreRunService).requeueLostRuns();
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 2);
   });
@@ -215,7 +213,7 @@ describeOnBothQueues('a scoring run', (env) => {
     );
     const worker = await newWorker();
     gate.release({ open: true });
-    await worker.get(ScoreRunSweeper).sweep();
+    await worker.get(ScoreRunService).requeueLostRuns();
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 2);
   });
@@ -230,14 +228,7 @@ describeOnBothQueues('a scoring run', (env) => {
       app.get(JobQueue).enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]),
     );
     // no worker is there to take it
-    const { database } = app;
-    const sweeper = new ScoreRunSweeper(
-      database,
-      app.get(RunExecutionRepository),
-      app.get(JobQueue),
-      null as never,
-    );
-    await sweeper.sweep();
+    await app.get(ScoreRunService).requeueLostRuns();
     const swept = await inDatabase(
       'SELECT swept_at FROM score_runs WHERE score_run_id = $1',
       run.score_run_id,

@@ -1,6 +1,6 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/run-execution.repository';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { Gate, JUDGE } from './gate.fixture';

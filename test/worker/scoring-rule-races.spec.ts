@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import {
   ScoringRuleRepository,
-  type WatchedRule,
+  type ActiveRule,
 } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { TraceArrivals } from '../../src/telemetry';
@@ -28,8 +28,8 @@ describe('a scoring rule', () => {
 
   /** As a worker that holds it, which none of them does: they leave it alone, since it needs a day to be quiet. */
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
-    const all = await worker.get(ScoringRuleRepository).watched('', 1_000, 3);
-    const watched = all.find((one) => one.rule_id === rule_id) as WatchedRule;
+    const all = await worker.get(ScoringRuleRepository).listActive('', 1_000, 3);
+    const watched = all.find((one) => one.rule_id === rule_id) as ActiveRule;
     const { settled_us } = await worker.get(TraceArrivals).clock();
     return worker.get(ScoringRuleRunner).step(watched, settled_us);
   };

@@ -12,7 +12,7 @@ import {
   WorkerProcess,
 } from '#testing';
 import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';
 import { RulesFixture } from './scoring-rules.fixture';

@@ -1,7 +1,15 @@
 export { JudgesModule } from './judges.module';
-export { CannotJudge, JudgeBackends } from './judge-backend';
-export { Judging } from './judging/judging';
-export { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from './judging/scoring-terms';
+export { PromptError, JudgeBackends } from './judge-backend';
+export { JudgeLimitRepository } from './calls/judge-limit.repository';
+export { JudgeService } from './judging/judge.service';
+export { ChatFeaturesRepository } from './llm/chat-features.repository';
+export {
+  Budget,
+  BUDGET_EXCEEDED,
+  failedScoring,
+  type Scoring,
+  type ScoringContext,
+} from './judging/scoring-context';
 export {
   firstUserContent,
   lastAssistantContent,

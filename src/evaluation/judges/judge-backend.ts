@@ -3,12 +3,12 @@ import type { Owner } from '#platform/concurrency';
 import { problem } from '#platform/problem';
 import type { Answer, JudgeBackendName, JudgeDefinition, ScoringSubject } from '../scorers';
 
-/** A target cannot be judged at all. The message becomes the item's `error` and is meant for the scorer's author. */
-export class CannotJudge extends Error {}
+/** No request can be built for a target. The message is for the scorer's author and becomes the result's `error`. */
+export class PromptError extends Error {}
 
-/** A judge was asked and gave no usable answer. The message becomes the item's `error`. */
+/** A judge gave no usable answer. The message becomes the result's `error`. */
 export class JudgeFailure extends Error {
-  /** @param requestSha256 SHA-256 of the request, where it was answered */
+  /** @param requestSha256 SHA-256 of the request if it was answered */
   constructor(
     message: string,
     readonly requestSha256?: string,
@@ -17,63 +17,63 @@ export class JudgeFailure extends Error {
   }
 }
 
-/** One answer of a judge about one subject. */
+/** One answer of a judge to one request. */
 export interface Judgement extends Answer {
   /** Finite. */
   score: number;
   reasoning?: string;
-  /** The model's own probability of each choice, or of `true` and `false`. They add up to 1. */
+  /** The model's probability of each choice, or of `true` and `false`. They add up to 1. */
   probabilities?: Record<string, number>;
-  /** The name that the answering model gave itself. */
+  /** The name of the model, as its server returned it. */
   model?: string;
-  /** In US dollars, as charged to the call. Absent where it is not known. */
+  /** In US dollars, as charged to the call. Absent if unknown. */
   costUsd?: number;
-  /** SHA-256 of the request that was answered, hexadecimal. */
+  /** SHA-256 of the answered request, in hexadecimal. */
   requestSha256: string;
 }
 
-/** The terms on which a judge is asked about one target: time, budget, and the worker's slot while waiting. */
+/** The context of the requests about one target: deadline, budget, and the worker's slot. */
 export interface JudgeCall {
-  /** Owners take turns at a judge that limits its rate. */
+  /** Owners take turns at a judge with a rate limit. */
   readonly owner: Owner;
-  /** Aborted when the target's time is over, or its score is no longer wanted. */
+  /** Aborted at the target's deadline, and when its score is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Milliseconds until the deadline of the target. */
+  /** Returns the time until the target's deadline, in ms. */
   msLeft(): number;
-  /** Waits without holding a slot of the worker. Passes a signal that ends the waiting. */
-  idle<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Waits like `idle`, for a turn among others. This time does not count towards the target's deadline. */
+  /** Lends the worker's slot to other targets during `waiting`. The signal ends the wait. */
+  lendSlot<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** Lends the slot like `lendSlot`, and stops the clock of the target's deadline, because the target only queues. */
   queue<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Whether a request about the target has been sent. Its further requests go before those of new targets. */
-  hasBegun: boolean;
-  /** Charges a cost, in US dollars, as soon as it is known. */
+  /** Whether a request about the target has been sent. Further requests then go before those of new targets. */
+  hasStarted: boolean;
+  /** Charges a cost in US dollars. Called as soon as the cost is known. */
   charge(costUsd: number): void;
-  /** Throws `JudgeFailure` when the budget is spent. */
+  /** Throws `JudgeFailure` if the budget is spent. */
   checkBudget(): void;
 }
 
-/** A request to a judge, ready to be sent. */
+/** A request to a judge that is ready to be sent. */
 export interface JudgeRequest {
-  /** The JSON text that is sent. */
+  /** The JSON body. */
   readonly body: string;
-  /** SHA-256 of the body, hexadecimal. */
+  /** SHA-256 of the body, in hexadecimal. */
   readonly sha256: string;
-  /** SHA-256 of the question, hexadecimal. Does not depend on the features that the judge supports. */
+  /** SHA-256 of the question, in hexadecimal. Independent of the features that the judge's server supports. */
   readonly questionSha256: string;
   /**
-   * Sends the request and reads the answer. Throws `JudgeFailure` without a usable answer, and the signal's reason when
-   * it is aborted.
+   * Sends the request and reads the answer. Throws `JudgeFailure` if there is no usable answer, and the signal's reason
+   * when it is aborted.
    */
   ask(call: JudgeCall): Promise<Judgement>;
 }
 
-/** A judge that `llm_judge` scorers ask. */
+/** A kind of judge that `llm_judge` scorers use. */
 export interface JudgeBackend {
-  /** How many times a definition asks about each subject. */
+  /** Returns the number of answers that a definition requests for each target. */
   samplesOf(definition: JudgeDefinition): number;
-  /** Whether the price of this definition's requests is known. */
+  /** Tells whether the price of the definition's requests is known. */
   isPriced(definition: JudgeDefinition): boolean;
-  /** Throws `CannotJudge` for a subject or a definition that makes no request. */
+  /** Builds the request about a subject. Throws `PromptError` if that is impossible. */
   prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest>;
 }
 
@@ -86,7 +86,7 @@ export class JudgeBackends {
     return this.configured[name];
   }
 
-  /** Returns a backend. Errors: 503 unless it is configured. */
+  /** Returns a configured backend. Errors: 503 if it is not configured. */
   require(name: JudgeBackendName): JudgeBackend {
     const backend = this.configured[name];
     if (!backend) throw problem.unavailable(missing(name));
@@ -98,4 +98,4 @@ const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as
 
 const missing = (name: JudgeBackendName): string =>
   `This service has no judge backend of kind \`${name}\`, so it cannot run, test or preview this scorer. Nothing was stored. ` +
-  `Ask the operator to set ${VARIABLE[name]}, run a scorer of kind \`code\`, or ask the judge yourself and upload its scores with this scorer_id.`;
+  `Ask the operator to set ${VARIABLE[name]}, run a scorer of kind \`code\`, or call the judge yourself and upload its scores with this scorer_id.`;

@@ -4,7 +4,7 @@ import type { JudgeBackendName } from '../scorers';
 
 const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
-/** How one request to a judge ended. `limited`: with 429. `failed`: a retry may succeed. */
+/** The outcome of one request to a judge. `limited`: 429. `failed`: a retry may succeed. */
 export type RequestOutcome = 'answered' | 'limited' | 'refused' | 'failed';
 
 /** Metrics of the requests that this process sends to judges. */
@@ -28,30 +28,28 @@ export class JudgeMetrics {
       ['backend'],
     );
     this.inFlight = metrics.gauge('judge_requests_in_flight', 'Requests to judges in flight.', ['backend']);
-    this.cost = metrics.counter('judge_cost_usd_total', 'Known costs of judges in US dollars.', ['backend']);
-    this.reused = metrics.counter(
-      'judge_answers_reused_total',
-      'Answers of judges that came from the cache.',
-      ['backend'],
-    );
+    this.cost = metrics.counter('judge_cost_usd_total', 'Known cost of judges in US dollars.', ['backend']);
+    this.reused = metrics.counter('judge_answers_reused_total', 'Answers of judges taken from the cache.', [
+      'backend',
+    ]);
   }
 
-  sent(backend: JudgeBackendName): void {
+  requestStarted(backend: JudgeBackendName): void {
     this.inFlight.inc({ backend });
   }
 
-  ended(backend: JudgeBackendName, outcome: RequestOutcome | undefined, ms: number): void {
+  requestEnded(backend: JudgeBackendName, outcome: RequestOutcome | undefined, ms: number): void {
     this.inFlight.dec({ backend });
-    if (!outcome) return; // aborted: no longer wanted
+    if (!outcome) return; // aborted
     this.requests.inc({ backend, outcome });
     this.duration.observe({ backend }, ms / 1000);
   }
 
-  spent(backend: JudgeBackendName, costUsd: number): void {
+  costAdded(backend: JudgeBackendName, costUsd: number): void {
     this.cost.inc({ backend }, costUsd);
   }
 
-  knew(backend: JudgeBackendName): void {
+  answerReused(backend: JudgeBackendName): void {
     this.reused.inc({ backend });
   }
 }

@@ -11,11 +11,11 @@ import { ClassifierBackend } from './classifier/classifier.backend';
 import { JudgeAnswerRepository } from './judging/judge-answer.repository';
 import { JudgeBackends } from './judge-backend';
 import { JudgeMetrics } from './judge.metrics';
-import { Judging } from './judging/judging';
+import { JudgeService } from './judging/judge.service';
 import { ChatFeaturesRepository } from './llm/chat-features.repository';
 import { LlmBackend } from './llm/llm.backend';
 
-/** Purpose of the key that makes the delimiters of data, see `data-block.ts`. */
+/** Purpose of the derived key for the delimiters of data, see `data-block.ts`. */
 const DELIMITER_PURPOSE = 'judge data delimiter';
 
 /** The backends that the environment configures. */
@@ -65,7 +65,7 @@ const BACKENDS: Provider = {
   },
 };
 
-/** Judges: sends requests to them, limits their rate and caches their answers. */
+/** Judges: sends requests to them, keeps to their rate limits and caches their answers. */
 @Module({
   imports: [MetricsModule, SecretsModule, TelemetryModule],
   providers: [
@@ -76,8 +76,8 @@ const BACKENDS: Provider = {
     JudgeLimits,
     JudgeMetrics,
     JudgeTransports,
-    Judging,
+    JudgeService,
   ],
-  exports: [ChatFeaturesRepository, JudgeAnswerRepository, JudgeBackends, JudgeLimitRepository, Judging],
+  exports: [ChatFeaturesRepository, JudgeBackends, JudgeLimitRepository, JudgeService],
 })
 export class JudgesModule {}

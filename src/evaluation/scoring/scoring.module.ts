@@ -12,17 +12,17 @@ import { ScoresModule } from '../scores';
 import { ScoringRuleEntity } from './rules/scoring-rule.entity';
 import { ScoringRuleRepository } from './rules/scoring-rule.repository';
 import { ScoringRuleService } from './rules/scoring-rule.service';
-import { RunExecutionRepository } from './run-execution.repository';
-import { ScoreRunRepository } from './score-run.repository';
-import { SCORE_RUN, ScoreRunService } from './score-run.service';
-import { ScoringRunner } from './scoring-runner';
-import { ScoringMetrics } from './scoring.metrics';
-import { ScoringService } from './scoring.service';
-import { SubjectBuilder } from './subject-builder';
-import { SubjectRepository } from './subject.repository';
-import { CandidateFinder } from './candidate-finder';
-import { TargetSelector } from './target-selector';
-import { TargetScorer } from './target-scorer';
+import { RunExecutionRepository } from './execution/run-execution.repository';
+import { ScoreRunRepository } from './runs/score-run.repository';
+import { SCORE_RUN, ScoreRunService } from './runs/score-run.service';
+import { ScoringRunner } from './execution/scoring-runner';
+import { ScoringMetrics } from './execution/scoring.metrics';
+import { ScoringService } from './requests/scoring.service';
+import { SubjectBuilder } from './subjects/subject-builder';
+import { SubjectRepository } from './subjects/subject.repository';
+import { CandidateFinder } from './target-selection/candidate-finder';
+import { TargetSelector } from './target-selection/target-selector';
+import { TargetScorer } from './execution/target-scorer';
 
 /** Scoring: requests for scores, their runs, and the rules that start runs. */
 @Module({

@@ -112,7 +112,7 @@ describe('selecting among many sessions of agents', () => {
     const all = await score(scorer, { agent_ids });
     expect([all.status, all.body.detail]).toEqual([
       422,
-      expect.stringContaining('holds 100001 targets') as string,
+      expect.stringContaining('matches 100001 targets') as string,
     ]);
   });
 
@@ -152,7 +152,7 @@ describe('selecting among many sessions of agents', () => {
       session(1_700),
     ]);
     const many = await score(scorer, { agent_ids, since: ago(100.5).toISOString() });
-    expect(many.body.detail).toContain('holds 102 targets');
+    expect(many.body.detail).toContain('matches 102 targets');
   });
 
   it('takes those of several agents together, and no archived ones', async () => {

@@ -157,7 +157,7 @@ describe('comparing large experiments', () => {
     const ids: string[] = [];
     const batches: number[] = [];
     const isTruncated = await repository.inSnapshot((tx) =>
-      repository.eachScored(tx, scope, id, (batch) => {
+      repository.readScores(tx, scope, id, (batch) => {
         ids.push(...batch.resultIds);
         batches.push(JSON.stringify(batch.scores).length);
       }),

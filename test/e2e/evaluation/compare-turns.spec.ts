@@ -152,7 +152,7 @@ describe('comparisons that wait for their turn', () => {
   it('end when their client goes while they are worked out', async () => {
     const [candidate, baseline] = await pairOf();
     const repository = app.get(ComparisonRepository);
-    const read = repository.eachScored.bind(repository);
+    const read = repository.readScores.bind(repository);
     const client = new AbortController();
     const server = app.app.getHttpServer() as Server;
     const closed = new Promise<void>((resolve) => {
@@ -162,7 +162,7 @@ describe('comparisons that wait for their turn', () => {
     });
     let sides = 0;
     // from here on nobody waits, and the service knows
-    repository.eachScored = async (...given) => {
+    repository.readScores = async (...given) => {
       sides++;
       client.abort();
       await closed;
@@ -181,7 +181,7 @@ describe('comparisons that wait for their turn', () => {
       )();
       expect(sides).toBe(1);
     } finally {
-      repository.eachScored = read;
+      repository.readScores = read;
     }
     expect((await compared(space, candidate, baseline)).scorers).toHaveLength(1);
   });
@@ -215,16 +215,16 @@ describe('comparisons that wait for their turn', () => {
     for (const id of [candidate, baseline]) await space.finalize(id);
     await compared(space, candidate, baseline);
     const repository = app.get(ComparisonRepository);
-    const { shown } = repository;
+    const { readResults } = repository;
     let [read, atOnce, most] = [0, 0, 0];
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    repository.shown = async (...given) => {
+    repository.readResults = async (...given) => {
       if (given[2].length === 0) return [];
       read++;
       most = Math.max(most, ++atOnce);
       await released;
-      const rows = await shown.apply(repository, given);
+      const rows = await readResults.apply(repository, given);
       atOnce--;
       return rows;
     };
@@ -242,7 +242,7 @@ describe('comparisons that wait for their turn', () => {
       expect([most, read]).toEqual([4, 10]);
     } finally {
       release();
-      repository.shown = shown;
+      repository.readResults = readResults;
     }
   });
 });

@@ -134,7 +134,7 @@ describe('the gate of an experiment', () => {
       passed: false,
       actual: null,
       estimate: 1,
-      detail: 'Mean 1 of 1 score; too few cases to be sure, and at least 0.5 is required.',
+      detail: 'Mean 1 of 1 score; too few cases for a confidence interval, and at least 0.5 is required.',
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ passed: false, actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).passed).toBe(true);

@@ -322,10 +322,10 @@ describe('a request to score', () => {
       const body = { mode: 'preview', since: '2025-01-01T00:00:00Z' };
       const traces = await on.score(scorer, body);
       expect(traces.status).toBe(422);
-      expect(traces.body.detail).toContain('holds 6 targets');
+      expect(traces.body.detail).toContain('matches 6 targets');
       const sessions = await on.score(scorer, { ...body, grain: 'session' });
       expect(sessions.status).toBe(422);
-      expect(sessions.body.detail).toContain('holds 6 targets');
+      expect(sessions.body.detail).toContain('matches 6 targets');
     });
   });
 

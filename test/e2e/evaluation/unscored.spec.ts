@@ -77,8 +77,8 @@ describe('of many traces those that are not scored', () => {
   }
 
   it('are refused without a limit, with their count', async () => {
-    expect((await ask({})).body.detail).toContain('holds 3800 targets');
-    expect((await ask({ grain: 'session' })).body.detail).toContain('holds 2001 targets');
+    expect((await ask({})).body.detail).toContain('matches 3800 targets');
+    expect((await ask({ grain: 'session' })).body.detail).toContain('matches 2001 targets');
   });
 
   it.each([

@@ -6,11 +6,11 @@ import { SCORER_KINDS, type ScorerEntity, type ScorerKind } from '../../scorers'
 import type { AgreementMeasures, Confusion, Measure } from '../computation/agreement-measures';
 
 export class AgreementQueryDto {
-  /** The scorer taken as the truth, such as a human scorer. */
+  /** The scorer to compare with, such as a human scorer. */
   @IsString()
   reference_scorer_id!: string;
 
-  /** Only scores by this version of the scorer. By default, by any version. */
+  /** Counts only scores by this version of the scorer. By default, scores by any version. */
   @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
   @IsOptional()
   @IsInt()
@@ -19,7 +19,7 @@ export class AgreementQueryDto {
   @ToInteger()
   scorer_version?: number;
 
-  /** Only scores by this version of the reference. By default, by any version. */
+  /** Counts only scores by this version of the reference. By default, scores by any version. */
   @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
   @IsOptional()
   @IsInt()
@@ -28,7 +28,7 @@ export class AgreementQueryDto {
   @ToInteger()
   reference_scorer_version?: number;
 
-  /** Only the units of this experiment's results: their traces, else their sessions, else the results themselves. */
+  /** Counts only the units of this experiment's results: their traces, else their sessions, else the results themselves. */
   @IsOptional()
   @IsString()
   experiment_id?: string;
@@ -45,7 +45,7 @@ export class MeasureDto {
   /** Number of units measured. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
-  /** Null if undefined, as kappa and alpha are if nothing varies. */
+  /** Null if the measure is undefined, for example kappa and alpha without any variation. */
   @ApiProperty({ type: 'number', nullable: true })
   value!: number | null;
   /** 95 % confidence interval, by bootstrap over units (BCa). Null for fewer than two units. */
@@ -63,12 +63,12 @@ export class ConfusionDto {
   @ApiProperty({ type: 'array', items: CATEGORY } as object)
   categories!: (string | number)[];
   /**
-   * The score of each category, from which weighted kappa takes its distances: a score itself, or the score of the choice
-   * with this label. Null if a label is not a choice of either scorer, or if they score it differently.
+   * The score of each category: the category itself, or the score of the choice with this label. Weighted kappa takes its
+   * distances from these. Null if a label is not a choice of either scorer, or if the scorers score it differently.
    */
   @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })
   category_scores!: number[] | null;
-  /** Counts of units: a row for each category of the scorer, a column for each category of the reference. */
+  /** Counts of units, with a row per category of the scorer and a column per category of the reference. */
   @ApiProperty({ type: 'array', items: { type: 'array', items: { type: 'integer', minimum: 0 } } } as object)
   counts!: number[][];
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -79,29 +79,29 @@ export class ConfusionDto {
 export class AgreementDto {
   scorer!: AgreeingScorerDto;
   reference!: AgreeingScorerDto;
-  /** The requested version, whose scores alone count; null for any version. */
+  /** The requested version of the scorer; null for any version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
   /** The requested version of the reference; null for any version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   reference_scorer_version!: number | null;
   experiment_id!: string | null;
-  /** Number of units that both scored: traces, else sessions, else results. */
+  /** Number of units that both scored. A unit is a trace, else a session, else a result. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
-  /** There may be older scores that were not read. */
+  /** Whether there may be older scores that were not read. */
   is_truncated!: boolean;
-  /** Null if there are no categories, because scores have more than 20 distinct values. So are the next four measures. */
+  /** Null, like the next four measures, if scores have more than 20 distinct values and thus no categories. */
   confusion!: ConfusionDto | null;
   /** Share of units on which both agree. */
   observed_agreement!: MeasureDto | null;
   /** Cohen 1960: agreement beyond chance, from -1 to 1. */
   cohens_kappa!: MeasureDto | null;
-  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. Null without these. */
+  /** Cohen 1968: weights disagreements by the squared distance of `category_scores`. Null without them. */
   weighted_kappa!: MeasureDto | null;
-  /** Krippendorff's alpha of categories. */
+  /** Krippendorff's alpha for categories. */
   krippendorffs_alpha_nominal!: MeasureDto | null;
-  /** Krippendorff's alpha of numbers, by their squared distances. */
+  /** Krippendorff's alpha for scores, with squared distances. */
   krippendorffs_alpha_interval!: MeasureDto | null;
   /** Mean absolute difference, on the scale of the scores. */
   mean_absolute_error!: MeasureDto | null;

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { arrayParameter, Database, empty, prepared, raw, type Sql, sql } from '#platform/db';
 
-/** Units measured. */
+/** Units measured, at most. */
 export const UNITS_MAX = 10_000;
-/** The newest results with score details, which are searched for scores that clients wrote. */
+/** Newest results with score details that are searched for scores written by clients. */
 const RESULTS_SCANNED = 10_000;
-/** Scores searched for the newest units: first few, and more only if units were scored repeatedly. */
+/** Scores searched for the newest units. The second number applies if units were scored repeatedly. */
 const SCORES_SCANNED = [UNITS_MAX, 100_000];
-/** Annotations read for given units, the newest first. */
+/** Newest annotations read for given units. */
 const ANNOTATIONS_MAX = 100_000;
 
-/** What is rated: the trace if there is one, else the session, else the result. */
+/** The rated object: a trace if there is one, else a session, else a result. */
 export interface Unit {
   unit_kind: 'trace' | 'session' | 'result';
   unit_id: string;
@@ -19,29 +19,29 @@ export interface Unit {
 
 /** A unit that a scorer rated. */
 export interface RatedUnit extends Unit {
-  /** The id of the newest score, or of the result that contains it. Ids sort by time after their prefix. */
+  /** The id of the newest score, or of the result that contains it. Ids sort by time after the prefix. */
   id: string;
 }
 
 /** A scorer's rating of a unit: its newest score, or the newest score of each annotator combined. */
 export interface Rating extends RatedUnit {
-  /** The mean of the annotators' scores; null if there are labels only. */
+  /** The mean of the annotators' scores; null if there are only labels. */
   score: number | null;
-  /** The score that most annotators gave, the newest one if several tie. */
+  /** The score that most annotators gave; of several, the newest. */
   common_score: number | null;
   label: string | null;
-  /** The distinct versions that rated; null for a result that names none. */
+  /** The distinct versions that rated; null for a result that names no version. */
   versions: (number | null)[];
 }
 
-/** A part of a list. */
+/** A list of limited length. */
 export interface Part<Item> {
   items: Item[];
-  /** There may be older items. */
+  /** Whether there may be older items. */
   isTruncated: boolean;
 }
 
-/** A choice of some version of a scorer. */
+/** A choice in a version of a scorer. */
 export interface ScoredChoice {
   value: string;
   score: number;
@@ -50,7 +50,7 @@ export interface ScoredChoice {
 /** Where a scorer's ratings are stored besides results. */
 export type Source = 'hosted' | 'human';
 
-/** Whose ratings to read. */
+/** The scorer whose ratings are read. */
 export interface RatedBy {
   scorerId: string;
   /** Null for all versions. */
@@ -58,7 +58,7 @@ export interface RatedBy {
 }
 
 interface CountedUnit extends RatedUnit {
-  /** Scores searched. */
+  /** Number of scores searched. */
   searched: number;
 }
 
@@ -69,7 +69,7 @@ const UNIT_OF_ROW = raw(`
 const HAS_DETAILS = raw(`s.score_details::text <> '{}'`);
 const RESULT_COLUMNS = raw('s.result_id, s.trace_id, s.session_id, s.scores, s.score_details');
 
-/** Selects the scores of runs. @param from the tables, in which the scores are `s` */
+/** Selects the scores of runs. @param from tables, with the scores as `s` */
 const hostedRatings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind, s.target_id AS unit_id,
          s.score_id AS id, s.score, s.score AS common_score, s.choice AS label, ARRAY[s.scorer_version] AS versions
@@ -77,7 +77,7 @@ const hostedRatings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql):
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
     AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
 
-/** Selects current annotations on the scale of the scorer's newest one. @param from the tables, with annotations as `s` */
+/** Selects current annotations with the output of the scorer's newest annotation. @param from tables, with annotations as `s` */
 const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.choice AS label, s.created_by AS annotator,
          s.scorer_version AS version
@@ -88,7 +88,7 @@ const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): S
       WHERE newest.workspace_id = ${scope.workspaceId} AND newest.scorer_id = ${scorerId} ${ofVersion('newest', version)}
       ORDER BY newest.score_id DESC LIMIT 1)`;
 
-/** Selects scores in results that name their scorer, except annotations, which count where they were given. */
+/** Selects scores in results that name their scorer, without copies of annotations. */
 const ratingsInResults = ({ scorerId, version }: RatedBy, results: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.result_id AS id, detail.key AS name, (s.scores ->> detail.key)::float8 AS score,
          (s.scores ->> detail.key)::float8 AS common_score, detail.value ->> 'label' AS label,
@@ -102,7 +102,7 @@ const ratingsInResults = ({ scorerId, version }: RatedBy, results: Sql): Sql => 
 const ofVersion = (alias: string, version: number | null): Sql =>
   version === null ? empty : sql`AND ${raw(alias)}.scorer_version = ${version}`;
 
-/** Selects the units of some ratings, the newest first, each with the number of ratings searched. */
+/** Selects the units of ratings, newest first, with the number of ratings searched. */
 const unitsOfRatings = (ratings: Sql): Sql => sql`
   SELECT unit_kind, unit_id, max(id) AS id, (sum(count(*)) OVER ())::integer AS searched
   FROM (${ratings}) found GROUP BY unit_kind, unit_id ORDER BY max(id) DESC LIMIT ${UNITS_MAX + 1}`;
@@ -112,7 +112,7 @@ const unitsOfRatings = (ratings: Sql): Sql => sql`
 export class AgreementRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the newest units that runs or annotators rated, one more than are measured. */
+  /** Returns the newest units that runs or annotators rated, up to one more than are measured. */
   async newest(scope: Scope, by: RatedBy, source: Source): Promise<Part<RatedUnit>> {
     const ratings =
       source === 'hosted'
@@ -129,7 +129,7 @@ export class AgreementRepository {
     return found;
   }
 
-  /** Returns the newest units that clients rated in results. */
+  /** Returns the newest units with scores that clients wrote to results. */
   async newestInResults(scope: Scope, by: RatedBy): Promise<Part<RatedUnit>> {
     const results = sql`
       SELECT ${RESULT_COLUMNS} FROM results s WHERE s.workspace_id = ${scope.workspaceId} AND ${HAS_DETAILS}
@@ -139,7 +139,7 @@ export class AgreementRepository {
     return { items, isTruncated };
   }
 
-  /** Returns the units of an experiment's results, the newest first; one more than are measured. */
+  /** Returns the units of an experiment's results, newest first, up to one more than are measured. */
   unitsOf(scope: Scope, experimentId: string): Promise<Unit[]> {
     return this.database.query(
       prepared(
@@ -152,7 +152,7 @@ export class AgreementRepository {
     );
   }
 
-  /** Returns the newest rating of each of these units by runs. Runs rate no results. */
+  /** Returns the newest rating of each of these units by runs. Runs rate only traces and sessions. */
   byRuns(scope: Scope, by: RatedBy, units: readonly Unit[]): Promise<Rating[]> {
     const onTarget = (kind: Unit['unit_kind'], condition: string): Sql =>
       hostedRatings(
@@ -168,8 +168,8 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the annotators' combined rating of each of these units, from their newest 100,000 annotations. PostgreSQL
-   * combines them, because a unit may have a hundred.
+   * Returns the combined rating of each of these units by annotators, from the newest 100,000 annotations. PostgreSQL
+   * combines them, because a unit may have a hundred annotations.
    */
   async byAnnotators(scope: Scope, by: RatedBy, units: readonly Unit[]): Promise<Part<Rating>> {
     const rows = await this.database.query<
@@ -197,10 +197,10 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the newest rating of each of these units in results. Of several scores by one scorer in a result, the first
-   * by name counts, so that the answer repeats.
+   * Returns the newest rating of each of these units in results. If a result has several scores by one scorer, the first
+   * by name counts, so that the answer is deterministic.
    *
-   * @param experimentId narrows to its results
+   * @param experimentId reads only the results of this experiment; null for all
    */
   inResults(
     scope: Scope,
@@ -220,7 +220,7 @@ export class AgreementRepository {
       ORDER BY unit_kind, unit_id, id DESC, name COLLATE "C"`);
   }
 
-  /** Returns the choices of these scorer versions, each with every score it has. Code has no choices. */
+  /** Returns the choices of these scorer versions with all their scores. Scorers of kind `code` have no choices. */
   choicesOf(
     scope: Scope,
     versions: readonly { scorerId: string; version: number }[],
@@ -250,8 +250,8 @@ export class AgreementRepository {
 }
 
 /**
- * Selects the rows of these units from a table. It joins, and its statements have no name: a lookup in an array, planned
- * once, would compare each row with each unit.
+ * Selects the rows of these units from a table. Uses a join in statements without a name, because a prepared lookup in an
+ * array would compare each row with each unit.
  */
 const onUnits = (
   units: readonly Unit[],
@@ -271,7 +271,7 @@ const idsOf = (units: readonly Unit[], kind: Unit['unit_kind']): Sql => {
   return sql`unnest(${arrayParameter('text', ids)}::text[]) AS unit(id)`;
 };
 
-/** Selects the most common value of a column of `annotation` per unit, the newest one if several tie. */
+/** Selects the most common value of a column of `annotation` per unit; of several, the newest. */
 const mostCommon = (name: 'score' | 'label'): Sql => {
   const column = raw(name);
   return sql`

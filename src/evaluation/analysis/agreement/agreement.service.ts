@@ -17,7 +17,7 @@ import {
   UNITS_MAX,
 } from './agreement.repository';
 
-/** A scorer whose ratings are read, and where they are stored besides results. */
+/** One of the two scorers, and where its ratings are stored besides results. */
 interface Side extends RatedBy {
   source: Source;
 }
@@ -34,7 +34,7 @@ export class AgreementService {
   ) {}
 
   /**
-   * Measures how far a scorer agrees with a reference on the units that both rated. Errors: 404 for an unknown scorer or
+   * Measures the agreement of a scorer with a reference on the units that both rated. Errors: 404 for an unknown scorer or
    * experiment; 400 `invalid_query` for a scorer as its own reference; 503 if too many computations wait.
    *
    * @param signal ends the computation
@@ -106,8 +106,8 @@ export class AgreementService {
   }
 
   /**
-   * Returns one side's rating of each unit. An annotation counts before a score in a result, however new that is; of a run's
-   * score and a result's, the newer counts.
+   * Returns one side's rating of each unit. An annotation takes precedence over a score in a result. Between a run's score
+   * and a score in a result, the newer one counts.
    */
   private async ratingsBy(
     scope: Scope,
@@ -128,7 +128,7 @@ export class AgreementService {
     return { ratings: byUnit, isTruncated };
   }
 
-  /** Returns the scores of the choices in the versions that rated. Leaves out choices that they score differently. */
+  /** Returns the scores of the choices in all versions that rated. Omits choices with different scores. */
   private async choiceScores(
     scope: Scope,
     [scorer, reference]: readonly [ScorerEntity, ScorerEntity],
@@ -155,8 +155,8 @@ export class AgreementService {
   }
 
   /**
-   * Returns the units of one side, which the other may have rated too: those of the reference, which usually has fewer
-   * ratings, unless only the reference has more than are read.
+   * Returns the units of one side to look up on the other. Takes the reference, which usually has fewer ratings, unless only
+   * its ratings are truncated.
    */
   private async ratedUnits(scope: Scope, sides: readonly [Side, Side]): Promise<Part<Unit>> {
     const [own, reference] = await Promise.all(sides.map((side) => this.newest(scope, side)));
@@ -177,15 +177,15 @@ const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null
   source: scorer_kind === 'human' ? 'human' : 'hosted',
 });
 
-/** The kind is part of the key, because a session and a trace may have the same id. */
+/** Includes the kind, because a session and a trace may have the same id. */
 const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
 
-/** Ids sort by time after their prefix. */
+/** Returns the part of an id that sorts by time. */
 const timeOf = ({ id }: RatedUnit): string => id.slice(id.indexOf('_') + 1);
 
 const isNewer = (one: RatedUnit, other: RatedUnit): boolean => timeOf(one) > timeOf(other);
 
-/** Merges two lists, each sorted from newest to oldest. Returns each unit once. */
+/** Merges two lists that are sorted from newest to oldest. Returns each unit once. */
 function mergeNewest(a: readonly RatedUnit[], b: readonly RatedUnit[]): Unit[] {
   const merged: RatedUnit[] = [];
   let [i, j] = [0, 0];
@@ -197,13 +197,13 @@ const distinct = <One extends Unit>(units: readonly One[]): One[] => [
   ...new Map(units.map((unit) => [unitKey(unit), unit])).values(),
 ];
 
-/** Returns the first `UNITS_MAX` units, each once. */
+/** Returns the first `UNITS_MAX` units without repetitions. */
 const limited = (units: readonly Unit[]): Part<Unit> => ({
   items: distinct(units.slice(0, UNITS_MAX)),
   isTruncated: units.length > UNITS_MAX,
 });
 
-/** Returns the versions that rated; the current one where a result does not name it. */
+/** Returns the versions that rated. A result that names no version counts as the current one. */
 function versionsOf(
   { scorer_id, scorer_version }: ScorerEntity,
   ratings: readonly Rating[],

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { CASE_SORTS, orderCases } from './case-page';
 import { outcomeOf, OUTCOMES } from '../computation/paired-cases';
 
-describe('the order of cases', () => {
+describe('orderCases', () => {
   const difference = fc.oneof(
     fc.integer({ min: -2, max: 2 }),
     fc.double({ noNaN: false, noDefaultInfinity: true }).map((one) => (one === 0 ? 0 : one)),
   );
 
-  it('is by difference, then by key, with missing differences last, for all cases and for each outcome', () => {
+  it('sorts by difference, then by key, with missing differences last, for each outcome too', () => {
     fc.assert(
       fc.property(fc.array(difference, { maxLength: 40 }), (given) => {
         const differences = Float64Array.from(given);
@@ -29,7 +29,7 @@ describe('the order of cases', () => {
     );
   });
 
-  it('is by key among zeros of either sign', () => {
+  it('sorts zeros of either sign by key', () => {
     const differences = Float64Array.of(0, -0, 1, 0, -1, -0);
     expect([...orderCases(differences, 'difference', undefined)]).toEqual([4, 0, 1, 3, 5, 2]);
     expect([...orderCases(differences, '-difference', undefined)]).toEqual([2, 0, 1, 3, 5, 4]);

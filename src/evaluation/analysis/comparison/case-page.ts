@@ -10,7 +10,7 @@ import {
   resultsOf,
 } from '../computation/paired-cases';
 
-/** Results of a case shown per side. Their number is in `candidate_count` and `baseline_count`. */
+/** Results shown per case and side. `candidate_count` and `baseline_count` have the full numbers. */
 export const TRIALS_SHOWN = 20;
 
 /** By difference: the worst regressions first, or the largest improvements. */
@@ -27,24 +27,24 @@ export interface CaseSelection {
   cursor: string | undefined;
 }
 
-/** The cases of a page, each with the indices of the results shown. */
+/** The cases of a page, each with the indices of the results to show. */
 export interface PlannedPage {
   cases: { index: number; candidate: number[]; baseline: number[] }[];
   total: number;
   nextCursor: string | null;
 }
 
-/** Both sides' results by case, with about the size of each result as JSON. */
+/** Both sides' results by case, with the approximate size of each result as JSON, in bytes. */
 export interface SizedCases extends Pick<PairedCases, 'keys'> {
   candidate: CaseResults & { sizes: Int32Array };
   baseline: CaseResults & { sizes: Int32Array };
 }
 
 /**
- * Chooses the cases of a page. A page ends before its limit when its results reach `PAGE_BYTES`, and a case shows no more
- * results than that.
+ * Selects the cases of a page. A page ends before its limit once its results reach `PAGE_BYTES`, and so do the results of
+ * a case.
  *
- * @param differences of the cases, NaN for none
+ * @param differences one per case; NaN for a case without a difference
  */
 export function planPage(
   cases: SizedCases,
@@ -88,7 +88,7 @@ export function orderCases(
     ranks[count] = rankOf(sort, differences[i]!);
     selected[count++] = i;
   }
-  // numbers sort natively; a comparator takes ten times as long
+  // sorting with a comparator takes ten times as long
   const sorted = ranks.slice(0, count).sort();
   const placed = new Int32Array(count);
   const order = new Int32Array(count);
@@ -104,15 +104,15 @@ const rankOf = (sort: CaseSort, difference: number): number =>
   Number.isNaN(difference) ? Infinity : (sort === 'difference' ? difference : -difference) + 0;
 
 /**
- * Names the list that a cursor belongs to. The scorer is a digest, because a name may hold line breaks, and be as long as
- * the rest of the cursor.
+ * Returns the name of the list that a cursor belongs to. Includes a digest of the scorer, because its name may be long and
+ * contain line breaks.
  */
 const listOf = ({ sort, outcome, scorer }: CaseSelection): string =>
   [sort, outcome ?? '', scorer === undefined ? '' : digestOf(scorer)].join(' ');
 
 const digestOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 16);
 
-/** Returns the place of the first case after the cursor's, which may no longer exist itself. */
+/** Returns the place of the first case after the cursor's case, which may no longer exist. */
 function placeAfter(
   found: Int32Array,
   cursor: string,
@@ -133,7 +133,7 @@ function placeAfter(
   return place < 0 ? found.length : place;
 }
 
-/** Returns the first trials of both sides in turn, until they are too large; always the first of each side. */
+/** Returns the first trials, alternating between the sides, until they are too large; at least one of each side. */
 function shownResults(
   cases: SizedCases,
   index: number,

@@ -4,7 +4,7 @@ import { AnyJson, IsOneOf } from '#platform/http';
 import { PageMetaDto, PageQueryDto } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../../experiments';
 import { CASE_SORTS, type CaseSort } from './case-page';
-import type { ComparedExperiment, ShownRow } from './comparison.repository';
+import type { ComparedExperiment, ComparedRow } from './comparison.repository';
 import {
   countCases,
   type Outcome,
@@ -32,7 +32,7 @@ export class CompareQueryDto extends PageQueryDto {
   @Length(1, 255)
   scorer?: string;
 
-  /** Only cases that improved, regressed, did not change, or miss a score on one side. */
+  /** Returns only cases that improved, regressed, did not change, or lack a score on one side. */
   @IsOptional()
   @IsOneOf(OUTCOMES, { required: false })
   only?: Outcome;
@@ -52,15 +52,15 @@ export class ComparedExperimentDto {
   experiment_name!: string;
   @ApiProperty({ enum: EXPERIMENT_STATUSES })
   experiment_status!: ExperimentStatus;
-  /** The dataset of its cases. Cases are paired by key, even if the two experiments use different datasets or versions. */
+  /** The dataset of the cases. Cases are paired by key, even if the experiments use different datasets or versions. */
   dataset_id!: string | null;
   /** The pinned CSV version; null if the cases are records. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_version!: number | null;
-  /** Number of results compared: the first 10,000 in order of arrival, as in the summary. */
+  /** Number of results compared: at most the first 10,000 in order of arrival, as in the summary. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   result_count!: number;
-  /** The experiment has more results than are compared. */
+  /** Whether the experiment has more results than are compared. */
   is_truncated!: boolean;
 }
 
@@ -76,9 +76,9 @@ export class ComparisonTotalsDto {
   cases_only_in_baseline!: number;
 }
 
-/** Mean and count, as in the summary. */
+/** Mean and count of scores, as in the summary. */
 export class ComparedMeanDto {
-  /** Mean of the scores that are not null; null if there are none. */
+  /** Mean of the scores that are not null; null without such scores. */
   @ApiProperty({ type: 'number', nullable: true })
   mean!: number | null;
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -94,7 +94,7 @@ export class ScorerComparisonDto {
   scorer!: string;
   candidate!: ComparedMeanDto;
   baseline!: ComparedMeanDto;
-  /** Mean of candidate - baseline over the cases with scores on both sides; null if there are none. */
+  /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
   @ApiProperty({ type: 'number', nullable: true })
   difference!: number | null;
   /** 95 % confidence interval of the difference, by bootstrap over cases (BCa). Null for fewer than two cases. */
@@ -130,7 +130,7 @@ export class ComparedResultDto {
   output!: unknown;
   @AnyJson()
   error!: unknown;
-  /** Score by scorer name; null for a scorer that gave none. */
+  /** Score by scorer name; null if the scorer abstained. */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   trace_id!: string | null;
@@ -141,7 +141,7 @@ export class ComparedResultDto {
 }
 
 export class ComparedCaseDto {
-  /** The key that its results share: `trial_group`, else `dataset_record_id`, else `case_id`. */
+  /** The key shared by its results: `trial_group`, else `dataset_record_id`, else `case_id`. */
   key!: string;
   /** The input of its first result. */
   @AnyJson()
@@ -178,12 +178,12 @@ export class ComparedCasePageDto {
 export class ComparisonDto {
   candidate!: ComparedExperimentDto;
   baseline!: ComparedExperimentDto;
-  /** Either experiment has more results than are compared. */
+  /** Whether either experiment has more results than are compared. */
   is_truncated!: boolean;
   totals!: ComparisonTotalsDto;
   /**
-   * The scorers compared, sorted by name: at most 100, first those of both experiments, then those with the most scores.
-   * Null for further pages of cases, requested with `cursor` or an `offset` above 0.
+   * The scorers compared, sorted by name. At most 100: first those in both experiments, then those with the most scores.
+   * Null on further pages of cases, requested with `cursor` or an `offset` above 0.
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;
@@ -229,13 +229,13 @@ export const toScorer = (
   verdict,
 });
 
-/** @param difference that sorts the case, NaN for none @param shown results of each side */
+/** @param difference that sorts the case; NaN for none @param shown results of each side */
 export function toCase(
   cases: ComparedCases,
   scorers: readonly string[],
   index: number,
   difference: number,
-  shown: { candidate: ShownRow[]; baseline: ShownRow[] },
+  shown: { candidate: ComparedRow[]; baseline: ComparedRow[] },
 ): ComparedCaseDto {
   const first = [shown.candidate[0], shown.baseline[0]];
   return {
@@ -257,4 +257,5 @@ export function toCase(
 
 const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
 
-const toResult = ({ input: _input, expected: _expected, ...result }: ShownRow): ComparedResultDto => result;
+const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto =>
+  result;

@@ -9,14 +9,14 @@ import {
   SummaryRepository,
 } from '../../experiments';
 
-/** Results per batch: the first one, whose size is unknown, and at most. */
+/** Results of the first batch, when their size is unknown, and of any batch at most. */
 const BATCH = { first: 25, most: 1_000 };
-/** Characters of scores per batch, which its last result may exceed. They parse within a few milliseconds. */
+/** Characters of scores per batch, exceeded by at most one result. They parse within a few milliseconds. */
 export const BATCH_CHARACTERS = 200_000;
-/** Scorers read per experiment, those with the most scores first. */
+/** Scorers read per experiment: those with the most scores. */
 export const SCORERS_READ_MAX = 1_000;
 
-/** An experiment, as a comparison shows it. */
+/** The members of an experiment that a comparison needs. */
 export interface ComparedExperiment {
   experiment_id: string;
   name: string;
@@ -27,19 +27,19 @@ export interface ComparedExperiment {
   dataset_version: number | null;
 }
 
-/** Results by columns: enough to pair them, and to know how large they are. */
+/** A batch of results as columns: ids, cases, scores and sizes. */
 export interface ScoredBatch {
   resultIds: string[];
   caseKeys: string[];
   scores: Record<string, number | null>[];
-  /** About the size of each result as JSON. */
+  /** Approximate size of each result as JSON, in bytes. */
   bytes: number[];
 }
 
-/** Columns as JSON texts; `scores` lacks the brackets. Null if there are no results. */
+/** Columns as JSON texts; `scores` lacks the brackets. All are null if there are no results. */
 interface ScoredColumns {
   last: string | null;
-  /** Results read, including those beyond `BATCH_CHARACTERS`, which the columns lack. */
+  /** Number of results found, including those that exceed `BATCH_CHARACTERS` and are missing from the columns. */
   found: number;
   ids: string;
   keys: string;
@@ -47,8 +47,8 @@ interface ScoredColumns {
   scores: string;
 }
 
-/** A result, as a case of a comparison shows it. */
-export interface ShownRow {
+/** The members of a result that a case of a comparison shows. */
+export interface ComparedRow {
   result_id: string;
   case_id: string;
   output: RawJson | null;
@@ -71,7 +71,7 @@ export class ComparisonRepository {
     private readonly summaries: SummaryRepository,
   ) {}
 
-  /** Runs `read` on one snapshot of the database, so that scores and counts agree. */
+  /** Runs `read` on one snapshot of the database, so that scores and counts are consistent. */
   inSnapshot<Result>(read: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.database.transaction(async (tx) => {
       await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
@@ -93,10 +93,10 @@ export class ComparisonRepository {
   }
 
   /**
-   * Returns the mean and the count of each scorer's scores that are not null, those with the most scores first. They come
-   * from the summary, unless there is none, or it lacks scorers.
+   * Returns the mean and the count of each scorer's scores that are not null, scorers with the most scores first. Reads the
+   * summary if there is one and it contains all scorers.
    *
-   * @param scorers narrows to these names; null for all
+   * @param scorers names of the scorers to return; null for all
    */
   means(
     tx: Tx,
@@ -112,7 +112,7 @@ export class ComparisonRepository {
    *
    * @returns whether the experiment has more results
    */
-  async eachScored(
+  async readScores(
     tx: Tx,
     scope: Scope,
     experimentId: string,
@@ -122,7 +122,7 @@ export class ComparisonRepository {
     let size = BATCH.first;
     for (let left = SUMMARY_RESULTS_MAX; left > 0;) {
       const limit = Math.min(left, size);
-      const found = await this.scored(tx, scope, experimentId, after, limit);
+      const found = await this.readBatch(tx, scope, experimentId, after, limit);
       if (found.last === null) return false;
       const batch = toBatch(found);
       const count = batch.resultIds.length;
@@ -130,23 +130,23 @@ export class ComparisonRepository {
       if (count === found.found && count < limit) return false;
       after = found.last;
       left -= count;
-      // as many as are likely to fit, because the others would be read needlessly
+      // read about as many results as fit, because the others are read again
       size = Math.min(BATCH.most, Math.ceil((count * BATCH_CHARACTERS) / found.scores.length));
     }
     return this.hasMore(tx, scope, experimentId, after);
   }
 
-  /** Reads these results of one experiment, in any order. @param withInput results whose input and expected are read too */
-  async shown(
+  /** Reads results of one experiment, in any order. @param withInput ids of the results to read with input and expected */
+  async readResults(
     scope: Scope,
     experimentId: string,
     resultIds: readonly string[],
     withInput: readonly string[],
-  ): Promise<ShownRow[]> {
+  ): Promise<ComparedRow[]> {
     if (resultIds.length === 0) return [];
-    return this.database.query<ShownRow>(
+    return this.database.query<ComparedRow>(
       prepared(
-        'comparison.shown',
+        'comparison.results',
         sql`
           SELECT result_id, case_id, output, error, scores, trace_id, session_id, duration_ms, trial_index,
                  CASE WHEN whole.id IS NOT NULL THEN input END AS input,
@@ -158,8 +158,8 @@ export class ComparisonRepository {
     );
   }
 
-  /** Reads columns, because a row per result costs more than its content. */
-  private async scored(
+  /** Reads a batch as columns, because a row per result costs more than its content. */
+  private async readBatch(
     tx: Tx,
     scope: Scope,
     experimentId: string,

@@ -18,7 +18,7 @@ import {
   toScorer,
   toTotals,
 } from './comparison.dto';
-import { type ComparedExperiment, ComparisonRepository, type ShownRow } from './comparison.repository';
+import { type ComparedExperiment, ComparisonRepository, type ComparedRow } from './comparison.repository';
 import type { ComparedCases } from '../computation/paired-statistics';
 import { type ExperimentPair, type ExperimentScores, ScoreReader, scoresOf } from './score-reader';
 
@@ -29,32 +29,32 @@ interface Pair {
 
 type Side = keyof Pair;
 
-/** Pages read at once. Each may hold some 60 MiB. */
+/** Pages read at once. A page may take about 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
-/** Memory for comparisons of frozen experiments. */
-const KEPT_BYTES = 64 * 1024 * 1024;
-/** About the size of a string besides its characters, with the reference to it. */
+/** Memory for cached comparisons of frozen experiments. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+/** Approximate size of a string without its characters, and of the reference to it. */
 const STRING_BYTES = 32;
-/** About the size of a scorer's name, means and statistics. */
+/** Approximate size of a scorer's name, means and statistics. */
 const SCORER_BYTES = 2_000;
 
-/** Two experiments compared, without their outputs. */
+/** The comparison of two experiments, without their outputs. */
 interface Comparison {
   cases: ComparedCases;
   sides: Record<Side, Pick<ExperimentScores, 'resultIds' | 'sizes' | 'isTruncated'>>;
   means: ComparedMeans[];
-  /** Scorers of both sides, of which `means` may hold a part. */
+  /** Number of scorers found in either experiment. `means` has the ones compared. */
   scorerCount: number;
 }
 
 @Injectable()
 export class ComparisonService {
   private readonly pageLimiter = new FairLimiter({ concurrency: PAGES_AT_ONCE, maxWaiting: PAGES_WAITING });
-  /** Comparisons of frozen experiments, whose results never change, so that further pages read only their results. */
-  private readonly kept = new LRUCache<string, Comparison>({
-    maxSize: KEPT_BYTES,
-    sizeCalculation: heldBytes,
+  /** Comparisons of frozen experiments, whose results never change. Further pages then read only their own results. */
+  private readonly cache = new LRUCache<string, Comparison>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: sizeInBytes,
   });
 
   constructor(
@@ -64,7 +64,7 @@ export class ComparisonService {
   ) {}
 
   /**
-   * Compares an experiment with a baseline, and pages its cases. Errors: 404 for an unknown experiment; 400
+   * Compares an experiment with a baseline and returns a page of the cases. Errors: 404 for an unknown experiment; 400
    * `invalid_query` without a baseline, for the experiment as its own baseline, and for an unknown scorer; 503 if too
    * many comparisons or pages wait.
    *
@@ -98,7 +98,7 @@ export class ComparisonService {
     };
   }
 
-  /** Returns the kept comparison of frozen experiments, or computes it. Running experiments are always compared anew. */
+  /** Returns the cached comparison of frozen experiments, or computes it. Comparisons of running ones are not cached. */
   private async comparison(
     scope: Scope,
     pair: Pair,
@@ -107,8 +107,8 @@ export class ComparisonService {
   ): Promise<Comparison> {
     const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
     const key = [scope.workspaceId, pair.candidate.experiment_id, pair.baseline.experiment_id].join(' ');
-    const kept = isFrozen ? this.kept.get(key) : undefined;
-    if (kept && (kept.cases.statistics || !withStatistics)) return kept;
+    const cached = isFrozen ? this.cache.get(key) : undefined;
+    if (cached && (cached.cases.statistics || !withStatistics)) return cached;
     const comparison = await this.pool.reserve(scope, signal, async (runTask) => {
       const { scorers, ...read } = await this.reader.read(scope, pair, null, signal);
       const sides = { candidate: read.candidate, baseline: read.baseline! };
@@ -124,8 +124,8 @@ export class ComparisonService {
       const cases = await runTask('compareExperiments', input, { transfer });
       return toComparison(cases, sides, scorers);
     });
-    // one with statistics is worth more than one without that took longer
-    if (isFrozen && (withStatistics || !this.kept.has(key))) this.kept.set(key, comparison);
+    // a comparison without statistics must not replace one with statistics
+    if (isFrozen && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
     return comparison;
   }
 
@@ -152,16 +152,16 @@ export class ComparisonService {
       baseline: { ...cases.baseline, sizes: sides.baseline.sizes },
     };
     const planned = planPage(sized, differences, selection);
-    const read = async (side: Side): Promise<Map<string, ShownRow>> => {
-      const rows = await this.shown(scope, pair[side], sides[side].resultIds, planned, side);
+    const read = async (side: Side): Promise<Map<string, ComparedRow>> => {
+      const rows = await this.readResults(scope, pair[side], sides[side].resultIds, planned, side);
       return new Map(rows.map((row) => [row.result_id, row]));
     };
     const isEmpty = planned.cases.length === 0;
     const [candidate, baseline] = isEmpty
-      ? [new Map<string, ShownRow>(), new Map<string, ShownRow>()]
+      ? [new Map<string, ComparedRow>(), new Map<string, ComparedRow>()]
       : await this.pageLimiter.run(scope, signal, () => Promise.all([read('candidate'), read('baseline')]));
     const items = planned.cases.map((one): ComparedCaseDto => {
-      const rows = (side: Side, from: Map<string, ShownRow>): ShownRow[] =>
+      const rows = (side: Side, from: Map<string, ComparedRow>): ComparedRow[] =>
         one[side].flatMap((result) => from.get(sides[side].resultIds[result]!) ?? []);
       const shown = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
       return toCase(cases, scorers, one.index, differences[one.index]!, shown);
@@ -169,21 +169,21 @@ export class ComparisonService {
     return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
   }
 
-  private shown(
+  private readResults(
     scope: Scope,
     { experiment_id }: ComparedExperiment,
     ids: readonly string[],
     { cases }: PlannedPage,
     side: Side,
-  ): Promise<ShownRow[]> {
+  ): Promise<ComparedRow[]> {
     const idsOf = (places: number[]): string[] => places.map((place) => ids[place]!);
     const all = cases.flatMap((one) => idsOf(one[side]));
     const first = cases.flatMap((one) => idsOf(one[side].slice(0, 1)));
-    return this.comparisons.shown(scope, experiment_id, all, first);
+    return this.comparisons.readResults(scope, experiment_id, all, first);
   }
 }
 
-/** Further pages lack the statistics, which the first page has. */
+/** Only the first page has statistics. */
 const isFurtherPage = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
   cursor !== undefined || offset > 0;
 
@@ -222,8 +222,8 @@ function meansByScorer(means: readonly ScorerMean[]): (scorer: string) => Compar
   return (scorer) => known.get(scorer) ?? { mean: null, count: 0 };
 }
 
-/** Returns about the memory of a comparison, in bytes. Keys count as if none were plain ASCII. */
-function heldBytes({ cases, sides, means }: Comparison): number {
+/** Estimates the memory of a comparison in bytes. Assumes two bytes per character of a key. */
+function sizeInBytes({ cases, sides, means }: Comparison): number {
   const arrays = [
     ...cases.differences,
     cases.meanDifferences,

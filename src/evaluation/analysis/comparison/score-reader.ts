@@ -6,17 +6,17 @@ import type { ScorerMean } from '../../experiments';
 import { type ComparedExperiment, ComparisonRepository, SCORERS_READ_MAX } from './comparison.repository';
 import type { ScoreColumns } from '../computation/paired-cases';
 
-/** Scorers compared. */
+/** Scorers compared, at most. */
 const SCORERS_MAX = 100;
 
 /** The results of one experiment, in order of arrival. */
 export interface ExperimentScores extends ScoreColumns {
-  /** By scorer: those requested, or those with the most scores. */
+  /** One per scorer: the requested scorers, or those with the most scores. */
   means: ScorerMean[];
   resultIds: string[];
-  /** About the size of each result as JSON, in bytes. */
+  /** Approximate size of each result as JSON, in bytes. */
   sizes: Int32Array;
-  /** The experiment has more results than were read. */
+  /** Whether the experiment has more results than were read. */
   isTruncated: boolean;
 }
 
@@ -34,14 +34,14 @@ export interface ScorePair {
   scorers: string[];
 }
 
-/** Reads what comparisons and gates need of two experiments. */
+/** Reads the scores of two experiments for comparisons and gates. */
 @Injectable()
 export class ScoreReader {
   constructor(private readonly comparisons: ComparisonRepository) {}
 
   /**
-   * Finds an experiment and its baseline: the one given, else its own. Errors: 404 for an unknown experiment; what
-   * `unknownBaseline` returns for an unknown baseline that was given.
+   * Finds an experiment and its baseline: the requested one, else the experiment's own. Errors: 404 for an unknown
+   * experiment; the error that `unknownBaseline` returns for an unknown baseline.
    */
   async find(
     scope: Scope,
@@ -61,7 +61,7 @@ export class ScoreReader {
   /**
    * Reads the scores and the means of both experiments.
    *
-   * @param requested scorers to read; null chooses those to compare
+   * @param requested scorers to read; null selects the scorers to compare
    * @throws the signal's reason when it is aborted
    */
   read(
@@ -82,8 +82,8 @@ export class ScoreReader {
       let other = await meansOf(baseline, requested);
       const scorers = requested ? [...requested] : scorersToCompare(own, other);
       if (!requested) {
-        own = await complete(own, scorers, (names) => meansOf(candidate, names));
-        other = await complete(other, scorers, (names) => meansOf(baseline, names));
+        own = await withMissingMeans(own, scorers, (names) => meansOf(candidate, names));
+        other = await withMissingMeans(other, scorers, (names) => meansOf(baseline, names));
       }
       return {
         candidate: await this.scores(tx, scope, candidate, own, scorers, signal),
@@ -104,7 +104,7 @@ export class ScoreReader {
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
     const chunks: Float64Array[] = [];
     signal.throwIfAborted();
-    const isTruncated = await this.comparisons.eachScored(tx, scope, experimentId, (batch) => {
+    const isTruncated = await this.comparisons.readScores(tx, scope, experimentId, (batch) => {
       signal.throwIfAborted();
       resultIds.push(...batch.resultIds);
       caseKeys.push(...batch.caseKeys);
@@ -116,10 +116,10 @@ export class ScoreReader {
   }
 }
 
-/** Returns what a thread needs of an experiment's scores. */
+/** Returns the columns that are passed to a thread. */
 export const scoresOf = ({ caseKeys, scores }: ExperimentScores): ScoreColumns => ({ caseKeys, scores });
 
-/** Returns the scores of a batch by columns: for each scorer in turn, one per result; NaN for none. */
+/** Returns the scores of a batch as columns: all scores of the first scorer, then of the next. NaN for no score. */
 function columnsOf(
   batch: readonly Record<string, number | null>[],
   scorers: readonly string[],
@@ -149,7 +149,7 @@ function joined(chunks: readonly Float64Array[], scorers: number, results: numbe
   return all;
 }
 
-/** Chooses the scorers to compare: first those of both sides, then those with the most scores; sorted by name. */
+/** Selects the scorers to compare: those of both sides first, then those with the most scores. Sorts them by name. */
 function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly ScorerMean[]): string[] {
   const counts = new Map<string, { shared: boolean; count: number }>();
   for (const { scorer, count } of [...candidate, ...baseline]) {
@@ -166,8 +166,8 @@ function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly S
     .sort();
 }
 
-/** Adds the means of these scorers if there may be more scorers than were read. */
-async function complete(
+/** Adds the missing means of these scorers if the experiment may have more scorers than were read. */
+async function withMissingMeans(
   means: ScorerMean[],
   scorers: readonly string[],
   read: (scorers: readonly string[]) => Promise<ScorerMean[]>,

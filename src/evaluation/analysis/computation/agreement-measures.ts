@@ -9,26 +9,26 @@ import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { seedOf } from '../statistics/random';
 import { meanAbsoluteErrorOf, meanOf, type Resampled } from '../statistics/resampled';
 
-/** A scale with more distinct values than this is continuous and has no categories. */
+/** Scores with more distinct values than this are continuous and have no categories. */
 const VALUES_MAX = 20;
-/** More distinct labels than a scorer may have choices are free text. */
+/** Labels with more distinct values than a scorer can have choices are free text. */
 const LABELS_MAX = 100;
 
-/** One scorer's ratings, by columns, in an order of units that both scorers share. */
+/** One scorer's ratings as columns. Both scorers' columns have the same order of units. */
 export interface Ratings {
-  /** NaN for none. */
+  /** NaN for a unit without a score. */
   scores: Float64Array;
-  /** The score that most annotators gave; NaN for none. */
+  /** The score that most annotators gave; NaN for a unit without a score. */
   commonScores: Float64Array;
   labels: readonly (string | null)[];
 }
 
 export interface AgreementInput {
-  /** The ids of both scorers. */
+  /** The ids of both scorers, which seed the random numbers. */
   ids: readonly [scorer: string, reference: string];
   scorer: Ratings;
   reference: Ratings;
-  /** The scores of choices, which give weighted kappa its distances. */
+  /** The scores of choices. Weighted kappa takes its distances from them. */
   choiceScores: ReadonlyMap<string, number>;
 }
 
@@ -39,11 +39,11 @@ export interface Measure {
   interval: Interval | null;
 }
 
-/** How often the scorer chose the row's category while the reference chose the column's. */
+/** Counts of units by the scorer's category (row) and the reference's category (column). */
 export interface Confusion {
   basis: 'label' | 'score';
   categories: (string | number)[];
-  /** The score of each category; null if one of them has none. */
+  /** The score of each category; null if any category has no score. */
   values: number[] | null;
   counts: number[][];
   units: number;
@@ -64,10 +64,10 @@ export interface AgreementMeasures extends CategoryMeasures {
 
 type Pair<Value> = readonly [scorer: Value, reference: Value];
 
-/** Measures a statistic, with chance seeded by its purpose. */
+/** Measures a statistic. The purpose seeds the random numbers. */
 type Measurer = (purpose: string, of: Resampled) => Measure;
 
-/** Measures how far two scorers agree on the units that both rated. */
+/** Measures the agreement of two scorers on the units that both rated. */
 export function measureAgreement({
   ids,
   scorer,
@@ -125,8 +125,8 @@ function measureCategories(
 }
 
 /**
- * Chooses the categories: labels if both scorers give one for every unit, else scores if they have few values, else labels
- * if both give one for some units.
+ * Chooses the categories: labels if both scorers label every unit; else scores if they have few distinct values; else
+ * labels of the units that both scorers label.
  */
 function categorize(scorer: Ratings, reference: Ratings): Categorized | null {
   const labels = scorer.labels.flatMap((own, i): Pair<string>[] => {

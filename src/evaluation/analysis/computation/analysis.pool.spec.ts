@@ -13,7 +13,7 @@ describe('AnalysisPool', () => {
   it.each([
     ['time', new TaskTimeout('compareExperiments', 120_000)],
     ['memory', Object.assign(new Error('out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })],
-  ])('is 503 where a computation takes too much %s', async (_, cause) => {
+  ])('answers 503 if a computation takes too much %s', async (_, cause) => {
     await expect(outcomeOf(cause)).rejects.toMatchObject({
       status: 503,
       code: 'service_unavailable',
@@ -22,7 +22,7 @@ describe('AnalysisPool', () => {
     });
   });
 
-  it('throws other errors as they are', async () => {
+  it('rethrows other errors', async () => {
     const error = new Error('a mistake');
     await expect(outcomeOf(error)).rejects.toBe(error);
   });

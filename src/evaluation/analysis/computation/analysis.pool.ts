@@ -5,10 +5,10 @@ import { isExhausted, type Owner, type RunTask, WorkerPool } from '#platform/con
 import { problem } from '#platform/problem';
 import type * as tasks from './analysis.thread';
 
-/** Each may hold the scores of a comparison, some 30 MiB of a large one. */
+/** A thread may hold the scores of a comparison, up to about 30 MiB. */
 const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
 const WAITING_MAX = 128;
-/** Longer than any request may take by default. The request's signal ends a task sooner. */
+/** Longer than the default time limit of any request. The request's signal ends a task earlier. */
 const DEADLINE_MS = 120_000;
 const HEAP_MIB = 256;
 const EXHAUSTED =
@@ -27,7 +27,7 @@ export class AnalysisPool extends WorkerPool<typeof tasks> {
     });
   }
 
-  /** Reserves a thread as every pool does. Errors: also 503 for tasks that take too much time or memory. */
+  /** Reserves a thread like every pool. Errors: also 503 for tasks that take too much time or memory. */
   override async reserve<Answer>(
     owner: Owner,
     signal: AbortSignal,

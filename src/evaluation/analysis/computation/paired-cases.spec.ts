@@ -11,7 +11,7 @@ describe('pairCases', () => {
   });
 });
 
-describe('the mean of the differences of a case', () => {
+describe('meanDifferences', () => {
   const meanOf = (candidate: Scores, baseline: Scores): number => {
     const cases = pairCases(['case'], ['case']);
     const column = (scores: Scores, name: string) => Float64Array.of(scores[name] ?? NaN);
@@ -21,7 +21,7 @@ describe('the mean of the differences of a case', () => {
     return meanDifferences(columns, 1)[0]!;
   };
 
-  it('is 0 if it differs from 0 by rounding alone, at any scale', () => {
+  it('returns 0 if the mean differs from 0 only by rounding, at any scale', () => {
     expect(0.1 + 0.2 - 0.3).not.toBe(0);
     for (const scale of [1, 1e-15, 1e200]) {
       const candidate = { a: 0.1 * scale, b: 0.2 * scale, c: 0 };
@@ -29,12 +29,12 @@ describe('the mean of the differences of a case', () => {
     }
   });
 
-  it('is not 0 if the differences themselves are small', () => {
+  it('keeps small differences', () => {
     expect(meanOf({ a: 1e-14, b: 2e-14 }, { a: 0, b: 0 })).toBeCloseTo(1.5e-14, 26);
     expect(meanOf({ a: 1e-300 }, { a: 0 })).toBe(1e-300);
   });
 
-  it('is missing if no scorer has a difference, or it overflows', () => {
+  it('returns NaN if no scorer has a difference, or the mean overflows', () => {
     expect(meanOf({ a: 1 }, { b: 1 })).toBeNaN();
     expect(meanOf({ a: 1e308, b: 1e308 }, { a: 0, b: 0 })).toBeNaN();
     expect(meanOf({ a: 1.5e308, b: -1.5e308 }, { a: 0, b: 0 })).toBe(0);

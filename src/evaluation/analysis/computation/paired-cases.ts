@@ -1,31 +1,31 @@
-/** Values whose relative distance is below this differ by rounding alone. */
+/** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;
 
 export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Names a difference of candidate - baseline. NaN stands for a case without a score on one side. */
+/** Returns the outcome for a difference candidate - baseline. NaN is a case without a score on one side. */
 export function outcomeOf(difference: number): Outcome {
   if (Number.isNaN(difference)) return 'missing';
   if (difference === 0) return 'unchanged';
   return difference > 0 ? 'improved' : 'regressed';
 }
 
-/** The scores of one experiment, by columns: the results in order of arrival, the scorers in a given order. */
+/** The scores of one experiment as columns: results in order of arrival, scorers in the order of the request. */
 export interface ScoreColumns {
   /** The key of each result's case: `trial_group`, else `dataset_record_id`, else `case_id`. */
   caseKeys: string[];
-  /** For each scorer in turn, one score per result; NaN for none. */
+  /** All scores of the first scorer, one per result, then of the next. NaN for a result without a score. */
   scores: Float64Array;
 }
 
-/** The results of one side, grouped by case: those of case i are `results[starts[i]]` to `results[starts[i + 1] - 1]`. */
+/** The results of one side, grouped by case. Case i has `results[starts[i]]` to `results[starts[i + 1] - 1]`. */
 export interface CaseResults {
   starts: Int32Array;
   results: Int32Array;
 }
 
-/** The cases of two experiments, paired by key. Sorted by key, so that neither side comes first. */
+/** The cases of two experiments, paired and sorted by key. The order does not depend on which side is the candidate. */
 export interface PairedCases {
   keys: string[];
   candidate: CaseResults;
@@ -36,15 +36,16 @@ export interface PairedCases {
 export const resultsOf = ({ starts, results }: CaseResults, index: number): Int32Array =>
   results.subarray(starts[index], starts[index + 1]);
 
-/** Returns the number of cases that have a result on this side. */
+/** Returns the number of cases with a result on this side. */
 export function countCases({ starts }: CaseResults): number {
   let count = 0;
   for (let i = 1; i < starts.length; i++) if (starts[i]! > starts[i - 1]!) count++;
   return count;
 }
 
+/** Pairs the cases of two experiments by the keys of their results. */
 export function pairCases(candidate: readonly string[], baseline: readonly string[]): PairedCases {
-  // numbered in order of appearance, then sorted by key
+  // keys are numbered in order of appearance, then sorted
   const numbers = new Map<string, number>();
   const numberOf = (key: string): number => {
     const known = numbers.get(key);
@@ -75,7 +76,7 @@ function groupResults(caseOf: Int32Array, cases: number): CaseResults {
   return { starts, results };
 }
 
-/** Returns the sum and the number of each case's scores. @param scores one per result, NaN for none */
+/** Returns the sum and the number of each case's scores. @param scores one per result; NaN for no score */
 export function sumByCase(
   { starts, results }: CaseResults,
   scores: Float64Array,
@@ -94,7 +95,7 @@ export function sumByCase(
   return { sums, counts };
 }
 
-/** Returns the difference of each case's mean scores by one scorer, candidate - baseline; NaN if either side has none. */
+/** Returns the difference of each case's mean scores, candidate - baseline, by one scorer; NaN without a score on a side. */
 export function caseDifferences(
   cases: PairedCases,
   candidate: Float64Array,
@@ -118,7 +119,7 @@ function differenceOf(candidate: number, baseline: number): number {
     : difference;
 }
 
-/** Returns the mean of each case's differences over the scorers that have one; NaN if none has. */
+/** Returns the mean of each case's differences over the scorers; NaN for a case without any difference. */
 export function meanDifferences(columns: readonly Float64Array[], cases: number): Float64Array {
   const means = new Float64Array(cases);
   const sizes = new Float64Array(cases);

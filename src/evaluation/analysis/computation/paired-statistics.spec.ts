@@ -1,9 +1,9 @@
 import { compareExperiments, measureForGate, pairedDifference, verdictOf } from './paired-statistics';
 
-describe('a verdict', () => {
+describe('verdictOf', () => {
   const found = { difference: 0.1, interval: { lower: 0.01, upper: 0.2 }, pValue: 0.049 };
 
-  it('needs both the test and the interval', () => {
+  it('requires both the test and the interval', () => {
     expect(verdictOf(found)).toBe('improved');
     expect(verdictOf({ ...found, pValue: 0.05 })).toBe('inconclusive');
     expect(verdictOf({ ...found, interval: { lower: 0, upper: 0.2 } })).toBe('inconclusive');
@@ -14,14 +14,14 @@ describe('a verdict', () => {
   });
 });
 
-describe('the difference by a scorer', () => {
-  /** A few differences are so large that the test draws instead of approximating. */
+describe('pairedDifference', () => {
+  /** A few differences are so large that the test draws permutations instead of approximating. */
   const differences = Float64Array.from(
     { length: 5_000 },
     (_, i) => ((i * 7_919) % 5_003) / 5_003 + (i % 1_000 === 0 ? 1_000 : 0) - ((i * 104_729) % 5_009) / 5_009,
   );
 
-  it('has the same interval for any number of scorers, and coarser p-values for many', () => {
+  it('returns the same interval for any number of scorers, and coarser p-values for many', () => {
     const among = (scorers: number) => pairedDifference(differences, ['a', 'b'], 's', scorers);
     const [alone, many] = [among(1), among(100)];
     expect(many.interval).toEqual(alone.interval);
@@ -30,7 +30,7 @@ describe('the difference by a scorer', () => {
     expect(Math.abs(many.pValue! - alone.pValue!)).toBeLessThan(0.06);
   });
 
-  it('is the same in a comparison and in a gate, for each scorer by itself', () => {
+  it('agrees with the measures of a gate', () => {
     const caseKeys = Array.from({ length: 40 }, (_, i) => `case ${i}`);
     const scores = (step: number) =>
       Float64Array.from({ length: 80 }, (_, i) => ((i * step) % 11) / 11 + Math.floor(i / 40));

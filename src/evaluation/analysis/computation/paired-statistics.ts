@@ -15,17 +15,17 @@ import {
   sumByCase,
 } from './paired-cases';
 
-/** A verdict needs a p-value below this. */
+/** Significance level. */
 const SIGNIFICANCE = 0.05;
 
 export const VERDICTS = ['improved', 'regressed', 'inconclusive'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** The difference of two experiments by one scorer. */
+/** The difference between two experiments by one scorer. */
 export interface PairedDifference {
-  /** The mean difference of the cases with scores on both sides; null if there is none, or it is not finite. */
+  /** The mean difference of the cases with scores on both sides; null without such cases, and if it is not finite. */
   difference: number | null;
-  /** Cases with scores on both sides. */
+  /** Number of cases with scores on both sides. */
   cases: number;
   interval: Interval | null;
   pValue: number | null;
@@ -45,15 +45,15 @@ export interface ComparisonInput {
 }
 
 export interface ComparedCases extends PairedCases {
-  /** For each scorer, the difference of each case; NaN for none. */
+  /** For each scorer, the difference of each case; NaN for a case without a difference. */
   differences: Float64Array[];
   /** The mean of each case's differences over all scorers. */
   meanDifferences: Float64Array;
-  /** One per scorer, if requested. */
+  /** One item per scorer; null unless requested. */
   statistics: PairedDifference[] | null;
 }
 
-/** Pairs the cases of two experiments, and tests their difference by each scorer. */
+/** Pairs the cases of two experiments and tests their difference by each scorer. */
 export function compareExperiments(input: ComparisonInput): ComparedCases {
   const { pair, scorers, candidate, baseline, withStatistics } = input;
   const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
@@ -70,7 +70,7 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
   };
 }
 
-/** Which measures the rules of a gate need of one scorer. */
+/** The measures of one scorer that the rules of a gate need. */
 export interface MeasuresNeeded {
   scorer: string;
   meanInterval: boolean;
@@ -83,19 +83,19 @@ export interface GateInput {
   candidate: ScoreColumns;
   /** Null if no rule is about regressions. */
   baseline: { experimentId: string; scores: ScoreColumns } | null;
-  /** In the order of the columns. */
+  /** One item per scorer, in the order of the columns. */
   needed: readonly MeasuresNeeded[];
 }
 
 export interface GateMeasures {
-  /** Cases with scores on both sides. */
+  /** Number of cases with scores on both sides. */
   sharedCases: number;
   difference: number | null;
   meanInterval: Interval | null;
   differenceInterval: Interval | null;
 }
 
-/** Computes what the rules of a gate need, one item per scorer. */
+/** Computes the measures that the rules of a gate need, one item per scorer. */
 export function measureForGate({ candidateId, candidate, baseline, needed }: GateInput): GateMeasures[] {
   const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? []);
   return needed.map(({ scorer, ...wanted }, column): GateMeasures => {
@@ -120,7 +120,11 @@ function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Float64Ar
   return scores.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
 }
 
-/** @param scorers compared; with more than ten, each test draws fewer permutations */
+/**
+ * Tests the difference between two experiments by one scorer.
+ *
+ * @param scorers number of scorers compared; with more than ten, each test draws fewer permutations
+ */
 export function pairedDifference(
   differences: Float64Array,
   pair: PairIds,
@@ -140,8 +144,8 @@ export function pairedDifference(
 }
 
 /**
- * Returns `improved` or `regressed` if both methods rule out chance: p < 0.05, and the interval excludes 0. Everything
- * else is inconclusive.
+ * Returns `improved` or `regressed` if both methods rule out chance: p < 0.05 and an interval that excludes 0. Otherwise
+ * returns `inconclusive`.
  */
 export function verdictOf({
   difference,
@@ -163,11 +167,11 @@ function meanDifference(shared: Float64Array): number | null {
   return Number.isFinite(mean) ? mean : null;
 }
 
-/** The seed is that of the pair, whichever way round. So an answer repeats, and is mirrored with the sides swapped. */
+/** The seed does not depend on the order of the pair, so that swapping the sides mirrors the interval. */
 const bootstrapDifference = (shared: Float64Array, pair: PairIds, scorer: string): Interval | null =>
   bootstrapInterval(meanOf(shared), seedOf('bootstrap', ...[...pair].sort(), scorer));
 
-/** The interval of an experiment's mean by one scorer. A case with all its trials is one unit. */
+/** Returns the interval of an experiment's mean by one scorer. A case with all its trials is one unit. */
 function bootstrapMean(
   results: CaseResults,
   scores: Float64Array,

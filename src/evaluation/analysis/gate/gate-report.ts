@@ -11,10 +11,10 @@ export const GATE_MEDIA = [
 export type GateMedia = (typeof GATE_MEDIA)[number];
 
 /**
- * Formats a number with six digits, which is more than scores are good for and hides rounding errors. If it would then
- * read as the bound that it misses, it keeps all digits.
+ * Formats a number with six significant digits, which hides rounding errors. Keeps all digits if the number misses a bound
+ * that has the same six digits.
  */
-export function shownBeside(number: number | null, missed: number | null): string {
+export function formatBeside(number: number | null, missed: number | null): string {
   if (number === null) return 'none';
   const few = rounded(number);
   return String(missed !== null && few === rounded(missed) && number !== missed ? number : few);
@@ -26,7 +26,7 @@ const rounded = (number: number): number => Number(number.toPrecision(6));
 const CONFIDENT = ' (confident)';
 
 const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
-  `${scorer} ${kind} ${shownBeside(bound, null)}${confident ? CONFIDENT : ''}`;
+  `${scorer} ${kind} ${formatBeside(bound, null)}${confident ? CONFIDENT : ''}`;
 
 /** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
 export function toJUnit(result: GateResultDto): string {
@@ -57,7 +57,7 @@ export function toJUnit(result: GateResultDto): string {
   ].join('\n');
 }
 
-/** Characters that XML 1.0 cannot represent (production 2, `Char`). */
+/** Characters that are not allowed in XML 1.0 (production 2, `Char`). */
 const NO_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 const XML_ESCAPES: Record<string, string> = {
   '&': '&amp;',
@@ -65,7 +65,7 @@ const XML_ESCAPES: Record<string, string> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&apos;',
-  // in attributes a parser would turn them into spaces
+  // parsers turn unescaped ones in attributes into spaces
   '\t': '&#9;',
   '\n': '&#10;',
   '\r': '&#13;',
@@ -100,22 +100,22 @@ export function toMarkdown(result: GateResultDto): string {
   ].join('\n');
 }
 
-/** Formats the comparison with the bound. A failed check never reads as an equality. */
+/** Formats the comparison with the bound. A failed check never shows two equal numbers. */
 function numbers({ passed, actual, bound }: GateCheckDto): string {
-  if (passed) return `${shownBeside(actual, null)} ≥ ${shownBeside(bound, null)}`;
-  if (actual === null) return `none, not ≥ ${shownBeside(bound, null)}`;
-  return `${shownBeside(actual, bound)} < ${shownBeside(bound, actual)}`;
+  if (passed) return `${formatBeside(actual, null)} ≥ ${formatBeside(bound, null)}`;
+  if (actual === null) return `none, not ≥ ${formatBeside(bound, null)}`;
+  return `${formatBeside(actual, bound)} < ${formatBeside(bound, actual)}`;
 }
 
 /**
- * Formats a client's text as a code span (CommonMark 6.1), in which nothing is markup: no HTML, no link, no mention. The
- * fence is longer than any run of backticks within. Pipes are escaped, because tables split at pipes first. Line breaks
- * and other control characters become spaces.
+ * Formats a client's text as a code span (CommonMark 6.1), so that it cannot contain markup. The fence is longer than any
+ * run of backticks in the text. Pipes are escaped, because tables split at pipes first. Line breaks and other control
+ * characters become spaces.
  */
 function code(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replace(/\|/g, '\\|');
   const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((row) => row.length));
   const fence = '`'.repeat(longest + 1);
-  // readers strip one space on either side, so that the text may begin with a backtick, or be blank
+  // renderers strip one space on either side, so that the text may start with a backtick
   return `${fence} ${line.trim() === '' ? '(blank)' : line} ${fence}`;
 }

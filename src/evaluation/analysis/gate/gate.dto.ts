@@ -29,13 +29,13 @@ export class GateRuleDto {
   @IsNumber()
   min_mean?: number | null;
 
-  /** The mean difference to the baseline, over the cases with scores on both sides, must not be lower than minus this. */
+  /** The mean difference to the baseline, over the cases with scores on both sides, must be at least minus this. */
   @IsOptional()
   @IsNumber()
   @Min(0)
   max_regression?: number | null;
 
-  /** There must be at least this many scores that are not null. */
+  /** The number of scores that are not null must be at least this. */
   @IsOptional()
   @ApiProperty({
     type: 'integer',
@@ -51,8 +51,8 @@ export class GateRuleDto {
   min_count?: number | null;
 
   /**
-   * Compares the lower end of the 95 % confidence interval with `min_mean` and `max_regression`, instead of the value
-   * itself. The check passes only if it is sure.
+   * Compares the lower end of the 95 % confidence interval, instead of the value itself, with `min_mean` and
+   * `max_regression`.
    */
   @IsOptional()
   @IsBoolean()
@@ -87,7 +87,7 @@ export class GateCheckDto {
   passed!: boolean;
   /** Whether the check compares the lower end of the interval with the bound. */
   confident!: boolean;
-  /** The value compared with the bound; for `max_regression`, candidate - baseline. Null, a failure, if there is none. */
+  /** The value compared with the bound; for `max_regression`, candidate - baseline. Null if unknown, which fails the check. */
   @ApiProperty({ type: 'number', nullable: true })
   actual!: number | null;
   /** The lowest `actual` that passes; for `max_regression`, 0 or less. */
@@ -111,9 +111,9 @@ export class GateResultDto {
   /** The result may change while the experiment is running. */
   @ApiProperty({ enum: EXPERIMENT_STATUSES })
   experiment_status!: ExperimentStatus;
-  /** Null if there is no baseline. */
+  /** Null without a baseline. */
   baseline_experiment_id!: string | null;
-  /** An experiment has more than 10,000 results. Only the first 10,000 count. */
+  /** Whether an experiment has more than 10,000 results. Only the first 10,000 count. */
   is_truncated!: boolean;
   /** One check per bound, in the order of the rules. */
   @ApiProperty({ type: [GateCheckDto] })

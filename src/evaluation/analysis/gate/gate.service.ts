@@ -5,13 +5,13 @@ import { AnalysisPool } from '../computation/analysis.pool';
 import type { GateMeasures } from '../computation/paired-statistics';
 import { type ExperimentPair, ScoreReader, scoresOf } from '../comparison/score-reader';
 import type { Interval } from '../statistics/bootstrap';
-import { shownBeside } from './gate-report';
+import { formatBeside } from './gate-report';
 import type { CheckKind, GateCheckDto, GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 
-/** Values whose relative distance is below this differ by rounding alone: 0.7 - 0.8 is not below -0.1. */
+/** Values with a relative difference below this are equal up to rounding. For example, 0.7 - 0.8 is not below -0.1. */
 const ROUNDING = 1e-12;
 
-/** What the rules of one scorer are checked against. */
+/** The measures of one scorer that its rules are checked against. */
 interface Measured extends GateMeasures {
   mean: number | null;
   count: number;
@@ -25,7 +25,7 @@ export class GateService {
   ) {}
 
   /**
-   * Checks an experiment, running or frozen, against rules. A rule fails if its scorer has no scores. Errors: 400 for a
+   * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores. Errors: 400 for a
    * rule without a bound, and for `max_regression` without a baseline; 404 for an unknown experiment; 503 if too many
    * comparisons and gates wait.
    *
@@ -157,10 +157,10 @@ type Rule = Pick<GateCheckDto, 'scorer' | 'rule' | 'kind' | 'bound' | 'confident
 function checkOf(rule: Rule, measuredValue: Value, measured: Measured): GateCheckDto {
   const { kind, bound, confident } = rule;
   const { estimate } = measuredValue;
-  const isSure = confident && kind !== 'min_count';
-  // another rule of the scorer may have needed an interval that this one does not show
-  const interval = isSure ? measuredValue.interval : null;
-  const actual = !isSure ? estimate : estimate === null ? null : (interval?.lower ?? null);
+  const usesInterval = confident && kind !== 'min_count';
+  // the interval may have been computed for another rule of the scorer
+  const interval = usesInterval ? measuredValue.interval : null;
+  const actual = !usesInterval ? estimate : estimate === null ? null : (interval?.lower ?? null);
   const passed = actual !== null && actual >= bound - ROUNDING * Math.max(Math.abs(actual), Math.abs(bound));
   const detail = detailOf(rule, passed, { actual, estimate }, measured);
   return { ...rule, passed, actual, estimate, confidence_interval: interval, detail };
@@ -172,8 +172,8 @@ function detailOf(
   { actual, estimate }: { actual: number | null; estimate: number | null },
   { count, sharedCases }: Measured,
 ): string {
-  const shown = (number: number | null): string => shownBeside(number, passed ? null : bound);
-  const required = `at least ${shownBeside(bound, passed ? null : actual)} is required`;
+  const shown = (number: number | null): string => formatBeside(number, passed ? null : bound);
+  const required = `at least ${formatBeside(bound, passed ? null : actual)} is required`;
   if (kind === 'min_count') return `${counted(count, 'score')}; ${required}.`;
   if (kind === 'min_mean' && count === 0) return `This scorer has no scores; a mean of ${required}.`;
   if (kind === 'max_regression' && estimate === null) {
@@ -184,7 +184,7 @@ function detailOf(
       ? `Mean ${shown(estimate)} of ${counted(count, 'score')}`
       : `Difference ${shown(estimate)} to the baseline over ${counted(sharedCases, 'case')}`;
   if (!confident) return `${what}; ${required}.`;
-  if (actual === null) return `${what}; too few cases to be sure, and ${required}.`;
+  if (actual === null) return `${what}; too few cases for a confidence interval, and ${required}.`;
   return `${what}, at least ${shown(actual)} with 95 % confidence; ${required}.`;
 }
 

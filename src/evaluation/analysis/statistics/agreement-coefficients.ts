@@ -1,10 +1,10 @@
 import { sumOf } from './numeric';
 import { ofCounts, ofTotals, type Resampled } from './resampled';
 
-/** A relative variation below this is rounding. */
+/** A relative variation below this is due to rounding. */
 const ROUNDING = 1e-12;
 
-/** The number of units that one rater put into `row` and the other into `column`; at least one. */
+/** The number of units that one rater assigned to `row` and the other to `column`, at least 1. */
 export interface Cell {
   row: number;
   column: number;
@@ -14,7 +14,7 @@ export interface Cell {
 /**
  * Cohen's kappa (J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement
  * 20, 1960): the agreement of two raters beyond chance, given their own frequencies. 1 is complete agreement, 0 is chance.
- * NaN if both use one and the same category throughout, because chance alone then agrees.
+ * NaN if both always use the same category, because chance alone then agrees.
  *
  * @param categories the number of categories; rows and columns are numbered from 0
  */

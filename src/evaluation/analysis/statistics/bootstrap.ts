@@ -3,14 +3,14 @@ import { type Seed, Xoshiro128 } from './random';
 import type { Resampled } from './resampled';
 import type { BootstrapDistribution } from './saddlepoint';
 
-/** The share of samples whose interval covers the true value. */
+/** Confidence level: the share of samples whose interval covers the true value. */
 export const CONFIDENCE = 0.95;
 export const RESAMPLES_MAX = 9_999;
-/** About as many as the ends of an interval need (Efron and Tibshirani, section 12.5 and chapter 14: 1,000). */
+/** The number that the ends of an interval need (Efron and Tibshirani, section 12.5 and chapter 14: about 1,000). */
 export const RESAMPLES_MIN = 999;
 /** The budget of one interval, in draws of single units. Costly statistics get fewer resamples. */
 const DRAWS = 2_000_000;
-/** Values whose relative distance is below this differ by rounding alone. */
+/** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;
 
 export interface Interval {
@@ -24,7 +24,7 @@ export interface Interval {
  * Bootstrap", 1993, section 14.3). Scores often lie at the ends of their scale, so their means are skewed. A plain
  * percentile interval would be centred wrongly; BCa corrects that at the cost of one leave-one-out pass.
  *
- * It draws 9,999 resamples, and fewer where they are large. A statistic that knows its distribution needs none.
+ * Draws 9,999 resamples, or fewer if they are costly. A statistic with a known distribution needs no resamples.
  *
  * Units are independent of each other. A case with all its trials is one unit (the cluster bootstrap of C. A. Field and
  * A. H. Welsh, "Bootstrapping clustered data", J. Royal Statistical Society B 69, 2007), so that repeating a case does
@@ -53,7 +53,7 @@ function bcaInterval(distribution: BootstrapDistribution): Interval {
   return { lower: end(-z), upper: end(z) };
 }
 
-/** Replaces an end by the estimate if it lies beyond the estimate by rounding alone. */
+/** Replaces an end by the estimate if it lies beyond the estimate only because of rounding. */
 function includeEstimate({ lower, upper }: Interval, estimate: number): Interval {
   const near = ROUNDING * Math.abs(estimate);
   return {

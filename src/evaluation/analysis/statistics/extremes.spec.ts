@@ -7,15 +7,15 @@ import { meanOf, ofCounts, type Resampled } from './resampled';
 const SEED = seedOf('a test');
 const of = (...values: number[]): Float64Array => Float64Array.from(values);
 
-describe('the sign-flip test', () => {
-  it('tells sums apart that differ by more than rounding', () => {
+describe('signFlipTest', () => {
+  it('distinguishes sums that differ by more than rounding', () => {
     // the sums are 1 + 1e-13, 1 - 1e-13 and their opposites, of which the observed one and its own are as far
     expect(signFlipTest(of(1, 1e-13), SEED)).toBe(2 / 4);
     // 1e9 twice and 1e9 + 2e-3, either way
     expect(signFlipTest(of(1e9, -1e-3, 1e-3), SEED)).toBe(6 / 8);
   });
 
-  it('takes sums for the same that differ by rounding', () => {
+  it('treats sums that differ only by rounding as equal', () => {
     // 0.1 + 0.2 - 0.3 is not 0 in doubles
     expect(signFlipTest(of(0.1, 0.2, -0.3), SEED)).toBe(1);
     const tenths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? 0.1 : 0.7));
@@ -23,15 +23,15 @@ describe('the sign-flip test', () => {
     expect(signFlipTest(of(...tenths), SEED)).toBe(exact);
   });
 
-  it.each([1, 6, 20, 600])('of %d differences is the same where their sums are beyond all numbers', (count) => {
+  it.each([1, 6, 20, 600])('rescales %d differences whose sums overflow', (count) => {
     const differences = Array.from({ length: count }, (_, i) => (((i * 7_919) % 1_009) - 400) / 1_009);
     const huge = differences.map((one) => one * 1.7e308);
     expect(signFlipTest(of(...huge), SEED)).toBeCloseTo(signFlipTest(of(...differences), SEED), 6);
   }); // prettier-ignore
 });
 
-describe('the bootstrap interval', () => {
-  it('is null where an end is no number', () => {
+describe('bootstrapInterval', () => {
+  it('returns null if an end is not finite', () => {
     const without = (quantile: (p: number) => number): Resampled => ({
       ...meanOf(of(1, 2, 3)),
       units: 3,
@@ -50,7 +50,7 @@ describe('the bootstrap interval', () => {
     );
   });
 
-  it('draws fewer samples of what takes long to work out, and at least 999', () => {
+  it('draws fewer resamples for costly statistics, but at least 999', () => {
     const drawsOf = (steps: number): number => {
       let draws = 0;
       const statistic = {
@@ -72,8 +72,8 @@ describe('the bootstrap interval', () => {
   });
 });
 
-describe('many tests', () => {
-  it('share what ten take, and each draws 999 assignments of signs at least', () => {
+describe('permutationsOf', () => {
+  it('shares the permutations of ten tests among more tests, with at least 999 each', () => {
     expect([1, 10, 20, 50, 100, 1_000].map(permutationsOf)).toEqual([9_999, 9_999, 4_999, 1_999, 999, 999]);
     const alike = new Float64Array(500).fill(1);
     alike[0] = 2; // of one size alone, they would be counted
@@ -81,7 +81,7 @@ describe('many tests', () => {
   });
 });
 
-describe('a measure of agreement without one of its units', () => {
+describe('leaveOneOut', () => {
   const pairs = Array.from({ length: 60 }, (_, i): [number, number] => [(i * 7) % 4, (i * 5 + (i % 3)) % 4]);
 
   it.each<[string, (units: [number, number][]) => Resampled]>([
@@ -91,7 +91,7 @@ describe('a measure of agreement without one of its units', () => {
     ],
     ['nominal alpha', nominalAlphaOf],
     ['interval alpha', intervalAlphaOf],
-  ])('is that of the others: %s', (_, measure) => {
+  ])('matches the estimate without each unit: %s', (_, measure) => {
     const made = measure(pairs);
     const found = [...made.leaveOneOut()].flatMap(({ value, units }) => new Array<number>(units).fill(value));
     const expected = pairs.map((_unit, left) => measure(pairs.filter((_other, i) => i !== left)).estimate);

@@ -24,7 +24,7 @@ export function lowerBound(sorted: Float64Array, value: number): number {
   return low;
 }
 
-/** The standard normal distribution function, by the series of G. Marsaglia (J. Statistical Software 11(4), 2004). */
+/** Returns the standard normal distribution function, by the series of G. Marsaglia (J. Statistical Software 11(4), 2004). */
 export function normalCdf(x: number): number {
   if (x <= -FAR) return 0;
   if (x >= FAR) return 1;
@@ -39,7 +39,7 @@ export function normalCdf(x: number): number {
   return 0.5 + (sum * exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-/** The inverse of `normalCdf`, by bisection. @param p greater than 0 and less than 1 */
+/** Returns the inverse of `normalCdf`, by bisection. @param p greater than 0 and less than 1 */
 export function normalQuantile(p: number): number {
   let low = -FAR;
   let high = FAR;
@@ -55,7 +55,7 @@ const SMALL_FACTORIALS = 128;
 const LOG_FACTORIALS = new Float64Array(SMALL_FACTORIALS);
 for (let i = 2; i < SMALL_FACTORIALS; i++) LOG_FACTORIALS[i] = LOG_FACTORIALS[i - 1]! + log(i);
 
-/** ln k!, from a table, and by Stirling's series beyond it (to 1e-16 there). */
+/** Returns ln k! from a table, and beyond the table by Stirling's series (accurate to 1e-16 there). */
 export function logFactorial(k: number): number {
   if (k < SMALL_FACTORIALS) return LOG_FACTORIALS[k]!;
   const square = k * k;
@@ -63,7 +63,7 @@ export function logFactorial(k: number): number {
   return (k + 0.5) * log(k) - k + HALF_LOG_TAU + series;
 }
 
-/** Returns the probability that at least `k` of `n` fair coins show heads, to some 12 digits. @param k at least n / 2 */
+/** Returns the probability that at least `k` of `n` fair coins show heads, to about 12 digits. @param k at least n / 2 */
 export function fairTail(n: number, k: number): number {
   let term = exp(logFactorial(n) - logFactorial(k) - logFactorial(n - k) - n * Math.LN2);
   let sum = 0;

@@ -2,20 +2,20 @@ import { fairTail, sumOf } from './numeric';
 import { drawBinomial, type Seed, Xoshiro128 } from './random';
 import { signFlipTail } from './saddlepoint';
 
-/** Random assignments of signs that a test draws, if there are few tests. */
+/** Random assignments of signs per test, for up to ten tests. */
 export const PERMUTATIONS = 9_999;
 export const PERMUTATIONS_MIN = 999;
-/** Up to this many tests each draw all permutations. More tests share the time of these. */
+/** Up to this many tests draw all permutations. More tests share the same time. */
 const TESTS_IN_FULL = 10;
 /** Up to this many nonzero differences, the test enumerates every assignment of signs. */
 const ENUMERATED_MAX = 16;
-/** From this many on, differences of one size are drawn together: the number of positive ones is one binomial draw. */
+/** From this many on, differences of one size are drawn together: one binomial draw gives the number of positive ones. */
 const TOGETHER_FROM = 256;
 /** The smallest p-value reported: the smallest that drawing can give. */
 const LEAST = 1 / (PERMUTATIONS + 1);
 /** The relative rounding error of an addition. */
 const ROUNDING = 2 ** -52;
-/** Differences whose signs are the bits of one random word. */
+/** Number of signs per random word. */
 const WORD_BITS = 32;
 const TABLE_BITS = 8;
 const TABLE = 1 << TABLE_BITS;
@@ -30,19 +30,19 @@ export const permutationsOf = (tests: number): number =>
  * far from 0 if the two sides of every pair were exchangeable.
  *
  * The test enumerates all assignments of signs for few differences. For differences of one size, such as passes and
- * failures, it is the sign test. For many differences that are unlike each other it is a saddlepoint approximation.
+ * failures, it is the sign test. For many unlike differences, it is a saddlepoint approximation.
  * Otherwise it draws B assignments, and p = (b + 1) / (B + 1), which is never 0 (B. Phipson and G. K. Smyth, "Permutation
  * p-values should never be zero", Statistical Applications in Genetics 9(1), 2010). An approximated p-value is never
  * smaller than B draws could give.
  *
- * @param differences one for each independent pair; average the trials of a case first
+ * @param differences one per independent pair; average the trials of a case first
  * @param permutations assignments of signs to draw, see `permutationsOf`
  */
 export function signFlipTest(differences: Float64Array, seed: Seed, permutations = PERMUTATIONS): number {
   const own = summable(withoutZeros(differences));
   if (own.length === 0) return 1;
   const observed = Math.abs(sumOf(own));
-  // sums that differ by rounding alone count as equal
+  // sums that differ only by rounding count as equal
   const bound = observed - own.length * ROUNDING * sumOfSizes(own);
   const isAsFar = (count: number, sum: number): number => (sum >= bound || -sum >= bound ? count + 1 : count);
   if (own.length <= ENUMERATED_MAX) {
@@ -113,8 +113,8 @@ function randomSums(differences: Float64Array, random: Xoshiro128, permutations:
 }
 
 /**
- * Adds eight differences at a time, from a table of their 256 sums: a random byte is their signs. 10,000 differences
- * take 45 ms; a sign at a time takes 750 ms.
+ * Adds eight differences at a time from a table of their 256 sums, indexed by a random byte of signs. 10,000 differences
+ * take 45 ms, and 750 ms one by one.
  */
 function addRandomSums(sums: Float64Array, differences: Float64Array, random: Xoshiro128): void {
   const words = new Int32Array(sums.length);

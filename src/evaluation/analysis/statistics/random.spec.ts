@@ -3,7 +3,7 @@ import { drawBinomial, seedOf, Xoshiro128 } from './random';
 import { Resampler } from './resampler';
 
 describe('xoshiro128**', () => {
-  it('gives the numbers of the published algorithm', () => {
+  it('generates the numbers of the published algorithm', () => {
     // from the state 1, 2, 3, 4, as the authors' C code gives them
     const published = [
       11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849, 3729100597, 4258142804,
@@ -15,14 +15,14 @@ describe('xoshiro128**', () => {
     expect([...filled].map((word) => word >>> 0)).toEqual(published);
   });
 
-  it('starts elsewhere for other texts, and at the same place for the same', () => {
+  it('derives equal seeds from equal texts only', () => {
     const first = (...texts: string[]) => new Xoshiro128(seedOf(...texts)).word();
     expect(first('a', 'bc')).toBe(first('a', 'bc'));
     expect(first('a', 'bc')).not.toBe(first('ab', 'c'));
     expect(() => new Xoshiro128([0, 0, 0, 0])).toThrow('zeros');
   });
 
-  it('gives uniform numbers below 1, and integers below a bound', () => {
+  it('generates uniform numbers below 1, and integers below a bound', () => {
     const random = new Xoshiro128(seedOf('uniform'));
     const uniforms = Array.from({ length: 20_000 }, () => random.uniform());
     expect(uniforms.every((u) => u >= 0 && u < 1)).toBe(true);
@@ -46,21 +46,21 @@ describe('the normal distribution', () => {
     expect(normalQuantile(p)).toBeCloseTo(x, 10);
   });
 
-  it('has 1.96 at 97.5 %', () => {
+  it('has its 97.5 % quantile at 1.96', () => {
     expect(normalQuantile(0.975)).toBeCloseTo(1.959963984540054, 12);
     expect(normalQuantile(0.0001)).toBeCloseTo(-3.7190164854556804, 10);
     expect([normalCdf(-40), normalCdf(40)]).toEqual([0, 1]);
   });
 });
 
-describe('a binomial draw', () => {
+describe('drawBinomial', () => {
   it.each([
     [7, 0.3],
     [200, 0.02],
     [40, 0.5],
     [150, 0.72],
     [3_000, 0.01],
-  ])('of %d trials at %d has the binomial distribution', (n, p) => {
+  ])('follows the binomial distribution for %d trials at %d', (n, p) => {
     const random = new Xoshiro128(seedOf('binomial', String(n)));
     const draws = 100_000;
     const seen = new Float64Array(n + 1);
@@ -84,7 +84,7 @@ describe('a binomial draw', () => {
     expect(chiSquare(observed.slice(0, -1), expected.slice(0, -1))).toBeLessThan(bound);
   });
 
-  it('of certain outcomes is certain', () => {
+  it('is deterministic for probabilities of 0 and 1', () => {
     const random = new Xoshiro128(seedOf('certain'));
     expect([drawBinomial(random, 0, 0.5), drawBinomial(random, 9, 0), drawBinomial(random, 9, 1)]).toEqual([
       0, 0, 9,
@@ -92,12 +92,12 @@ describe('a binomial draw', () => {
   });
 });
 
-describe('a bootstrap sample', () => {
+describe('Resampler', () => {
   // alike in large groups, in small ones, and alone: each way of drawing
   const sizes = [400, 40, 31, 31, 7, ...new Array<number>(300).fill(1)];
   const total = sizes.reduce((sum, size) => sum + size, 0);
 
-  it('has as many units as there are, each as often as any other', () => {
+  it('draws as many units as there are, all with the same probability', () => {
     const resampler = new Resampler(sizes, total);
     const random = new Xoshiro128(seedOf('sample'));
     const counts = new Float64Array(sizes.length);
@@ -129,7 +129,7 @@ describe('a bootstrap sample', () => {
     },
   );
 
-  it('has each pair of units of a block as often as any other where the sums of many are drawn at once', () => {
+  it('draws all pairs of units of a block with the same probability in drawSums', () => {
     // two units: both of a sample are the first in a quarter of the samples, and in a half one of them is
     const resampler = new Resampler([1, 1], 2);
     const column = resampler.column(Float64Array.of(0, 1));
@@ -139,7 +139,7 @@ describe('a bootstrap sample', () => {
     expect(chiSquare(seen, [2_500, 5_000, 2_500])).toBeLessThan(13.8); // 2 degrees, p = 0.001
   });
 
-  it('has the same totals whether units are counted or summed', () => {
+  it('draws the same totals by counts and by sums', () => {
     const resampler = new Resampler(sizes, total);
     const values = Float64Array.from(sizes, (_, group) => group * 3 - 100);
     const counts = new Float64Array(sizes.length);

@@ -8,17 +8,17 @@ export interface Resampled {
   readonly units: number;
   /** The statistic of the sample itself; NaN if it has no value. */
   readonly estimate: number;
-  /** All units are alike, and so is every resample. */
+  /** Whether all units are equal, so that all resamples are. */
   readonly isConstant: boolean;
   /** The cost of a resample, in draws of single units. */
   readonly cost: number;
-  /** Returns the statistic of a new resample: as many units, drawn with replacement. */
+  /** Returns the statistic of a new resample: the same number of units, drawn with replacement. */
   replicate(random: Xoshiro128): number;
-  /** Returns the statistic of many resamples, if that is faster than one by one; else null. */
+  /** Returns the statistic of many resamples if that is faster than one by one, else null. */
   replicates?(random: Xoshiro128, samples: number): Float64Array | null;
   /** Yields the statistic without one unit, for each group of equal units, and the size of the group. */
   leaveOneOut(): Iterable<{ value: number; units: number }>;
-  /** Returns the distribution over all resamples, if it is known without drawing; else null. */
+  /** Returns the distribution over all resamples if it is known without drawing, else null. */
   distribution?(): BootstrapDistribution | null;
 }
 
@@ -28,11 +28,11 @@ export interface CountsStatistic {
   of(counts: Float64Array, units: number): number;
   /** The cost of `of`, in draws of single units. */
   steps: number;
-  /** Returns the statistic of all units but one of this group. */
+  /** Returns the statistic of all units except one of this group. */
   without(group: number): number;
 }
 
-/** @param sizes of the groups, at least one each */
+/** Returns a function of counts as a statistic. @param sizes numbers of units in the groups, at least 1 each */
 export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resampled {
   const units = sumOf(sizes);
   const resampler = new Resampler(sizes, units);
@@ -55,11 +55,11 @@ export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resam
 }
 
 /**
- * A statistic that is a function of sums over the units. A mean is one sum over the number of units; a mean of clusters
- * is a ratio of two sums.
+ * Returns a function of sums over the units as a statistic. A mean is one sum divided by the number of units. A mean of
+ * clusters is a ratio of two sums.
  *
  * @param columns one number per unit each, all of the same length
- * @param distribution if it is known without drawing resamples
+ * @param distribution returns the distribution if it is known without drawing resamples
  */
 export const ofTotals = (
   columns: readonly Float64Array[],
@@ -67,7 +67,7 @@ export const ofTotals = (
   distribution: () => BootstrapDistribution | null = () => null,
 ): Resampled => new TotalsStatistic(columns, statistic, distribution);
 
-/** The arithmetic mean of independent units. */
+/** Returns the arithmetic mean of independent units. */
 export const meanOf = (values: Float64Array): Resampled =>
   ofTotals(
     [values],
@@ -76,15 +76,15 @@ export const meanOf = (values: Float64Array): Resampled =>
   );
 
 /**
- * The mean over all members of independent clusters, whose members depend on each other: the sum of the clusters' sums
- * over the sum of their sizes.
+ * Returns the mean over the members of independent clusters, whose members depend on each other: the sum of the clusters'
+ * sums divided by the sum of their sizes.
  */
 export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): Resampled =>
   sizes.every((size) => size === 1)
     ? meanOf(sums)
     : ofTotals([sums, sizes], (totals) => totals[0]! / totals[1]!);
 
-/** The mean of |a - b|, on the scale of the values. */
+/** Returns the mean of |a - b|, on the scale of the values. */
 export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): Resampled =>
   meanOf(a.map((value, i) => Math.abs(value - b[i]!)));
 
@@ -93,8 +93,8 @@ class TotalsStatistic implements Resampled {
   readonly estimate: number;
   readonly isConstant: boolean;
   private readonly whole: Float64Array;
-  /** Made when resamples are drawn. A statistic that knows its distribution never needs them. */
-  private known: Groups | undefined;
+  /** Created when resamples are drawn. A statistic with a known distribution does not need them. */
+  private createdGroups: Groups | undefined;
 
   constructor(
     private readonly columns: readonly Float64Array[],
@@ -137,7 +137,7 @@ class TotalsStatistic implements Resampled {
   }
 
   private get groups(): Groups {
-    return (this.known ??= groupsOf(this.columns));
+    return (this.createdGroups ??= groupsOf(this.columns));
   }
 }
 
@@ -148,10 +148,10 @@ interface Groups {
   totals: Float64Array;
 }
 
-/** Groups units that have the same number in every column, in order of first appearance. */
+/** Groups units with the same numbers in all columns, in order of first appearance. */
 function groupsOf(columns: readonly Float64Array[]): Groups {
   const units = columns[0]!.length;
-  // numbered by one column after the other, because text keys take 20 ms for four columns of 10,000 units
+  // numbering by one column after the other, because text keys take 20 ms for four columns of 10,000 units
   const numbers = new Float64Array(units);
   let groups = 0;
   for (const column of columns) {
@@ -160,7 +160,7 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
     const all = own.values === units ? own : numbered(numbers);
     numbers.set(all.numbers);
     groups = all.values;
-    // every unit is a group of its own already, whatever the other columns hold
+    // every unit is already a group of its own
     if (groups === units) break;
   }
   const first = new Int32Array(groups);

@@ -9,7 +9,7 @@ const AT_ONCE = 4 * BLOCK_MAX;
 /** The measured cost of a binomial draw, in draws of single units. */
 const BINOMIAL_COST = 32;
 
-/** Units drawn from together. `size` is a power of two, unless all of them belong to one group. */
+/** Units that are drawn together. `size` is a power of two, unless all units belong to one group. */
 interface Block {
   size: number;
   /** Start of the block among the units drawn singly; -1 for a block of equal units. */
@@ -83,8 +83,8 @@ export class Resampler {
   }
 
   /**
-   * Returns the sum of one column over each of many new samples. It goes block by block and draws two units at once, from
-   * a table of the sums of pairs: 999 samples of 10,000 distinct units take 40 ms, and 60 to 90 ms one by one.
+   * Returns the sum of one column over each of many new samples. Goes block by block, and draws two units at once from a
+   * table of the sums of pairs: 999 samples of 10,000 distinct units take 40 ms, and 60 to 90 ms one by one.
    */
   drawSums(random: Xoshiro128, { ofGroup, single }: SampledColumn, samples: number): Float64Array {
     const sums = new Float64Array(samples);

@@ -36,7 +36,7 @@ function halfway(probabilities: Float64Array): Float64Array {
 const spread = (count: number, step = 0.6180339887498949): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => ((i + 1) * step) % 1);
 
-describe('the bootstrap distribution of a mean, worked out', () => {
+describe('meanDistribution', () => {
   /** The exact distribution of the sum of a bootstrap sample of integers. */
   function exactSums(values: Float64Array): Float64Array {
     let power = new Float64Array(Math.max(...values) + 1);
@@ -50,10 +50,10 @@ describe('the bootstrap distribution of a mean, worked out', () => {
   }
 
   it.each<[string, number[]]>([
-    ['as many of each', new Array<number>(17).fill(40)],
+    ['equally frequent', new Array<number>(17).fill(40)],
     ['skewed', Array.from({ length: 28 }, (_, n) => Math.round(120 * 0.9 ** n))],
-    ['with most against one end', [...new Array<number>(16).fill(40), 400]],
-  ])('is that of all samples, of values %s', (_, times) => {
+    ['mostly at one end', [...new Array<number>(16).fill(40), 400]],
+  ])('matches the distribution of all samples of values %s', (_, times) => {
     const values = repeated(times);
     const distribution = meanDistribution(values)!;
     const exact = halfway(exactSums(values));
@@ -69,7 +69,7 @@ describe('the bootstrap distribution of a mean, worked out', () => {
     expect(distribution.shareBelow).toBeCloseTo(exact[mean]!, 3);
   });
 
-  it('has the acceleration and the interval that draws come near', () => {
+  it('approximates the acceleration and the interval of drawn resamples', () => {
     const values = spread(1_500).map((one) => one ** 3);
     const drawn = ofTotals([values], ([sum], units) => sum! / units);
     expect(drawn.distribution!()).toBeNull();
@@ -82,7 +82,7 @@ describe('the bootstrap distribution of a mean, worked out', () => {
     }
   }, 60_000); // prettier-ignore
 
-  it('is mirrored with the values, and does not depend on their scale', () => {
+  it('is mirrored with the values, and independent of their scale', () => {
     const values = spread(800).map((one) => one ** 2);
     const distribution = meanDistribution(values)!;
     const mirrored = meanDistribution(values.map((one) => -one))!;
@@ -97,7 +97,7 @@ describe('the bootstrap distribution of a mean, worked out', () => {
     ]);
   });
 
-  it('is left to draws where values are few, alike, or a few of them are all that varies', () => {
+  it('returns null if values are few, alike, or dominated by a few', () => {
     expect(meanDistribution(spread(255))).toBeNull();
     expect(meanDistribution(repeated([500, 500]))).toBeNull();
     expect(meanDistribution(new Float64Array(1_000))).toBeNull();
@@ -106,12 +106,12 @@ describe('the bootstrap distribution of a mean, worked out', () => {
     expect(meanDistribution(outlier)).toBeNull();
   });
 
-  it.each([2, 3, 5])('is left to draws where values are %d levels but for a millionth', (levels) => {
+  it.each([2, 3, 5])('returns null for values on %d levels that differ by a millionth', (levels) => {
     const noisy = spread(900).map((noise, i) => (i % levels) + 1e-6 * noise);
     expect(meanDistribution(noisy)).toBeNull();
   });
 
-  it.each([[200, 3], [2_000, 40]])('gives an interval around the estimate, though %d values on %d levels hardly differ', (count, levels) => {
+  it.each([[200, 3], [2_000, 40]])('returns an interval around the estimate for %d values on %d levels that hardly differ', (count, levels) => {
     const values = Float64Array.from({ length: count }, (_, i) => 1 + ((i * 7) % levels) * 1e-15);
     const mean = meanOf(values);
     const { lower, upper } = bootstrapInterval(mean, SEED)!;
@@ -120,7 +120,7 @@ describe('the bootstrap distribution of a mean, worked out', () => {
   }); // prettier-ignore
 });
 
-describe('the sign-flip test, worked out', () => {
+describe('signFlipTail', () => {
   /** Of sums of integers with random signs: the probability of each, from the least, by steps of 1. */
   function exactSums(sizes: Float64Array): Float64Array {
     let sums = Float64Array.of(1);
@@ -133,9 +133,9 @@ describe('the sign-flip test, worked out', () => {
   }
 
   it.each<[string, number[]]>([
-    ['as many of each size', new Array<number>(20).fill(24)],
-    ['mostly small ones', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
-  ])('is that of all assignments of signs, of %s', (_, times) => {
+    ['equally frequent sizes', new Array<number>(20).fill(24)],
+    ['mostly small sizes', Array.from({ length: 20 }, (_, n) => Math.round(150 * 0.9 ** n))],
+  ])('matches the enumeration of all signs of %s', (_, times) => {
     const sizes = repeated(times, 1);
     const exact = exactSums(sizes);
     const most = (exact.length - 1) / 2;
@@ -174,31 +174,31 @@ describe('the sign-flip test, worked out', () => {
   const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
     Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
 
-  it.each<[string, 'drawn' | 'worked out', (random: Xoshiro128) => Float64Array]>([
-    ['1 but for a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
-    ['1 but for a millionth, one of four 0 but for it', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
-    ['of three levels but for a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
+  it.each<[string, 'drawn' | 'approximated', (random: Xoshiro128) => Float64Array]>([
+    ['1 up to a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
+    ['1 up to a millionth, a quarter of them 0', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+    ['of three levels up to a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
     ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
-    ['on 17 levels', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
-    ['on 17 levels but for a millionth', 'worked out', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
-    ['spread evenly', 'worked out', (r) => signed(480, 268, () => r.uniform())],
-    ['distributed normally', 'worked out', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
-    ['skewed', 'worked out', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
-    ['heavy-tailed', 'worked out', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
-    ['in 20 clusters', 'worked out', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
-  ])('is as often as random signs of differences %s', (_, way, make) => {
+    ['on 17 levels', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
+    ['on 17 levels up to a millionth', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
+    ['spread evenly', 'approximated', (r) => signed(480, 268, () => r.uniform())],
+    ['distributed normally', 'approximated', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
+    ['skewed', 'approximated', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
+    ['heavy-tailed', 'approximated', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
+    ['in 20 clusters', 'approximated', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
+  ])('matches random signs of differences %s', (_, way, make) => {
     const random = new Xoshiro128(seedOf('differences'));
     const differences = make(random);
     const truth = bruteForce(differences, random);
     expect(truth).toBeGreaterThan(0.01);
     expect(truth).toBeLessThan(0.3);
     const tail = signFlipTail(differences, Math.abs(sumOf(differences)), 1e-6);
-    expect(tail === null ? 'drawn' : 'worked out').toBe(way);
+    expect(tail === null ? 'drawn' : 'approximated').toBe(way);
     if (tail !== null) expect(Math.abs(2 * tail - truth)).toBeLessThan(0.003);
     expect(Math.abs(signFlipTest(differences, SEED) - truth)).toBeLessThan(0.006);
   }); // prettier-ignore
 
-  it('comes near what is drawn, the other way round as well', () => {
+  it('approximates drawn p-values, also with the sides swapped', () => {
     const differences = spread(2_000).map((one) => one - 0.49);
     const p = signFlipTest(differences, SEED);
     // the normal distribution function at 0.01 sqrt(2,000 * 12)
@@ -207,14 +207,14 @@ describe('the sign-flip test, worked out', () => {
     expect(signFlipTest(differences.map((one) => 1e-305 * one), SEED)).toBeCloseTo(p, 6); // prettier-ignore
   });
 
-  it('is never less than draws could make it, and 1 where nothing differs on the whole', () => {
+  it('is never smaller than draws could give, and 1 for a sum of 0', () => {
     expect(signFlipTest(spread(3_000), SEED)).toBe(1 / 10_000);
     const differences = spread(1_000);
     const balanced = Float64Array.from([...differences, ...differences.map((one) => -one)]);
     expect(signFlipTest(balanced, SEED)).toBeCloseTo(1, 9);
   });
 
-  it('is left to draws where differences are few, alike, or a few of them decide', () => {
+  it('returns null if differences are few, alike, or dominated by a few', () => {
     const tail = (differences: Float64Array) => signFlipTail(differences, 1, 1e-6);
     expect(tail(spread(255))).toBeNull();
     expect(tail(repeated([0, 500, 500]))).toBeNull();

@@ -4,7 +4,7 @@ const { abs, exp, expm1, log, log1p, sqrt } = Math;
 
 /** From this many units on, the distribution of a sum is approximated, which takes a tenth of the time of drawing. */
 export const SADDLEPOINT_FROM = 256;
-/** Values closer than this are alike, on a scale on which the largest is 1: sums do not tell them apart. */
+/** Values closer than this are alike, on a scale on which the largest is 1, because sums do not distinguish them. */
 const ALIKE = 1 / 64;
 /** This many alike values form a lump; for few units, this share of them. */
 const LUMP_MAX = 256;
@@ -79,7 +79,7 @@ export function meanDistribution(values: Float64Array): BootstrapDistribution | 
   for (let i = 0; i < count; i++) centred[i] = values[i]! - mean;
   const scale = rescale(centred);
   if (scale === null) return null;
-  // a small variation may be less than the rounding of the mean
+  // a small variation may be smaller than the rounding error of the mean
   const rest = sumOf(centred) / count;
   for (let i = 0; i < count; i++) centred[i]! -= rest;
   let squares = 0;
@@ -93,7 +93,7 @@ export function meanDistribution(values: Float64Array): BootstrapDistribution | 
     fourths += square * square;
   }
   if (!areMany(squares, fourths) || !areUnlike(centred)) return null;
-  // for a mean, the jackknife's acceleration equals the bias
+  // for a mean, the acceleration by the jackknife equals the bias
   const acceleration = cubes / (6 * squares ** 1.5);
   const quantile = (p: number): number =>
     mean + scale * quantileOfMean(centred, normalQuantile(p), acceleration, sqrt(squares));

@@ -28,18 +28,18 @@ const SPATIAL = [
   48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41,
 ];
 
-describe('the bootstrap interval', () => {
+describe('bootstrapInterval', () => {
   // the ends, by scipy.stats.bootstrap 1.17.1 (method BCa) with 400,000 resamples
   it.each<[string, number[], [number, number], number]>([
     ['the sleep of ten patients', SLEEP, [1.05, 2.63], 0.03],
     ['the plants of Darwin', DARWIN, [-1.5333, 36.3667], 0.7],
     ['47 passes and 3 failures', [...times(47, 1), ...times(3, 0)], [0.84, 0.98], 0.001],
     ['17 full scores and three others', [...times(17, 1), 0.9, 0.5, 0], [0.725, 0.99], 0.006],
-  ])('of the mean of %s is that of scipy', (_, values, ends, within) => {
+  ])('matches scipy for the mean of %s', (_, values, ends, within) => {
     near(bootstrapInterval(meanOf(of(values)), SEED)!, ends, within);
   });
 
-  it('of a variance is that of scipy on the spatial data', () => {
+  it('matches scipy for a variance on the spatial data', () => {
     const values = of(SPATIAL);
     const variance = ofTotals(
       [values, values.map((value) => value * value)],
@@ -49,20 +49,20 @@ describe('the bootstrap interval', () => {
     near(bootstrapInterval(variance, SEED)!, [105.94, 279.61], 4);
   });
 
-  it('of a mean of clusters is that of scipy', () => {
+  it('matches scipy for a mean of clusters', () => {
     const clustered = clusteredMeanOf(of([3, 1, 0, 2.5, 4, 0.5, 1, 2]), of([4, 1, 2, 3, 4, 2, 1, 5]));
     expect(clustered.estimate).toBeCloseTo(14 / 22, 14);
     near(bootstrapInterval(clustered, SEED)!, [0.3947, 0.8571], 0.02);
   });
 
-  it('of three units is that of all their 27 samples', () => {
+  it('matches the enumeration of all 27 samples of three units', () => {
     // The mean of a sample of 0, 0, 1 is 0 in 8 of them, 1/3 in 12, 2/3 in 6 and 1 in 1. Half of the ties counted, 14 of
     // 27 are below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0 %
     // and the 99.1 % quantile, and 29.6 % of the means are 0, 3.7 % are 1.
     near(bootstrapInterval(meanOf(of([0, 0, 1])), SEED)!, [0, 1], 1e-12);
   });
 
-  it('covers the mean of a known population about as often as it says', () => {
+  it('covers the mean of a known population at about the confidence level', () => {
     let covered = 0;
     for (let i = 0; i < 100; i++) {
       // cases 1 to 60 of which 1 in 5 fail, by a fixed scramble
@@ -73,13 +73,13 @@ describe('the bootstrap interval', () => {
     expect(covered / 100).toBeGreaterThan(0.88);
   });
 
-  it('is null where nothing can be said, and a point where nothing varies', () => {
+  it('returns null without enough data, and a point without variation', () => {
     expect(bootstrapInterval(meanOf(of([])), SEED)).toBeNull();
     expect(bootstrapInterval(meanOf(of([0.7])), SEED)).toBeNull();
     near(bootstrapInterval(meanOf(of(times(40, 0.7))), SEED)!, [0.7, 0.7], 1e-12);
   });
 
-  it('of cases repeated within themselves is no narrower than that of the cases', () => {
+  it('is not narrowed by repeated trials of the cases', () => {
     const cases = SLEEP.map((value) => [value, value + 0.1, value - 0.1, value, value]);
     const single = bootstrapInterval(meanOf(of(SLEEP)), SEED)!;
     const repeated = bootstrapInterval(
@@ -95,8 +95,8 @@ describe('the bootstrap interval', () => {
   });
 });
 
-describe('the sign-flip test', () => {
-  it("gives Fisher's own answer for Darwin's plants: 1,726 of 32,768", () => {
+describe('signFlipTest', () => {
+  it("reproduces Fisher's result for Darwin's plants: 1,726 of 32,768", () => {
     expect(signFlipTest(of(DARWIN), SEED)).toBe(1_726 / 32_768);
   });
 
@@ -110,11 +110,11 @@ describe('the sign-flip test', () => {
     [[0.1, 0.2, -0.3], 1],
     [times(6, -0.25), 2 / 64],
     [[...times(9, 1), -1, 0, 0], 22 / 1024], // of ten coins one or none falls otherwise, either way
-  ])('of %j is worked out by hand', (differences, p) => {
+  ])('matches the value computed by hand for %j', (differences, p) => {
     expect(signFlipTest(of(differences), SEED)).toBeCloseTo(p, 14);
   });
 
-  it('of differences of one size is the sign test, exactly', () => {
+  it('equals the sign test for differences of one size', () => {
     // of 40 coins 12 or fewer fall one way, either way
     const coins = 2 * [...Array(13).keys()].reduce((sum, k) => sum + choose(40, k) / 2 ** 40, 0);
     const of40 = [...times(12, -0.25), ...times(28, 0.25)];
@@ -125,7 +125,7 @@ describe('the sign-flip test', () => {
     expect(signFlipTest(of([...times(208, 1), ...times(169, -1), 0, 0]), SEED)).toBeCloseTo(0.0501, 3);
   });
 
-  it('of many differences comes near what is exact', () => {
+  it('approximates the exact p-value for many differences', () => {
     // drawn one by one and drawn together, the same 2,000 coins
     const many = [...times(953, -1), ...times(1_046, 1), 1 + 1e-13];
     const together = signFlipTest(of(many), SEED);
@@ -140,7 +140,7 @@ describe('the sign-flip test', () => {
   });
 });
 
-describe("Cohen's kappa", () => {
+describe('cohensKappaOf and quadraticKappaOf', () => {
   const table = (...rows: number[][]): Cell[] =>
     rows
       .flatMap((row, i) => row.map((count, j) => ({ row: i, column: j, count })))
@@ -153,25 +153,25 @@ describe("Cohen's kappa", () => {
     [[[11, 3, 1], [2, 7, 4], [0, 1, 9]], 274 / 483, 0.7321248741188319],
     [[[10, 0], [0, 10]], 1, 1],
     [[[0, 10], [10, 0]], -1, -1],
-  ])('of %j is %d, with quadratic weights %d', (counts, kappa, weighted) => {
+  ])('for %j are %d and %d', (counts, kappa, weighted) => {
     const cells = table(...counts);
     expect(cohensKappaOf(cells, counts.length).estimate).toBeCloseTo(kappa, 14);
     expect(quadraticKappaOf(cells, [...counts.keys()]).estimate).toBeCloseTo(weighted, 14);
   }); // prettier-ignore
 
-  it('has no value where both say one thing throughout', () => {
+  it('have no value if both raters always choose one category', () => {
     const kappa = cohensKappaOf(table([30]), 1);
     expect(kappa.estimate).toBeNaN();
     expect(bootstrapInterval(kappa, SEED)).toBeNull();
   });
 
-  it('has the interval of scipy', () => {
+  it('matches the interval of scipy', () => {
     const interval = bootstrapInterval(cohensKappaOf(table([20, 5], [10, 15]), 2), SEED);
     near(interval!, [0.1334, 0.6377], 0.015);
   });
 });
 
-describe("Krippendorff's alpha", () => {
+describe('nominalAlphaOf and intervalAlphaOf', () => {
   // the four observers of Krippendorff 2011, part D; 0 is a value that is missing
   const observers = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
@@ -182,12 +182,12 @@ describe("Krippendorff's alpha", () => {
   const units = observers[0]!.map((_, unit) => observers.map((own) => own[unit]!).filter((one) => one > 0));
   const pairs = (a: string, b: string): string[][] => [...a].map((one, i) => [one, b[i]!]);
 
-  it('is 0.743 (nominal) and 0.849 (interval) of his four observers', () => {
+  it('return 0.743 (nominal) and 0.849 (interval) for four observers of Krippendorff', () => {
     expect(nominalAlphaOf(units).estimate).toBeCloseTo(0.743421052631579, 12);
     expect(intervalAlphaOf(units).estimate).toBeCloseTo(0.8491071428571428, 12);
   });
 
-  it('is 0.095 and 0.692 of his pairs of observers', () => {
+  it('return 0.095 and 0.692 for pairs of observers of Krippendorff', () => {
     expect(nominalAlphaOf(pairs('0100000010', '1110010000')).estimate).toBeCloseTo(0.095238, 6);
     expect(nominalAlphaOf(pairs('aabbdccceddA'.toLowerCase(), 'babbbccceddd')).estimate).toBeCloseTo(
       0.691964,
@@ -195,12 +195,12 @@ describe("Krippendorff's alpha", () => {
     );
   });
 
-  it('is the same of 0 and 1 by either metric', () => {
+  it('agree on values of 0 and 1', () => {
     const binary = pairs('0100000010', '1110010000').map((unit) => unit.map(Number));
     expect(intervalAlphaOf(binary).estimate).toBeCloseTo(nominalAlphaOf(binary).estimate, 12);
   });
 
-  it('has the interval of scipy', () => {
+  it('matches the interval of scipy', () => {
     const a = [0.1, 0.4, 0.5, 0.9, 0.3, 0.7, 0.2, 0.8, 0.6, 0.55, 0.35, 0.95];
     const b = [0.2, 0.35, 0.6, 0.7, 0.3, 0.9, 0.1, 0.85, 0.4, 0.5, 0.45, 0.8];
     const alpha = intervalAlphaOf(a.map((one, i) => [one, b[i]!]));
@@ -209,7 +209,7 @@ describe("Krippendorff's alpha", () => {
     expect(meanAbsoluteErrorOf(of(a), of(b)).estimate).toBeCloseTo(1.3 / 12, 14);
   });
 
-  it('has no value without variation, nor without pairs', () => {
+  it('have no value without variation or without pairs', () => {
     for (const values of [[], [[1], [2]], times(9, 0).map(() => [0.7, 0.7])]) {
       expect(nominalAlphaOf(values).estimate).toBeNaN();
       expect(intervalAlphaOf(values).estimate).toBeNaN();
@@ -217,13 +217,13 @@ describe("Krippendorff's alpha", () => {
   });
 });
 
-describe('whatever the differences', () => {
+describe('for any differences', () => {
   const score = fc.integer({ min: -20, max: 20 }).map((tenths) => tenths / 10);
   const differences = fc.array(score, { minLength: 2, maxLength: 80 });
   const runs = { numRuns: 60 };
   const interval = (values: number[]): Interval => bootstrapInterval(meanOf(of(values)), SEED)!;
 
-  it('the same seed gives the same answer', () =>
+  it('the same seed gives the same results', () =>
     fc.assert(
       fc.property(differences, (values) => {
         expect(interval(values)).toEqual(interval(values));
@@ -232,7 +232,7 @@ describe('whatever the differences', () => {
       runs,
     ));
 
-  it('the other way round the answer is mirrored', () =>
+  it('swapping the sides mirrors the results', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const there = interval(values);
@@ -243,7 +243,7 @@ describe('whatever the differences', () => {
       runs,
     ));
 
-  it('an interval lies within what was seen, and holds the mean where both sides are alike', () =>
+  it('the interval lies within the range of the differences, and contains the mean of symmetric ones', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const alike = [...values, ...values.map((value) => -value)];
@@ -257,7 +257,7 @@ describe('whatever the differences', () => {
       runs,
     ));
 
-  it('shifting or stretching them does the same to their interval', () =>
+  it('shifting or scaling them does the same to the interval', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const { lower, upper } = interval(values);

@@ -4,16 +4,15 @@ import { rootLogger } from '#platform/logging';
 import { type JudgeBackendName, cutText } from '../../scorers';
 import { type JudgeCall, JudgeFailure } from '../judge-backend';
 import type { JudgeMetrics, RequestOutcome } from '../judge.metrics';
-import type { JudgeLimit } from './judge-limit';
-import type { JudgeLimits } from './judge-limit';
-import type { Attempt, JudgeTransport } from './judge-transport';
+import type { JudgeLimit, JudgeLimits } from './judge-limit';
+import type { AttemptOutcome, JudgeTransport } from './judge-transport';
 
-/** Attempts at one request that may fail, not counting 429s. */
-const TROUBLES_MAX = 6;
-/** Characters of a refusal that an error quotes. */
+/** Failed attempts at one request after which it fails, not counting 429s. */
+const FAILURES_MAX = 6;
+/** Characters of a refusal quoted in an error. */
 const REFUSAL_MAX = 300;
-/** Shortest time between warnings about a judge in the log, in ms. */
-const COMPLAINTS_MS = 60_000;
+/** Shortest time between logged warnings about a judge, in ms. */
+const WARNINGS_MS = 60_000;
 
 /** A judge's answer to a request, or its refusal. */
 export type Reply = { value: unknown } | Refused;
@@ -22,27 +21,27 @@ interface Refused {
   refusal: Refusal;
   /** The message for the scorer's author. */
   error: string;
-  /** Whether the request is at fault, by its form or its content. */
-  isOfRequest: boolean;
+  /** Whether the form or the content of the request is at fault. */
+  isRequestFault: boolean;
 }
 
-/** A judge's reason for a refusal. Missing parts are empty. */
+/** A judge's reason for a refusal. Missing parts are empty texts. */
 export interface Refusal {
   message: string;
-  /** The parameter of the request that is at fault. */
+  /** The parameter that is at fault. */
   parameter: string;
   code: string;
 }
 
-/** Called for each answer that cannot be used but may be charged: a whole answer, or one that broke off. */
-export type OnLost = (lost: 'whole' | 'part') => void;
+/** Called for each unusable answer that may be charged. `part`: the connection broke before or within the answer. */
+export type OnLostAnswer = (lost: 'whole' | 'part') => void;
 
 /**
- * Sends requests to one judge backend, until it answers, refuses, or the time is over. Shares what it learns of the rate
- * limit (429, `Retry-After`) with all other requests to the judge.
+ * Sends requests to one judge backend, with retries until it answers or refuses, or the deadline is reached. Keeps to the
+ * judge's rate limit, which all requests share.
  */
 export class JudgeEndpoint {
-  private complainedAt = -Infinity;
+  private warnedAt = -Infinity;
 
   constructor(
     private readonly backend: JudgeBackendName,
@@ -52,94 +51,98 @@ export class JudgeEndpoint {
   ) {}
 
   /**
-   * Sends a request, and retries it with back-off: after 429 until the deadline, after other failures a few times. The
-   * waits hold no slot of the worker. Throws `JudgeFailure` when no attempt succeeds.
+   * Sends a request and retries it with back-off: after 429 until the deadline, after other failures a few times. Lends the
+   * worker's slot while it waits. Throws `JudgeFailure` if no attempt succeeds.
    */
-  async post(model: string, body: string, call: JudgeCall, onLost: OnLost = () => undefined): Promise<Reply> {
+  async post(
+    model: string,
+    body: string,
+    call: JudgeCall,
+    onLostAnswer: OnLostAnswer = () => undefined,
+  ): Promise<Reply> {
     const limit = this.limits.of(this.backend, model);
-    let troubles = 0;
+    let failures = 0;
     for (let attempt = 1; ; attempt++) {
-      await limit.enter(call);
-      call.hasBegun = true;
-      const made = await this.attempt(limit, body, call);
-      if ('value' in made) return made;
-      if ('status' in made) return this.refused(made);
-      if ('tooLarge' in made) {
-        onLost('whole');
+      await limit.acquire(call);
+      call.hasStarted = true;
+      const outcome = await this.attempt(limit, body, call);
+      if ('value' in outcome) return outcome;
+      if ('status' in outcome) return this.refused(outcome);
+      if ('tooLarge' in outcome) {
+        onLostAnswer('whole');
         throw new JudgeFailure('The judge answered with more than 1 MiB.');
       }
-      if (made.lost) onLost(made.lost);
-      if (!made.isLimit) {
-        troubles += 1;
-        this.complain(made.trouble);
+      if (outcome.lostAnswer) onLostAnswer(outcome.lostAnswer);
+      if (!outcome.isRateLimited) {
+        failures += 1;
+        this.warn(outcome.failure);
       }
-      const wait = backOffMs(attempt, { retryAfterMs: made.retryAfterMs });
-      if (troubles >= TROUBLES_MAX) throw new JudgeFailure(`The judge ${made.trouble}, ${attempt} times.`);
+      const wait = backOffMs(attempt, { retryAfterMs: outcome.retryAfterMs });
+      if (failures >= FAILURES_MAX) {
+        throw new JudgeFailure(`The judge ${outcome.failure}. Gave up after ${attempt} attempts.`);
+      }
       if (wait >= call.msLeft()) {
-        throw new JudgeFailure(`The judge ${made.trouble}, and there was no time left for a retry.`);
+        throw new JudgeFailure(`The judge ${outcome.failure}. There was no time left for a retry.`);
       }
-      await call.idle((signal) => pause(wait, signal));
+      await call.lendSlot((signal) => pause(wait, signal));
     }
   }
 
   private refused({ status, text }: { status: number; text: string }): Refused {
     const reply = refused(status, refusalOf(text));
-    if (!reply.isOfRequest) this.complain(`refused a request with ${status}`);
+    if (!reply.isRequestFault) this.warn(`refused a request with ${status}`);
     return reply;
   }
 
-  /** Warns the operator in the log, not more than once a minute. */
-  private complain(trouble: string): void {
+  /** Warns the operator in the log, at most once a minute. */
+  private warn(failure: string): void {
     const now = performance.now();
-    if (now - this.complainedAt < COMPLAINTS_MS) return;
-    this.complainedAt = now;
-    rootLogger.warn({ backend: this.backend, trouble }, 'requests to a judge backend fail');
+    if (now - this.warnedAt < WARNINGS_MS) return;
+    this.warnedAt = now;
+    rootLogger.warn({ backend: this.backend, failure }, 'requests to a judge backend fail');
   }
 
   /** Sends the request once. Throws the signal's reason when it is aborted. */
-  private async attempt(limit: JudgeLimit, body: string, call: JudgeCall): Promise<Attempt> {
-    const begun = performance.now();
-    let made: Attempt | undefined;
-    this.metrics.sent(this.backend);
+  private async attempt(limit: JudgeLimit, body: string, call: JudgeCall): Promise<AttemptOutcome> {
+    const start = performance.now();
+    let outcome: AttemptOutcome | undefined;
+    this.metrics.requestStarted(this.backend);
     try {
-      call.checkBudget(); // others may have spent the budget during the wait
-      return (made = await this.transport.send(body, call.signal));
+      call.checkBudget(); // other targets may have spent the budget meanwhile
+      return (outcome = await this.transport.send(body, call.signal));
     } finally {
-      const elapsedMs = performance.now() - begun;
-      const outcome = made && outcomeOf(made);
-      this.metrics.ended(this.backend, outcome, elapsedMs);
-      const retryAfterMs = made && 'retryAfterMs' in made ? made.retryAfterMs : undefined;
-      limit.leave({ outcome: outcome ?? 'failed', elapsedMs, retryAfterMs });
+      const elapsedMs = performance.now() - start;
+      const kind = outcome && kindOf(outcome);
+      this.metrics.requestEnded(this.backend, kind, elapsedMs);
+      const retryAfterMs = outcome && 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined;
+      limit.release({ outcome: kind ?? 'failed', elapsedMs, retryAfterMs });
     }
   }
 }
 
-const outcomeOf = (made: Attempt): RequestOutcome =>
-  'value' in made
-    ? 'answered'
-    : 'status' in made
-      ? 'refused'
-      : 'isLimit' in made && made.isLimit
-        ? 'limited'
-        : 'failed';
+function kindOf(outcome: AttemptOutcome): RequestOutcome {
+  if ('value' in outcome) return 'answered';
+  if ('status' in outcome) return 'refused';
+  return 'isRateLimited' in outcome && outcome.isRateLimited ? 'limited' : 'failed';
+}
 
 function refused(status: number, refusal: Refusal): Refused {
   if (status === 401 || status === 403) {
-    const error = `The judge backend refused this service (${status}). Its operator must check the API key.`;
-    return { refusal, error, isOfRequest: false };
+    const error = `The judge backend rejected this service's credentials (${status}). Ask the operator to check the API key.`;
+    return { refusal, error, isRequestFault: false };
   }
   if (status >= 300 && status < 400) {
-    const error = `The judge backend answered with a redirect (${status}), which is not followed.`;
-    return { refusal, error, isOfRequest: false };
+    const error = `The judge backend answered with a redirect (${status}). Redirects are not followed.`;
+    return { refusal, error, isRequestFault: false };
   }
-  const said = cutText(refusal.message, REFUSAL_MAX);
-  const error = `The judge refused the request (${status})${said && `: ${said}`}`;
-  return { refusal, error, isOfRequest: status === 400 || status === 422 };
+  const reason = cutText(refusal.message, REFUSAL_MAX);
+  const error = `The judge refused the request (${status})${reason && `: ${reason}`}`;
+  return { refusal, error, isRequestFault: status === 400 || status === 422 };
 }
 
 /**
- * Reads an error in the format of OpenAI's API. Quotes nothing else, because a proxy's page may reveal the operator's
- * network.
+ * Reads an error in the format of OpenAI's API. Ignores other formats, because a proxy's error page may reveal the
+ * operator's network.
  */
 function refusalOf(text: string): Refusal {
   let value: unknown;

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql } from '#platform/db';
 import { toJsonText } from '#platform/json';
 
-/** What all processes know of a judge's rate limit. Times are in ms since 1970, by the clock of the database. */
+/** A judge's rate limit, as all processes share it. Times are in ms since 1970, by the database's clock. */
 export interface SharedLimit {
-  /** Requests that each process may have in flight, 1 or more. */
+  /** Requests that each process may have in flight, at least 1. */
   maxInFlight: number;
-  /** Nobody asks before this time. */
+  /** No process sends a request before this time. */
   blockedUntil: number;
   /** When `maxInFlight` was last halved. */
   decreasedAt: number;
@@ -14,7 +14,7 @@ export interface SharedLimit {
   limitedAt: number;
 }
 
-/** A judge's limit, null while it has none, and the present time. */
+/** A judge's limit, or null without one, and the current time. */
 export interface ReadLimit {
   limit: SharedLimit | null;
   now: number;
@@ -27,7 +27,7 @@ interface Row {
 
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
 
-/** The rate limits of judges, one row for each. They are the operator's judges, the same for all workspaces. */
+/** The rate limits of judges, one row per judge. All workspaces share the operator's judges. */
 @Injectable()
 export class JudgeLimitRepository {
   constructor(private readonly database: Database) {}
@@ -42,7 +42,7 @@ export class JudgeLimitRepository {
     return { limit: row!.state, now: row!.now };
   }
 
-  /** Changes a judge's limit by a rule, one process after another. */
+  /** Replaces a judge's limit by what `rule` returns for it, under a lock. */
   change(
     judge: string,
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
@@ -61,7 +61,7 @@ export class JudgeLimitRepository {
   }
 
   /** Deletes the limits of judges that have not answered 429 for a day. */
-  async prune(): Promise<void> {
+  async deleteOld(): Promise<void> {
     await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
   }
 }

@@ -4,28 +4,28 @@ import { rootLogger } from '#platform/logging';
 import { decreased, JudgeLimit } from './judge-limit';
 import type { JudgeLimitRepository, ReadLimit, SharedLimit } from './judge-limit.repository';
 
-/** The row that processes share. Each exchange takes a turn of the event loop. */
+/** The row that processes share. Each read or write takes a turn of the event loop. */
 class SharedRow {
   limit: SharedLimit | null = null;
   now = Date.now();
-  isAway = false;
+  isUnavailable = false;
 
   find(): Promise<ReadLimit> {
-    return this.exchange((limit) => limit);
+    return this.access((limit) => limit);
   }
 
   change(
     _: string,
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
   ): Promise<ReadLimit> {
-    return this.exchange(rule);
+    return this.access(rule);
   }
 
-  private async exchange(
+  private async access(
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
   ): Promise<ReadLimit> {
     await turn();
-    if (this.isAway) throw new Error('The database is away.');
+    if (this.isUnavailable) throw new Error('The database is unavailable.');
     this.limit = rule(this.limit, this.now);
     return { limit: this.limit, now: this.now };
   }
@@ -37,7 +37,7 @@ const settled = async (): Promise<void> => {
 const callOf = (signal = new AbortController().signal, owner: Owner = 'w') => ({
   signal,
   owner,
-  hasBegun: false,
+  hasStarted: false,
   queue: <Result>(waiting: (until: AbortSignal) => Promise<Result>) => waiting(signal),
 });
 const ended = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number) => ({
@@ -53,132 +53,132 @@ describe('JudgeLimit', () => {
     limit = newProcess();
   });
 
-  /** Sends this many requests at once. The judge limits the first of them, and the others fail. */
+  /** Sends this many requests at once. The judge answers the first with 429, and the others fail. */
   const meetLimit = async (count: number, retryAfterMs?: number): Promise<void> => {
-    for (let one = 0; one < count; one++) await limit.enter(callOf());
+    for (let one = 0; one < count; one++) await limit.acquire(callOf());
     row.now += 1;
-    limit.leave(ended('limited', retryAfterMs));
-    for (let one = 1; one < count; one++) limit.leave(ended('failed'));
+    limit.release(ended('limited', retryAfterMs));
+    for (let one = 1; one < count; one++) limit.release(ended('failed'));
     await settled();
   };
-  /** Starts requests that wait, and records the order in which they are admitted. */
+  /** Queues a request, and records its name when it is admitted. */
   const queued = (order: string[], name: string, call: object = {}): Promise<void> =>
-    limit.enter({ ...callOf(), ...call }).then(() => void order.push(name));
+    limit.acquire({ ...callOf(), ...call }).then(() => void order.push(name));
 
   it('lets every request through until the judge answers 429', async () => {
-    for (let one = 0; one < 100; one++) await limit.enter(callOf());
+    for (let one = 0; one < 100; one++) await limit.acquire(callOf());
     expect(row.limit).toBeNull();
   });
 
-  it('halves the requests in flight at the first 429, for other processes too', async () => {
+  it('limits all processes to half of the requests in flight at the first 429', async () => {
     await meetLimit(8);
     expect(row.limit).toMatchObject({ maxInFlight: 4 });
     const other = newProcess();
-    for (let one = 0; one < 4; one++) await other.enter(callOf());
+    for (let one = 0; one < 4; one++) await other.acquire(callOf());
     let isAdmitted = false;
-    void other.enter(callOf()).then(() => (isAdmitted = true));
+    void other.acquire(callOf()).then(() => (isAdmitted = true));
     await settled();
     expect(isAdmitted).toBe(false);
-    other.leave(ended('failed'));
+    other.release(ended('failed'));
     await settled();
     expect(isAdmitted).toBe(true);
   });
 
   it('grows by one with each round of answers while requests wait', async () => {
     await meetLimit(4);
-    await limit.enter(callOf());
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
+    await limit.acquire(callOf());
     const order: string[] = [];
     for (const name of ['a', 'b', 'c']) void queued(order, name);
     await settled();
     expect(order).toEqual([]);
-    limit.leave(ended('answered'));
-    limit.leave(ended('answered'));
+    limit.release(ended('answered'));
+    limit.release(ended('answered'));
     await settled();
     expect(row.limit).toMatchObject({ maxInFlight: 3 });
     expect(order).toEqual(['a', 'b', 'c']);
   });
 
-  it('does not grow by answers while nothing waits', async () => {
+  it('does not grow while no request waits', async () => {
     await meetLimit(4);
     for (let one = 0; one < 10; one++) {
-      await limit.enter(callOf());
-      limit.leave(ended('answered'));
+      await limit.acquire(callOf());
+      limit.release(ended('answered'));
     }
     await settled();
     expect(row.limit).toMatchObject({ maxInFlight: 2 });
   });
 
-  it('admits targets that have begun first, and lets organizations and their workspaces take turns', async () => {
+  it('admits started targets first, and lets organizations and their workspaces take turns', async () => {
     await meetLimit(2);
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
     const order: string[] = [];
     const a1 = { orgId: 'a', workspaceId: 'a1' };
     for (const name of ['a1-1', 'a1-2']) void queued(order, name, { owner: a1 });
     void queued(order, 'a2-1', { owner: { orgId: 'a', workspaceId: 'a2' } });
     for (const name of ['b-1', 'b-2']) void queued(order, name, { owner: { orgId: 'b', workspaceId: 'b' } });
-    void queued(order, 'begun', { owner: a1, hasBegun: true });
+    void queued(order, 'started', { owner: a1, hasStarted: true });
     for (let one = 1; one <= 6; one++) {
       await settled();
-      limit.leave(ended('failed'));
+      limit.release(ended('failed'));
     }
     await settled();
-    expect(order).toEqual(['begun', 'a1-1', 'b-1', 'a2-1', 'b-2', 'a1-2']);
+    expect(order).toEqual(['started', 'a1-1', 'b-1', 'a2-1', 'b-2', 'a1-2']);
   });
 
-  it('gives up waiting when the signal is aborted, and keeps no place', async () => {
+  it('leaves the queue when the signal is aborted, and frees its place', async () => {
     await meetLimit(2);
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
     const controller = new AbortController();
-    const leaving = limit.enter(callOf(controller.signal));
+    const leaving = limit.acquire(callOf(controller.signal));
     await settled();
     controller.abort(new Error('no longer wanted'));
     await expect(leaving).rejects.toThrow('no longer wanted');
-    await expect(limit.enter(callOf(AbortSignal.abort(new Error('before'))))).rejects.toThrow('before');
-    limit.leave(ended('failed'));
-    await limit.enter(callOf());
+    await expect(limit.acquire(callOf(AbortSignal.abort(new Error('before'))))).rejects.toThrow('before');
+    limit.release(ended('failed'));
+    await limit.acquire(callOf());
   });
 
-  it('gives a place back that came too late, because the worker had no slot to go on with', async () => {
+  it('frees a place that was granted while the worker had no slot to continue', async () => {
     await meetLimit(2);
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
     const limiter = new FairLimiter({ concurrency: 1 });
     const late = new AbortController();
     const { signal } = late;
     const lent = limiter.run('worker', signal, (slot) =>
-      limit.enter({
+      limit.acquire({
         ...callOf(signal),
         queue: (waiting) => slot.lend(signal, () => waiting(signal)),
       }),
     );
     void limiter.run('worker', undefined, () => new Promise<void>(() => undefined));
     await settled();
-    limit.leave(ended('failed'));
+    limit.release(ended('failed'));
     await settled();
     late.abort(new Error('too late'));
     await expect(lent).rejects.toThrow('too late');
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
   });
 
-  it('admits nobody before the time that the judge asked for, and keeps no process alive', async () => {
+  it('admits no request before `Retry-After` is over, and keeps no process alive meanwhile', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const before = timers();
     await meetLimit(1, 60_000);
     const controller = new AbortController();
-    const waiting = [limit, newProcess()].map((one) => one.enter(callOf(controller.signal)));
+    const waiting = [limit, newProcess()].map((one) => one.acquire(callOf(controller.signal)));
     await settled();
     expect(timers()).toBe(before);
     controller.abort(new Error('enough'));
     for (const one of waiting) await expect(one).rejects.toThrow('enough');
   });
 
-  it('goes on with what is known while the database is away', async () => {
+  it('keeps its last known state while the database is unavailable', async () => {
     jest.spyOn(rootLogger, 'warn').mockReturnValue(undefined);
-    row.isAway = true;
-    await limit.enter(callOf());
-    limit.leave(ended('limited'));
+    row.isUnavailable = true;
+    await limit.acquire(callOf());
+    limit.release(ended('limited'));
     await settled();
-    await limit.enter(callOf());
+    await limit.acquire(callOf());
     expect(row.limit).toBeNull();
   });
 });
@@ -187,7 +187,7 @@ describe('decreased', () => {
   const limit: SharedLimit = { maxInFlight: 8, blockedUntil: 0, decreasedAt: 1_000, limitedAt: 1_000 };
   const request = { inFlight: 3, elapsedMs: 100, blockedMs: 0 };
 
-  it('halves once for each congestion', () => {
+  it('halves once per congestion', () => {
     expect(decreased(limit, request, 1_050)).toMatchObject({ maxInFlight: 8, limitedAt: 1_050 });
     expect(decreased(limit, request, 1_200)).toMatchObject({ maxInFlight: 4, decreasedAt: 1_200 });
   });
@@ -197,7 +197,7 @@ describe('decreased', () => {
     expect(decreased(null, { ...request, inFlight: 1 }, 2_000).maxInFlight).toBe(1);
   });
 
-  it('never shortens a wait that another request was told', () => {
+  it('never shortens the `Retry-After` of another request', () => {
     const blocked = decreased(limit, { ...request, blockedMs: 5_000 }, 2_000);
     expect(blocked.blockedUntil).toBe(7_000);
     expect(decreased(blocked, request, 3_000).blockedUntil).toBe(7_000);

@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { FairQueue, pathOf } from '#platform/concurrency';
+import { FairQueue, pathOf, SingleFlight } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import type { JudgeCall } from '../judge-backend';
 import type { RequestOutcome } from '../judge.metrics';
 import { JudgeLimitRepository, type ReadLimit, type SharedLimit } from './judge-limit.repository';
 
-/** How long a process uses what it read of a limit, in ms. */
+/** Time for which a process uses the limit that it last read, in ms. */
 const REFRESH_MS = 1_000;
-/** A limit ends when the judge has not answered 429 for this long, in ms. */
-const FORGOTTEN_MS = 600_000;
-/** Longest `Retry-After` that holds back all processes, in ms. */
+/** A limit expires when the judge has not answered 429 for this long, in ms. */
+const EXPIRY_MS = 600_000;
+/** Longest `Retry-After` that delays all processes, in ms. */
 const BLOCKED_MAX_MS = 300_000;
-/** Judges whose limits a process remembers. */
+/** Judges whose limits a process keeps in memory. */
 const LIMITS_MAX = 1_000;
 
-/** How a request to a judge ended. */
+/** The end of a request to a judge. */
 export interface RequestEnd {
   outcome: RequestOutcome;
   elapsedMs: number;
@@ -23,15 +23,15 @@ export interface RequestEnd {
   retryAfterMs: number | undefined;
 }
 
-type EnteringCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasBegun' | 'owner'>;
+type LimitedCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasStarted' | 'owner'>;
 
 /**
- * The rate limit of one judge. Until it answers 429 there is none. Then each process keeps to a concurrency that is
- * halved by every congestion and grows by one with each full round of answers (additive increase, multiplicative
- * decrease, as in TCP), and to the judge's `Retry-After`. Both are in one row that all processes share.
+ * The rate limit of one judge. Requests are unlimited until the judge answers 429. From then on, each process keeps to the
+ * judge's `Retry-After` and to a concurrency, which every congestion halves and every full round of answers increases by
+ * one (additive increase, multiplicative decrease, as in TCP). All processes share both in one row.
  *
- * Requests wait in a queue in which organizations take turns, and so do the workspaces of each. Targets that have been asked about before go first, because
- * otherwise the time of many targets would end before that of any is used.
+ * Organizations take turns in the queue, and so do the workspaces of an organization. Targets with an earlier request go
+ * first, because otherwise many targets could reach their deadline before any of them is finished.
  */
 export class JudgeLimit {
   private maxInFlight = Infinity;
@@ -39,15 +39,17 @@ export class JudgeLimit {
   private blockedUntil = -Infinity;
   private readAt = -Infinity;
   private inFlight = 0;
-  /** Answers since the limit last grew. */
+  /** Answers since the last increase. */
   private answered = 0;
   /** 429s that are not yet written to the row. */
-  private unsent429s = 0;
-  private readonly begun = new FairQueue<() => void>();
-  private readonly fresh = new FairQueue<() => void>();
-  /** Reads and writes of the row, one after another, so that the last one leaves the present state. */
-  private exchange: Promise<void> = Promise.resolve();
-  private reading: Promise<void> | undefined;
+  private unwritten429s = 0;
+  /** Waiting requests about targets with an earlier request. */
+  private readonly startedQueue = new FairQueue<() => void>();
+  /** Waiting requests about other targets. */
+  private readonly newQueue = new FairQueue<() => void>();
+  /** The last read or write of the row. They run one after another, so that the last one leaves the current state. */
+  private lastSync: Promise<void> = Promise.resolve();
+  private readonly reads = new SingleFlight<void>();
   private wakeUp: NodeJS.Timeout | undefined;
 
   constructor(
@@ -55,8 +57,8 @@ export class JudgeLimit {
     private readonly repository: JudgeLimitRepository,
   ) {}
 
-  /** Waits until a request may be sent. Follow it by one `leave`. Throws the signal's reason when it is aborted. */
-  async enter(call: EnteringCall): Promise<void> {
+  /** Waits until a request may be sent. Call `release` after the request. Throws the signal's reason when it is aborted. */
+  async acquire(call: LimitedCall): Promise<void> {
     const { signal, queue } = call;
     signal.throwIfAborted();
     await this.refresh();
@@ -68,50 +70,50 @@ export class JudgeLimit {
     let isAdmitted = false;
     try {
       await queue(async (until) => {
-        await this.turn(until, call);
+        await this.waitForTurn(until, call);
         isAdmitted = true;
       });
     } catch (error) {
-      if (isAdmitted) this.release();
+      if (isAdmitted) this.freeSlot();
       throw error;
     }
   }
 
-  leave({ outcome, elapsedMs, retryAfterMs = 0 }: RequestEnd): void {
+  release({ outcome, elapsedMs, retryAfterMs = 0 }: RequestEnd): void {
     if (outcome === 'limited') this.decrease(this.inFlight, elapsedMs, retryAfterMs);
     else if (outcome === 'answered') this.increase();
-    this.release();
+    this.freeSlot();
   }
 
   private get waitingCount(): number {
-    return this.begun.size + this.fresh.size;
+    return this.startedQueue.size + this.newQueue.size;
   }
 
   private isFree(): boolean {
-    const isBlocked = this.unsent429s > 0 || performance.now() < this.blockedUntil;
+    const isBlocked = this.unwritten429s > 0 || performance.now() < this.blockedUntil;
     return !isBlocked && this.inFlight < this.maxInFlight;
   }
 
-  private turn(signal: AbortSignal, { hasBegun, owner }: EnteringCall): Promise<void> {
+  private waitForTurn(signal: AbortSignal, { hasStarted, owner }: LimitedCall): Promise<void> {
     signal.throwIfAborted();
-    const queue = hasBegun ? this.begun : this.fresh;
+    const queue = hasStarted ? this.startedQueue : this.newQueue;
     const path = pathOf(owner);
     return new Promise<void>((resolve, reject) => {
-      const begin = (): void => {
+      const admit = (): void => {
         signal.removeEventListener('abort', leave);
         resolve();
       };
       const leave = (): void => {
-        queue.remove(path, begin);
+        queue.remove(path, admit);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      queue.push(path, begin);
+      queue.push(path, admit);
       this.admit();
     });
   }
 
-  private release(): void {
+  private freeSlot(): void {
     this.inFlight--;
     if (this.waitingCount > 0) void this.refresh().then(() => this.admit());
   }
@@ -119,7 +121,7 @@ export class JudgeLimit {
   private admit(): void {
     while (this.waitingCount > 0 && this.isFree()) {
       this.inFlight++;
-      (this.begun.shift() ?? this.fresh.shift())!();
+      (this.startedQueue.shift() ?? this.newQueue.shift())!();
     }
     const blockedMs = this.blockedUntil - performance.now();
     if (this.waitingCount === 0 || this.wakeUp || blockedMs <= 0) return;
@@ -132,20 +134,17 @@ export class JudgeLimit {
     ).unref();
   }
 
-  private refresh(): Promise<void> {
-    if (performance.now() - this.readAt <= REFRESH_MS) return Promise.resolve();
-    this.reading ??= this.exchangeLimit(() => this.repository.find(this.judge)).finally(
-      () => (this.reading = undefined),
-    );
-    return this.reading;
+  private async refresh(): Promise<void> {
+    if (performance.now() - this.readAt <= REFRESH_MS) return;
+    await this.reads.run('', undefined, () => this.sync(() => this.repository.find(this.judge)));
   }
 
-  /** Grows the limit by one after a round of answers in which it held somebody back. */
+  /** Increases the limit by one after a full round of answers, if requests wait. */
   private increase(): void {
     this.answered++;
     if (this.waitingCount === 0 || this.answered < this.maxInFlight) return;
     this.answered = 0;
-    void this.exchangeLimit(() =>
+    void this.sync(() =>
       this.repository.change(
         this.judge,
         (limit) => limit && { ...limit, maxInFlight: limit.maxInFlight + 1 },
@@ -156,54 +155,56 @@ export class JudgeLimit {
   private decrease(inFlight: number, elapsedMs: number, retryAfterMs: number): void {
     const blockedMs = Math.min(retryAfterMs, BLOCKED_MAX_MS);
     this.answered = 0;
-    this.unsent429s++;
-    void this.exchangeLimit(() =>
+    this.unwritten429s++;
+    void this.sync(() =>
       this.repository.change(this.judge, (limit, now) =>
-        decreased(livingLimit(limit, now), { inFlight, elapsedMs, blockedMs }, now),
+        decreased(unexpired(limit, now), { inFlight, elapsedMs, blockedMs }, now),
       ),
     ).then(() => {
-      this.unsent429s--;
+      this.unwritten429s--;
       this.admit();
     });
   }
 
-  /** Reads or writes the row. A failure leaves what is known as it is. */
-  private exchangeLimit(exchange: () => Promise<ReadLimit>): Promise<void> {
-    this.exchange = this.exchange.then(async () => {
+  /** Reads or writes the row, and takes over its state. If that fails, the last known state stays. */
+  private sync(readOrWrite: () => Promise<ReadLimit>): Promise<void> {
+    this.lastSync = this.lastSync.then(async () => {
       try {
-        const { limit: read, now } = await exchange();
-        const limit = livingLimit(read, now);
+        const { limit: read, now } = await readOrWrite();
+        const limit = unexpired(read, now);
         this.maxInFlight = limit?.maxInFlight ?? Infinity;
         this.blockedUntil = limit ? performance.now() + limit.blockedUntil - now : -Infinity;
       } catch (error) {
         rootLogger.warn(
           { err: error, judge: this.judge },
-          'the rate limit of a judge could not be exchanged',
+          'the rate limit of a judge could not be read or written',
         );
       }
       this.readAt = performance.now();
     });
-    return this.exchange;
+    return this.lastSync;
   }
 }
 
-const livingLimit = (limit: SharedLimit | null, now: number): SharedLimit | null =>
-  limit && now - limit.limitedAt <= FORGOTTEN_MS ? limit : null;
+const unexpired = (limit: SharedLimit | null, now: number): SharedLimit | null =>
+  limit && now - limit.limitedAt <= EXPIRY_MS ? limit : null;
 
 /**
- * Halves a limit, once for each congestion: a request that was sent before the last halving tells nothing new. The first
- * 429 sets the limit to half of the requests that its process had in flight.
+ * Halves a limit once per congestion: requests sent before the last halving do not halve it again. The first 429 sets the
+ * limit to half of the requests that its process had in flight.
  */
 export function decreased(
   limit: SharedLimit | null,
   { inFlight, elapsedMs, blockedMs }: { inFlight: number; elapsedMs: number; blockedMs: number },
   now: number,
 ): SharedLimit {
-  const isNew = !limit || limit.decreasedAt < now - elapsedMs;
+  const isNewCongestion = !limit || limit.decreasedAt < now - elapsedMs;
   return {
-    maxInFlight: isNew ? Math.max(1, Math.floor((limit?.maxInFlight ?? inFlight) / 2)) : limit.maxInFlight,
+    maxInFlight: isNewCongestion
+      ? Math.max(1, Math.floor((limit?.maxInFlight ?? inFlight) / 2))
+      : limit.maxInFlight,
     blockedUntil: Math.max(limit?.blockedUntil ?? 0, now + blockedMs),
-    decreasedAt: isNew ? now : limit.decreasedAt,
+    decreasedAt: isNewCongestion ? now : limit.decreasedAt,
     limitedAt: now,
   };
 }

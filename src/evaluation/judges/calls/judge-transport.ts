@@ -3,32 +3,32 @@ import { Agent, request } from 'undici';
 import { Environment } from '#platform/config';
 import { readCapped, retryAfterMs } from '#platform/outbound';
 
-/** Longest answer that is read, in bytes. A longer one is no judgement. */
+/** Longest answer that is read, in bytes. */
 const ANSWER_MAX = 1024 * 1024;
 const CONNECT_MS = 10_000;
-/** The code by which OpenAI's API says, with status 429, that an account is used up. */
+/** The error code of OpenAI's API, with status 429, for an account without credit. */
 const NO_QUOTA = '"insufficient_quota"';
 
-/** Where a judge is reached. */
+/** The address of a judge. */
 export interface JudgeAddress {
   url: string;
   apiKey: string | undefined;
-  /** Milliseconds from sending a request to the end of its answer. */
+  /** Longest time from sending a request to the end of its answer, in ms. */
   timeoutMs: number;
 }
 
-/** What came of sending a request once. */
-export type Attempt =
-  /** The answer, which was JSON. */
+/** The outcome of sending a request once. */
+export type AttemptOutcome =
+  /** The JSON of the answer. */
   | { value: unknown }
   /** The judge refused the request, and would refuse it again. */
   | { status: number; text: string }
-  /** The answer is too large to read. A repeat would cost the same and be as large. */
+  /** The answer is too large to read. A retry would cost the same and be as large. */
   | { tooLarge: true }
-  /** A repeat may succeed. `lost`: an answer arrived in whole or in part and cannot be used, but may be charged. */
-  | { trouble: string; retryAfterMs?: number; isLimit: boolean; lost?: 'whole' | 'part' };
+  /** A retry may succeed. `lostAnswer`: an answer that arrived in whole or in part is unusable, but may be charged. */
+  | { failure: string; retryAfterMs?: number; isRateLimited: boolean; lostAnswer?: 'whole' | 'part' };
 
-/** Sends requests to one judge over HTTP. Does not follow redirects: a request goes where the operator said, or nowhere. */
+/** Sends requests to one judge over HTTP. Does not follow redirects, so that requests only go where the operator says. */
 export class JudgeTransport {
   private readonly agent = new Agent({
     connect: { timeout: CONNECT_MS },
@@ -39,8 +39,8 @@ export class JudgeTransport {
 
   constructor(private readonly address: JudgeAddress) {}
 
-  /** Throws the signal's reason when it is aborted, and nothing else. */
-  async send(body: string, signal: AbortSignal): Promise<Attempt> {
+  /** Sends a request once. Throws only the signal's reason, when it is aborted. */
+  async send(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
     signal.throwIfAborted();
     const timeout = AbortSignal.timeout(this.address.timeoutMs);
     try {
@@ -48,9 +48,9 @@ export class JudgeTransport {
     } catch (error) {
       signal.throwIfAborted();
       const seconds = this.address.timeoutMs / 1000;
-      const trouble = timeout.aborted ? `did not answer within ${seconds} s` : troubleOf(error);
-      const isBegun = timeout.aborted || trouble === CLOSED;
-      return { trouble, isLimit: false, ...(isBegun && { lost: 'part' }) };
+      const failure = timeout.aborted ? `did not answer within ${seconds} s` : failureOf(error);
+      const isAnswerLost = timeout.aborted || failure === CLOSED;
+      return { failure, isRateLimited: false, ...(isAnswerLost && { lostAnswer: 'part' }) };
     }
   }
 
@@ -58,7 +58,7 @@ export class JudgeTransport {
     return this.agent.destroy();
   }
 
-  private async exchange(body: string, signal: AbortSignal): Promise<Attempt> {
+  private async exchange(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
     const { url, apiKey } = this.address;
     const response = await request(url, {
       method: 'POST',
@@ -75,36 +75,42 @@ export class JudgeTransport {
     const text = answer === undefined ? undefined : this.withoutSecret(answer);
     const { statusCode: status, headers } = response;
     if (isTransient(status) && !(status === 429 && text?.includes(NO_QUOTA))) {
-      return { trouble: `answered ${status}`, retryAfterMs: retryAfterMs(headers), isLimit: status === 429 };
+      return {
+        failure: `answered ${status}`,
+        retryAfterMs: retryAfterMs(headers),
+        isRateLimited: status === 429,
+      };
     }
     if (status < 200 || status > 299) return { status, text: text ?? '' };
     if (text === undefined) return { tooLarge: true };
     try {
       return { value: JSON.parse(text) as unknown };
     } catch {
-      return { trouble: 'answered with something else than JSON', isLimit: false, lost: 'whole' };
+      return { failure: 'did not answer with JSON', isRateLimited: false, lostAnswer: 'whole' };
     }
   }
 
-  /** Removes the API key, because some judges repeat what they were sent. */
+  /** Redacts the API key, because some judges repeat it in their answers. */
   private withoutSecret(text: string): string {
     const { apiKey } = this.address;
     return apiKey === undefined ? text : text.replaceAll(apiKey, '…');
   }
 }
 
-/** Statuses after which a repeat may succeed: too many requests, timeouts and faults of the server. */
+/** Tells whether a retry may succeed after this status: too many requests, a timeout or a server error. */
 const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 
-/** Describes an error without the operator's network addresses, which errors of sockets repeat. */
-function troubleOf(error: unknown): string {
+/** Describes an error without the network addresses in the messages of socket errors. */
+function failureOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? (TROUBLES[code] ?? `could not be asked (${code})`) : 'could not be asked';
+  return typeof code === 'string'
+    ? (FAILURES[code] ?? `could not be called (${code})`)
+    : 'could not be called';
 }
 
 const CLOSED = 'closed the connection before its answer was complete';
-const TROUBLES: Record<string, string> = {
+const FAILURES: Record<string, string> = {
   ECONNREFUSED: 'cannot be reached',
   ENOTFOUND: 'cannot be found',
   EAI_AGAIN: 'cannot be found',
@@ -115,7 +121,7 @@ const TROUBLES: Record<string, string> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CLOSED,
 };
 
-/** The transports to the judges that the environment configures. Closed with the application. */
+/** The transports to the configured judges. Closed with the application. */
 @Injectable()
 export class JudgeTransports implements OnApplicationShutdown {
   readonly llm: JudgeTransport | undefined;
@@ -142,7 +148,7 @@ export class JudgeTransports implements OnApplicationShutdown {
   }
 }
 
-/** Returns the URL below a base URL, as clients of OpenAI's API build it. Keeps its query. */
+/** Returns the URL of chat completions below a base URL, as clients of OpenAI's API build it. Keeps the query. */
 function chatCompletionsOf(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/(\/chat\/completions)?\/*$/, '')}/chat/completions`;

@@ -3,7 +3,7 @@ import { isJsonObject, toJsonText } from '#platform/json';
 import type { JudgeDefinition, Output, ScoringSubject } from '../../scorers';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
 import {
-  CannotJudge,
+  PromptError,
   type JudgeBackend,
   type JudgeCall,
   JudgeFailure,
@@ -14,17 +14,17 @@ import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
 
 type Choices = Extract<Output, { type: 'choice' }>['choices'];
 
-/** The prompt of a definition without one. */
-const OUTPUT_ALONE = '{{output}}';
+/** The default prompt. */
+const OUTPUT_ONLY = '{{output}}';
 
 /** Tolerance within which probabilities count as adding up to 1. */
 const SUM_TOLERANCE = 1e-3;
 
 /**
- * Asks a zero-shot classification server: it answers `{"inputs", "labels"}`, and `"model"` where the definition names one,
- * with `[{"label", "score"}]`. It classifies the expanded prompt, or the output where there is no prompt. A classifier
- * follows no instructions, so its input needs no delimiters. It is deterministic, so it is asked once whatever `samples`
- * says, and it is free.
+ * Calls a zero-shot classification server with `{"inputs", "labels"}`, and `"model"` if the definition names one. The
+ * server answers with `[{"label", "score"}]`. The input is the expanded prompt or, without a prompt, the output. It needs
+ * no delimiters, because a classifier follows no instructions. A classifier is deterministic, so `samples` is ignored, and
+ * it is free.
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
@@ -42,9 +42,9 @@ export class ClassifierBackend implements JudgeBackend {
 
   prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     const { output, prompt, model } = definition;
-    if (output.type !== 'choice') throw new CannotJudge('A classifier can only choose.');
-    const pieces = judgePrompt(prompt ?? OUTPUT_ALONE, subject, this.contextTokens * BYTES_PER_TOKEN);
-    const inputs = pieces.map((piece) => ('own' in piece ? piece.own : piece.data)).join('');
+    if (output.type !== 'choice') throw new PromptError('A classifier needs an output of type choice.');
+    const pieces = judgePrompt(prompt ?? OUTPUT_ONLY, subject, this.contextTokens * BYTES_PER_TOKEN);
+    const inputs = pieces.map((piece) => ('text' in piece ? piece.text : piece.data)).join('');
     const labels = output.choices.map(({ value }) => value);
     const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
     return Promise.resolve(new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint));
@@ -72,12 +72,12 @@ class ClassifierRequest implements JudgeRequest {
     const reply = await this.endpoint.post(this.model ?? '', this.body, call);
     if ('refusal' in reply) throw new JudgeFailure(reply.error);
     const probabilities = readProbabilities(reply.value, this.choices);
-    const likeliest = this.choices.reduce((best, one) =>
+    const mostLikely = this.choices.reduce((best, one) =>
       probabilities.get(one.value)! > probabilities.get(best.value)! ? one : best,
     );
     return {
-      choice: likeliest.value,
-      // of choices with large scores the products may be infinite where their sum is not; then there is no score
+      choice: mostLikely.value,
+      // the products may overflow if choices have very large scores
       score: finite(
         this.choices.reduce((sum, { value, score }) => sum + probabilities.get(value)! * score, 0),
       ),
@@ -89,15 +89,15 @@ class ClassifierRequest implements JudgeRequest {
   }
 }
 
-/** Reads `[{"label", "score"}]`, or that in a list of its own. A choice that is not told has none of the probability. */
+/** Reads `[{"label", "score"}]`, or a list that contains it. A choice that is missing has the probability 0. */
 function readProbabilities(value: unknown, choices: Choices): Map<string, number> {
-  const listed: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
-  if (!Array.isArray(listed)) throw unreadable('it is not a list of labels with their scores');
+  const items: unknown = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
+  if (!Array.isArray(items)) throw unreadable('it is not a list of labels and scores');
   const probabilities = new Map(choices.map((choice) => [choice.value, 0]));
-  for (const one of listed as unknown[]) {
+  for (const one of items as unknown[]) {
     const { label, score } = isJsonObject(one) ? one : {};
     if (typeof label !== 'string' || typeof score !== 'number' || !(score >= 0 && score <= 1)) {
-      throw unreadable('an item of it is not a label with a score from 0 to 1');
+      throw unreadable('an item is not a label with a score from 0 to 1');
     }
     if (!probabilities.has(label))
       throw unreadable(`${toJsonText(label.slice(0, 100))} is not one of the choices`);
@@ -112,7 +112,8 @@ function readProbabilities(value: unknown, choices: Choices): Map<string, number
 }
 
 function finite(score: number): number {
-  if (!Number.isFinite(score)) throw new JudgeFailure('The scores of the choices are too large to weigh.');
+  if (!Number.isFinite(score))
+    throw new JudgeFailure('The scores of the choices are too large to compute their weighted mean.');
   return score;
 }
 

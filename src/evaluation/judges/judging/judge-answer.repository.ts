@@ -10,17 +10,18 @@ export interface AskedQuestion extends PinnedScorer {
   question_sha256: string;
 }
 
-/** A cached answer, and the target of the run that paid for it. */
-export interface KnownAnswer {
+/** A cached answer. */
+export interface CachedAnswer {
   judgement: Judgement;
-  askedFor: string | null;
+  /** The target of the run that paid for the answer; null without a run. */
+  targetKey: string | null;
 }
 
 export interface NewAnswer {
-  /** The number of the sample, from 0. */
+  /** Number of the sample, from 0. */
   sample: number;
   judgement: Judgement;
-  askedFor: string | undefined;
+  targetKey: string | undefined;
 }
 
 interface AnswerRow {
@@ -29,13 +30,13 @@ interface AnswerRow {
   asked_for: string | null;
 }
 
-/** Cached answers of judges, so that no question is asked and paid for twice. */
+/** Caches the answers of judges, so that no question is paid for twice. */
 @Injectable()
 export class JudgeAnswerRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the answers to the first samples of a question, by their numbers from 0. */
-  async find(question: AskedQuestion, samples: number): Promise<Map<number, KnownAnswer>> {
+  /** Returns the cached answers to the first samples of a question, by sample number from 0. */
+  async find(question: AskedQuestion, samples: number): Promise<Map<number, CachedAnswer>> {
     const rows = await this.database.query<AnswerRow>(
       prepared(
         'judge-answer.find',
@@ -48,12 +49,12 @@ export class JudgeAnswerRepository {
     return new Map(
       rows.map(({ sample, judgement, asked_for }) => [
         sample,
-        { judgement: judgement.parse() as Judgement, askedFor: asked_for },
+        { judgement: judgement.parse() as Judgement, targetKey: asked_for },
       ]),
     );
   }
 
-  async save(question: AskedQuestion, { sample, judgement, askedFor }: NewAnswer): Promise<void> {
+  async save(question: AskedQuestion, { sample, judgement, targetKey }: NewAnswer): Promise<void> {
     const key = [
       question.workspace_id,
       question.scorer_id,
@@ -66,15 +67,15 @@ export class JudgeAnswerRepository {
         'judge-answer.save',
         sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
                                        asked_for)
-          VALUES (${join(key)}, ${toJsonText(judgement)}, ${askedFor ?? null})
+          VALUES (${join(key)}, ${toJsonText(judgement)}, ${targetKey ?? null})
           ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
           DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
       ),
     );
   }
 
-  /** Deletes at most `limit` answers that are older than this many days. @returns their number */
-  async prune(days: number, limit: number): Promise<number> {
+  /** Deletes at most `limit` answers older than this many days. Returns their number. */
+  async deleteOld(days: number, limit: number): Promise<number> {
     const rows = await this.database.query<{ count: number }>(
       sql`WITH old AS (
           SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}

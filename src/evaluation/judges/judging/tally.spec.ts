@@ -15,28 +15,28 @@ const CHOICE: Output = {
 const BOOLEAN: Output = { type: 'boolean' };
 const chosen = (...choices: string[]) => choices.map((choice) => judgement({ choice }));
 
-describe('the verdict of several samples', () => {
+describe('verdictOf', () => {
   it.each([
-    ['what most of them say', ['__proto__', 'good', '__proto__'], { choice: '__proto__', score: 0, confidence: 2 / 3 }],
-    ['what is first in the definition, of as many', ['__proto__', 'good', 'good', '__proto__'], { choice: 'good', score: 1, confidence: 0.5 }],
-    ['what all of them say', ['constructor', 'constructor'], { choice: 'constructor', score: 0.5, confidence: 1 }],
-  ])('of a choice is %s', (_, choices, verdict) => {
+    ['the majority', ['__proto__', 'good', '__proto__'], { choice: '__proto__', score: 0, confidence: 2 / 3 }],
+    ['the first in the definition if votes tie', ['__proto__', 'good', 'good', '__proto__'], { choice: 'good', score: 1, confidence: 0.5 }],
+    ['the unanimous answer', ['constructor', 'constructor'], { choice: 'constructor', score: 0.5, confidence: 1 }],
+  ])('returns for a choice %s', (_, choices, verdict) => {
     expect(verdictOf(CHOICE, chosen(...choices))).toEqual(verdict);
   }); // prettier-ignore
 
-  it('of a boolean is true where as many say so as not', () => {
+  it('returns true for a boolean if votes tie', () => {
     const values = [false, true].map((value) => judgement({ value, score: Number(value) }));
     expect(verdictOf(BOOLEAN, values)).toEqual({ score: 1, confidence: 0.5 });
   });
 
-  it('of one sample is what it says, with the score that a classifier weighed', () => {
+  it('keeps the answer and the score of a single sample', () => {
     const probabilities = { good: 0.6, constructor: 0.4 };
     const one = judgement({ choice: 'good', score: 0.8, probabilities, reasoning: 'so' });
     expect(verdictOf(CHOICE, [one])).toEqual({ score: 0.8, choice: 'good', confidence: 0.6, probabilities, reasoning: 'so' }); // prettier-ignore
     expect(verdictOf(CHOICE, chosen('good'))).toEqual({ choice: 'good', score: 0 });
   });
 
-  it('of a number is their mean, which is within its bounds also where their sum is beyond all numbers', () => {
+  it('returns the mean of numbers, within their bounds even if the sum overflows', () => {
     const max = 1.7e308;
     const bounded = fc.array(fc.double({ min: -max, max, noNaN: true }), { minLength: 1, maxLength: 20 });
     const small = fc.array(fc.double({ min: 0.1, max: 0.3, noNaN: true }), { minLength: 1, maxLength: 20 });
@@ -53,7 +53,7 @@ describe('the verdict of several samples', () => {
     );
   });
 
-  it('of questions is each by itself', () => {
+  it('combines each question separately', () => {
     const output: Output = {
       type: 'questions',
       questions: [
@@ -70,16 +70,16 @@ describe('the verdict of several samples', () => {
     expect([verdict.score, verdict.confidence, verdict.reasoning]).toEqual([0.75, undefined, '["good",1]']);
   });
 
-  it('has the reasons of one who says the same, and else of who comes nearest', () => {
+  it('takes the reasoning of a sample that agrees, else of the nearest one', () => {
     const [a, b, c] = [1, 4, 5].map((value) => judgement({ value, score: value, reasoning: `${value}` }));
     expect(verdictOf({ type: 'numeric', min: 0, max: 5 }, [a!, b!, c!]).reasoning).toBe('4');
-    const said = ['good', 'good', '__proto__'].map((choice, index) =>
+    const samples = ['good', 'good', '__proto__'].map((choice, index) =>
       judgement({ choice, ...(index > 0 && { reasoning: `${index}` }) }),
     );
-    expect(verdictOf(CHOICE, said.reverse()).reasoning).toBe('1');
+    expect(verdictOf(CHOICE, samples.reverse()).reasoning).toBe('1');
   });
 
-  it('has the mean of the probabilities, of those that told any, and its confidence from them', () => {
+  it('averages the probabilities of the samples that have any, and takes the confidence from them', () => {
     const [some, other] = [{ true: 0.9, false: 0.1 }, { true: 0.4, false: 0.6 }]; // prettier-ignore
     const samples = [{ value: true, probabilities: some }, { value: false, probabilities: other }, { value: true }];
     const verdict = verdictOf(BOOLEAN, samples.map((one) => judgement(one)));
@@ -90,7 +90,7 @@ describe('the verdict of several samples', () => {
   }); // prettier-ignore
 });
 
-describe('the spread of samples', () => {
+describe('spreadOf', () => {
   it.each<[number[], number, number | null]>([
     [[], 1, null],
     [[3], 3, null],
@@ -99,10 +99,10 @@ describe('the spread of samples', () => {
     [[1e300, -1e300], 2, Math.SQRT2 * 1e300],
     [[1e-300, 3e-300], 2, Math.SQRT2 * 1e-300],
     [[1.7e308, -1.7e308, -1.7e308], 3, null],
-  ])('of the scores %j is their standard deviation', (scores, asked, spread) => {
-    const told = spreadOf(scores.map((score) => judgement({ score })), asked); // prettier-ignore
-    expect(told).toMatchObject({ count: asked, failed_count: asked - scores.length, scores });
-    if (spread === null) expect(told.spread).toBeNull();
-    else expect(told.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
+  ])('returns the standard deviation of the scores %j', (scores, requested, spread) => {
+    const found = spreadOf(scores.map((score) => judgement({ score })), requested); // prettier-ignore
+    expect(found).toMatchObject({ count: requested, failed_count: requested - scores.length, scores });
+    if (spread === null) expect(found.spread).toBeNull();
+    else expect(found.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
   });
 });

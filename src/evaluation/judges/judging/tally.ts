@@ -10,7 +10,7 @@ import type { JudgeFailure, Judgement } from '../judge-backend';
 
 type Value = string | boolean | number;
 
-/** The combined verdict of several judgements of one subject. */
+/** The combined result of several judgements about one subject. */
 export interface Verdict {
   score: number;
   choice?: string;
@@ -22,11 +22,11 @@ export interface Verdict {
 }
 
 /**
- * Combines judgements: the majority for a choice or a boolean, with ties going to the first in the definition (true before
- * false), the mean for a number, and each question by itself.
+ * Combines judgements: by majority for a choice or a boolean, with ties going to the first value in the definition (true
+ * before false); by the mean for a number; by each question for several questions.
  *
- * `confidence` is the model's mean probability of the combined answer or, where the model gave none, the share of samples
- * that agree. A number has no confidence.
+ * `confidence` is the model's mean probability of the combined answer or, without probabilities, the share of samples that
+ * agree. A number has no confidence.
  */
 export function verdictOf(output: Output, judgements: readonly Judgement[]): Verdict {
   const value = combined(output, judgements);
@@ -48,12 +48,12 @@ export function verdictOf(output: Output, judgements: readonly Judgement[]): Ver
   };
 }
 
-/** @param asked how many samples were requested */
-export function spreadOf(judgements: readonly Judgement[], asked: number): SampleSpread {
+/** Returns the spread of the scores. @param requested number of samples requested */
+export function spreadOf(judgements: readonly Judgement[], requested: number): SampleSpread {
   const scores = judgements.map(({ score }) => score);
   return {
-    count: asked,
-    failed_count: asked - scores.length,
+    count: requested,
+    failed_count: requested - scores.length,
     scores,
     spread: standardDeviation(scores),
   };
@@ -93,7 +93,7 @@ const valueOf = (output: Output, { choice, value, answers }: Judgement): Combine
       ? (answers as Record<string, Value>)
       : value!;
 
-/** Keeps the score of a single judgement, because a classifier's score does not depend on its choice alone. */
+/** Returns a single judgement's own score, because a classifier's score does not depend on its choice alone. */
 function scoreOf(output: Output, value: Combined, judgements: readonly Judgement[]): number {
   if (judgements.length === 1) return judgements[0]!.score;
   if (isRecord(value)) return scoreOfAnswer(output, { answers: value }).score;
@@ -117,7 +117,7 @@ function meanProbabilities(judgements: readonly Judgement[]): Record<string, num
   );
 }
 
-/** Returns the mean without overflow, also where the sum would not be finite. */
+/** Returns the mean without overflow, even if the sum would not be finite. */
 const meanOf = (numbers: readonly number[]): number =>
   numbers.reduce((mean, one, index) => mean + (one / (index + 1) - mean / (index + 1)), 0);
 
@@ -133,32 +133,32 @@ function standardDeviation(numbers: readonly number[]): number | null {
 /** Characters of a reasoning that are stored. */
 const REASONING_MAX = 100_000;
 
-/** Counts the samples of one target, and combines them into its item. */
-export class Tally {
-  private readonly heard: Judgement[] = [];
+/** Collects the samples of one target and combines them into its result. */
+export class SampleTally {
+  private readonly judgements: Judgement[] = [];
   private readonly failures: JudgeFailure[] = [];
   private cost: number | undefined;
-  private isAsked = false;
+  private hasRequested = false;
 
   constructor(private readonly count: number) {}
 
   /** Whether at least half of the samples failed. */
-  get isLost(): boolean {
+  get hasFailed(): boolean {
     return this.failures.length * 2 >= this.count;
   }
 
-  /** Adds a cached answer that another run paid for. */
-  know(judgement: Judgement): void {
-    this.heard.push(judgement);
+  /** Adds a cached answer that another target paid for. */
+  addCached(judgement: Judgement): void {
+    this.judgements.push(judgement);
   }
 
-  hear(judgement: Judgement): void {
-    this.isAsked = true;
-    this.heard.push(judgement);
+  addAnswer(judgement: Judgement): void {
+    this.hasRequested = true;
+    this.judgements.push(judgement);
   }
 
-  miss(failure: JudgeFailure): void {
-    this.isAsked = true;
+  addFailure(failure: JudgeFailure): void {
+    this.hasRequested = true;
     this.failures.push(failure);
   }
 
@@ -168,26 +168,28 @@ export class Tally {
   }
 
   item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
-    const cost = this.cost ?? (this.isAsked ? undefined : 0);
-    const model = this.heard.findLast((one) => one.model !== undefined)?.model;
-    const answered = this.heard.at(-1) ?? this.failures.at(-1);
+    const cost = this.cost ?? (this.hasRequested ? undefined : 0);
+    const model = this.judgements.findLast((one) => one.model !== undefined)?.model;
+    const answered = this.judgements.at(-1) ?? this.failures.at(-1);
     const common = {
       ...(model !== undefined && { model: storable(model, 255) }),
       ...(cost !== undefined && { cost_usd: cost }),
       request_sha256: answered?.requestSha256 ?? requestSha256,
     };
-    if (this.isLost) return { ...common, error: storable(this.whyLost(), MAX_ERROR_LENGTH) };
-    const { reasoning, ...verdict } = verdictOf(output, this.heard);
+    if (this.hasFailed) return { ...common, error: storable(this.failureMessage(), MAX_ERROR_LENGTH) };
+    const { reasoning, ...verdict } = verdictOf(output, this.judgements);
     return {
       ...verdict,
       ...(reasoning !== undefined && { reasoning: storable(reasoning, REASONING_MAX) }),
       ...common,
-      is_cached: !this.isAsked,
-      ...(this.count > 1 && { samples: spreadOf(this.heard, this.heard.length + this.failures.length) }),
+      is_cached: !this.hasRequested,
+      ...(this.count > 1 && {
+        samples: spreadOf(this.judgements, this.judgements.length + this.failures.length),
+      }),
     };
   }
 
-  private whyLost(): string {
+  private failureMessage(): string {
     const { message } = this.failures.at(-1)!;
     if (this.count === 1) return message;
     return `${this.failures.length} of ${this.count} samples failed. The last failure: ${message}`;

@@ -2,8 +2,8 @@ import { readChatAnswer } from './chat-answer';
 
 const answer = (message: unknown, more: object = {}) => readChatAnswer({ choices: [{ message }], ...more });
 
-describe('a chat completion', () => {
-  it('is read with what it cost', () => {
+describe('readChatAnswer', () => {
+  it('reads the answer, its tokens and its cost', () => {
     const logprobs = { content: [] };
     expect(
       readChatAnswer({
@@ -19,20 +19,20 @@ describe('a chat completion', () => {
 
   it.each([
     ['parts', [{ type: 'text', text: 'a' }, { type: 'image' }, 'x', null, { text: 'b' }], 'ab'],
-    ['nothing, such as a refusal', null, ''],
-    ['something else', { text: 'a' }, ''],
-  ])('is a text also where its content is %s', (_, content, text) => {
+    ['null, as in a refusal', null, ''],
+    ['an object', { text: 'a' }, ''],
+  ])('reads a text from content that is %s', (_, content, text) => {
     expect(answer({ content })?.text).toBe(text);
   });
 
   it.each([null, 'text', [], {}, { choices: [] }, { choices: {} }, { choices: [null] }, { choices: [{ text: 'a' }] }, { error: {} }])(
-    'is none: %j',
+    'returns undefined for %j',
     (value) => {
       expect(readChatAnswer(value)).toBeUndefined();
     },
   ); // prettier-ignore
 
-  it.each([-1, NaN, Infinity, '3', null, {}])('costs nothing that is known where it says %p', (count) => {
+  it.each([-1, NaN, Infinity, '3', null, {}])('ignores tokens and a cost of %p', (count) => {
     const usage = { prompt_tokens: count, completion_tokens: count, cost: count };
     const read = answer({ content: '' }, { usage, model: count });
     expect(read).toMatchObject({ inputTokens: null, outputTokens: null, costUsd: undefined });

@@ -1,6 +1,6 @@
 import { isJsonObject } from '#platform/json';
 
-/** The parts of a chat completion that are read. */
+/** The members of a chat completion that are used. */
 export interface ChatAnswer {
   text: string;
   /** Why the model stopped: `stop`, `length`, `content_filter` … */
@@ -11,15 +11,15 @@ export interface ChatAnswer {
   model: string | undefined;
   inputTokens: number | null;
   outputTokens: number | null;
-  /** In US dollars, where the server reports it (as gateways do). */
+  /** In US dollars. Only gateways report it. */
   costUsd: number | undefined;
 }
 
-/** Larger figures are ignored. */
+/** Larger numbers are ignored. */
 const TOKENS_MAX = 1e9;
 const COST_MAX = 1e6;
 
-/** Reads a chat completion. Undefined for anything else. */
+/** Reads a chat completion. Returns undefined for anything else. */
 export function readChatAnswer(value: unknown): ChatAnswer | undefined {
   const choice =
     isJsonObject(value) && Array.isArray(value.choices) ? (value.choices[0] as unknown) : undefined;
@@ -38,7 +38,7 @@ export function readChatAnswer(value: unknown): ChatAnswer | undefined {
   };
 }
 
-/** Returns the text of a message, which some servers send in parts. */
+/** Returns the text of a message. Some servers send it in parts. */
 function textOf(content: unknown): string {
   if (!Array.isArray(content)) return stringOf(content) ?? '';
   return content.map((part) => (isJsonObject(part) ? (stringOf(part.text) ?? '') : '')).join('');

@@ -5,24 +5,25 @@ import { toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { ALL_FEATURES, type ChatFeatures } from './chat-request';
 
-/** How long a process uses what it read, in ms, and for how many models it remembers it. */
-const REMEMBERED_MS = 5_000;
+/** Time for which a process uses the features that it last read, in ms. */
+const CACHE_MS = 5_000;
+/** Models whose features a process keeps in memory. */
 const MODELS_MAX = 1_000;
 
 /**
  * The features that each model supports, learned from its refusals. All processes share them, so that a preview shows
- * what would be sent. They are forgotten after a day, because servers gain features. They are the operator's models, and
- * tell nothing of any workspace.
+ * what would be sent. They expire after a day, because servers gain features. They depend on the operator's models alone,
+ * so all workspaces share them.
  */
 @Injectable()
 export class ChatFeaturesRepository {
-  private readonly known = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: REMEMBERED_MS });
+  private readonly cache = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: CACHE_MS });
 
   constructor(private readonly database: Database) {}
 
   async of(model: string): Promise<ChatFeatures> {
-    const known = this.known.get(model);
-    if (known) return known;
+    const cached = this.cache.get(model);
+    if (cached) return cached;
     const [row] = await this.database.query<{ features: ChatFeatures }>(
       prepared(
         'judge-features.find',
@@ -30,13 +31,13 @@ export class ChatFeaturesRepository {
       ),
     );
     const features = row?.features ?? ALL_FEATURES;
-    this.known.set(model, features);
+    this.cache.set(model, features);
     return features;
   }
 
-  /** Stores the features of a request that a model has just answered. A failure only costs another refusal. */
+  /** Stores the features of a request that a model has answered. If that fails, the next request is refused again. */
   async learn(model: string, features: ChatFeatures): Promise<void> {
-    this.known.set(model, features);
+    this.cache.set(model, features);
     try {
       await this.database.query(
         sql`INSERT INTO judge_features (model, features) VALUES (${model}, ${toJsonText(features)})
@@ -47,8 +48,8 @@ export class ChatFeaturesRepository {
     }
   }
 
-  /** Deletes features that are no longer used. */
-  async prune(): Promise<void> {
+  /** Deletes features that are too old to be used. */
+  async deleteOld(): Promise<void> {
     await this.database.query(sql`DELETE FROM judge_features WHERE learned_at < now() - interval '1 day'`);
   }
 }

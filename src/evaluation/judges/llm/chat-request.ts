@@ -9,7 +9,7 @@ export interface ChatMessage {
 }
 
 /**
- * The features that a server of chat completions supports. They are learned from its refusals, because no server lists
+ * The features that a server of chat completions supports. They are learned from its refusals, because servers do not list
  * them.
  */
 export interface ChatFeatures {
@@ -23,7 +23,7 @@ export interface ChatFeatures {
   temperature: boolean;
 }
 
-/** The features that are tried first with an unknown server. */
+/** The features that are tried first with a server. */
 export const ALL_FEATURES: ChatFeatures = {
   responseFormat: 'json_schema',
   logprobs: true,
@@ -31,18 +31,18 @@ export const ALL_FEATURES: ChatFeatures = {
   temperature: true,
 };
 
-/** Alternatives per token: as many as the protocol allows. */
+/** Alternatives requested per token: the maximum that the API allows. */
 const TOP_LOGPROBS = 20;
 
-/** The content of a request to a chat model, independent of the server's features. */
+/** The content of a request for a chat completion, independent of the server's features. */
 export interface ChatQuestion {
   model: string;
   output: Output;
   withReasoning: boolean;
   /** Undefined for the server's default. */
   temperature: number | undefined;
-  /** Whether the scorer asks for this temperature. */
-  isTemperatureAskedFor: boolean;
+  /** Whether the scorer's definition requires this temperature. */
+  isTemperatureRequired: boolean;
   maxTokens: number;
 }
 
@@ -53,14 +53,14 @@ export function chatBody(
   features: ChatFeatures,
 ): string {
   const { output } = question;
-  const isChoosing = output.type === 'choice' || output.type === 'boolean';
+  const hasProbabilities = output.type === 'choice' || output.type === 'boolean';
   return JSON.stringify({
     model: question.model,
     messages,
     ...(features.temperature && question.temperature !== undefined && { temperature: question.temperature }),
     [features.maxTokens]: question.maxTokens,
     ...responseFormat(question, features.responseFormat),
-    ...(features.logprobs && isChoosing && { logprobs: true, top_logprobs: TOP_LOGPROBS }),
+    ...(features.logprobs && hasProbabilities && { logprobs: true, top_logprobs: TOP_LOGPROBS }),
   });
 }
 
@@ -76,26 +76,26 @@ function responseFormat(
   };
 }
 
-/** Words by which a server says that it lacks a feature, rather than that the feature is used wrongly. */
+/** Matches messages of servers that lack a feature, as opposed to messages about a wrong use of a feature. */
 const NOT_SUPPORTED =
   /unsupported|(?:not|n't) (?:supported|allowed|permitted|available|accepted)|unrecognized|unknown|unexpected|extra (?:inputs|fields)|use 'max_completion_tokens'/i;
-const WRONGLY_USED =
+const USED_WRONGLY =
   /invalid schema|schema (?:is )?(?:invalid|too)|enum|must be (?:between|less|greater|at)/i;
 
-/** What a refusal may name, and how to do without it. */
-const ASPECTS: { names: RegExp; without: (features: ChatFeatures) => ChatFeatures | undefined }[] = [
+/** The features that a refusal may mention, and how to drop each. */
+const DROPPABLE: { pattern: RegExp; drop: (features: ChatFeatures) => ChatFeatures | undefined }[] = [
   {
-    names: /max_tokens|max_completion_tokens/,
-    without: (features) =>
+    pattern: /max_tokens|max_completion_tokens/,
+    drop: (features) =>
       features.maxTokens === 'max_tokens' ? { ...features, maxTokens: 'max_completion_tokens' } : undefined,
   },
   {
-    names: /logprob/i,
-    without: (features) => (features.logprobs ? { ...features, logprobs: false } : undefined),
+    pattern: /logprob/i,
+    drop: (features) => (features.logprobs ? { ...features, logprobs: false } : undefined),
   },
   {
-    names: /response_format|json_schema|structured.output|guided|grammar/i,
-    without: (features) => {
+    pattern: /response_format|json_schema|structured.output|guided|grammar/i,
+    drop: (features) => {
       if (features.responseFormat === 'none') return undefined;
       return {
         ...features,
@@ -104,30 +104,30 @@ const ASPECTS: { names: RegExp; without: (features: ChatFeatures) => ChatFeature
     },
   },
   {
-    names: /temperature/,
-    without: (features) => (features.temperature ? { ...features, temperature: false } : undefined),
+    pattern: /temperature/,
+    drop: (features) => (features.temperature ? { ...features, temperature: false } : undefined),
   },
 ];
 
 /**
- * Returns the features to retry a refused request with. Undefined where the refusal names nothing that could be left out.
- * Never drops a temperature that the scorer asks for.
+ * Returns the features to retry a refused request with, or undefined if the refusal mentions no feature that can be
+ * dropped. Never drops a temperature that the scorer's definition requires.
  *
- * `isOfServer`: the server lacks the feature for everybody. Otherwise the refusal may concern this scorer alone, for
- * example a schema that is too large.
+ * `isServerWide`: the server lacks the feature for all requests. Otherwise the refusal may concern this scorer alone, for
+ * example because its schema is too large.
  */
-export function withoutRefused(
+export function withoutRefusedFeature(
   features: ChatFeatures,
   { message, parameter, code }: Refusal,
-  isTemperatureAskedFor: boolean,
-): { features: ChatFeatures; isOfServer: boolean } | undefined {
-  const named = parameter || message;
-  const isOfServer = NOT_SUPPORTED.test(`${code} ${message}`) && !WRONGLY_USED.test(message);
-  for (const { names, without } of ASPECTS) {
-    const fewer = names.test(named) ? without(features) : undefined;
+  isTemperatureRequired: boolean,
+): { features: ChatFeatures; isServerWide: boolean } | undefined {
+  const subject = parameter || message;
+  const isServerWide = NOT_SUPPORTED.test(`${code} ${message}`) && !USED_WRONGLY.test(message);
+  for (const { pattern, drop } of DROPPABLE) {
+    const fewer = pattern.test(subject) ? drop(features) : undefined;
     if (!fewer) continue;
-    if (isTemperatureAskedFor && fewer.temperature !== features.temperature) return undefined;
-    return { features: fewer, isOfServer };
+    if (isTemperatureRequired && fewer.temperature !== features.temperature) return undefined;
+    return { features: fewer, isServerWide };
   }
   return undefined;
 }

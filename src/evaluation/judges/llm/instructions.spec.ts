@@ -20,13 +20,13 @@ const QUESTIONS: Output = {
 };
 const DELIMITERS = { open: '<data-1>', close: '</data-1>' };
 
-describe('what a judge is told to answer', () => {
+describe('instructionsOf', () => {
   it.each<[string, Output, string]>([
     ['a choice', CHOICE, '{"choice":"__proto__"}'],
     ['a boolean', { type: 'boolean' }, '{"value":true}'],
     ['a number', { type: 'numeric', min: 0, max: 1 }, '{"value":0.5}'],
     ['questions', QUESTIONS, '{"answers":{"constructor":"__proto__","2":0,"1":false}}'],
-  ])('is held to the same form by the schema as by its reader: %s', (_, output, text) => {
+  ])('describes answers that the schema and the reader accept: %s', (_, output, text) => {
     for (const withReasoning of [true, false]) {
       const validate = new Ajv2020().compile(JSON.parse(JSON.stringify(answerSchema(output, withReasoning))));
       const full = withReasoning ? text.replace('{', '{"reasoning":"so",') : text;
@@ -38,19 +38,19 @@ describe('what a judge is told to answer', () => {
     }
   });
 
-  it('asks for the reasons before the answer, which they are to decide', () => {
+  it('requests the reasoning before the answer', () => {
     expect(Object.keys((answerSchema(CHOICE, true) as any).properties)).toEqual(['reasoning', 'choice']);
-    const told = instructionsOf(CHOICE, true, DELIMITERS);
-    expect(told.indexOf('"reasoning"')).toBeGreaterThan(0);
-    expect(told.indexOf('"choice"')).toBeGreaterThan(told.indexOf('"reasoning"'));
+    const text = instructionsOf(CHOICE, true, DELIMITERS);
+    expect(text.indexOf('"reasoning"')).toBeGreaterThan(0);
+    expect(text.indexOf('"choice"')).toBeGreaterThan(text.indexOf('"reasoning"'));
     expect(instructionsOf(CHOICE, false, DELIMITERS)).not.toContain('"reasoning"');
   });
 
-  it('names the delimiters, every choice as it is written, every bound, question and key', () => {
-    const told = instructionsOf(QUESTIONS, false, DELIMITERS);
-    expect(told).toContain('between <data-1> and </data-1> is what is judged');
-    expect(told).toContain('Key "constructor": Which is it?\nIts answer: one of the strings "good \\"enough\\"", "__proto__"\n"good \\"enough\\"": Nothing is missing.'); // prettier-ignore
-    expect(told).toContain('Key "2": How much?\nIts answer: a number from -1 to 1');
-    expect(told).toContain('Key "1": Is it right?\nIts answer: true or false');
+  it('names the delimiters, and all choices, bounds, questions and keys', () => {
+    const text = instructionsOf(QUESTIONS, false, DELIMITERS);
+    expect(text).toContain('between <data-1> and </data-1> is the data to judge');
+    expect(text).toContain('Key "constructor": Which is it?\nIts answer: one of the strings "good \\"enough\\"", "__proto__"\n"good \\"enough\\"": Nothing is missing.'); // prettier-ignore
+    expect(text).toContain('Key "2": How much?\nIts answer: a number from -1 to 1');
+    expect(text).toContain('Key "1": Is it right?\nIts answer: true or false');
   });
 });

@@ -9,7 +9,7 @@ import {
   type SingleOutput,
 } from '../../scorers';
 
-/** Returns the JSON Schema of a judge's answer, in the subset that all servers with structured output support. */
+/** Returns the JSON Schema of a judge's answer. Uses only keywords that all servers with structured output support. */
 export function answerSchema(output: Output, withReasoning: boolean): object {
   return objectOf({
     ...(withReasoning && { reasoning: { type: 'string' } }),
@@ -23,7 +23,7 @@ export function answerSchema(output: Output, withReasoning: boolean): object {
   });
 }
 
-/** Returns the member of an answer that holds the answer to an output. */
+/** Returns the member of a judge's answer that contains the value of an output. */
 export const memberOf = (output: Output): 'choice' | 'value' | 'answers' =>
   output.type === 'choice' ? 'choice' : output.type === 'questions' ? 'answers' : 'value';
 
@@ -39,23 +39,22 @@ function valueSchema(output: SingleOutput): object {
   return { type: output.type === 'boolean' ? 'boolean' : 'number' };
 }
 
-/** The answer in a judge's text. */
+/** An answer read from a judge's text. */
 export interface ReadAnswer extends Answer {
   score: number;
   reasoning?: string;
 }
 
-/** A text is not a valid answer. The message has at most 2,000 characters, and tells the judge what to correct. */
+/** A text is not a valid answer. The message says what to correct, in at most 2,000 characters. */
 export class UnreadableAnswer extends Error {}
 
 /**
- * Reads a model's answer: one JSON object, perhaps in a Markdown fence or after the model's thoughts. Guesses nothing: an
- * answer of another form, out of bounds or with an unknown choice is unreadable.
+ * Reads a model's answer: one JSON object, optionally in a Markdown fence or after the model's thoughts. Does not guess.
  *
- * @throws UnreadableAnswer
+ * @throws UnreadableAnswer for an answer of another form, out of bounds or with an unknown choice
  */
 export function readAnswerText(output: Output, text: string): ReadAnswer {
-  const value = parsed(bare(text));
+  const value = parsed(withoutWrapping(text));
   if (!isJsonObject(value)) throw new UnreadableAnswer('it is not a JSON object');
   const member = memberOf(output);
   try {
@@ -70,12 +69,12 @@ export function readAnswerText(output: Output, text: string): ReadAnswer {
 }
 
 /** Removes a reasoning model's thoughts before the answer, and a Markdown fence around it. */
-export function bare(text: string): string {
-  const said = withoutThoughts(text.trim());
-  return /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i.exec(said)?.[1]?.trim() ?? said;
+function withoutWrapping(text: string): string {
+  const answer = withoutThoughts(text.trim());
+  return /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i.exec(answer)?.[1]?.trim() ?? answer;
 }
 
-/** Some servers omit the start tag of the thoughts. A text that begins with the answer has none, whatever it quotes. */
+/** Some servers omit the start tag of the thoughts. A text that starts with the answer has no thoughts before it. */
 function withoutThoughts(text: string): string {
   if (/^[{`]/.test(text)) return text;
   const end = text.indexOf('</think>');

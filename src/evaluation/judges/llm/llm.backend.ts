@@ -1,28 +1,28 @@
 import { judgeBackendOf, type JudgeDefinition, type ScoringSubject } from '../../scorers';
 import type { JudgeEndpoint } from '../calls/judge-endpoint';
-import { CannotJudge, type JudgeBackend, type JudgeRequest } from '../judge-backend';
+import { PromptError, type JudgeBackend, type JudgeRequest } from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
 import { answerSchema } from './judge-answer';
 import type { ChatFeaturesRepository } from './chat-features.repository';
 import type { ChatQuestion } from './chat-request';
 import { instructionsOf } from './instructions';
-import { COMPLAINT_BYTES, LlmRequest, type TokenPrices } from './llm.request';
+import { CORRECTION_BYTES, LlmRequest, type TokenPrices } from './llm.request';
 
-/** What an operator says of the model that judges. */
+/** The operator's settings for the judge's model. */
 export interface LlmSettings {
-  /** Asked where a definition names no other. */
+  /** The default model. */
   model: string;
-  /** Tokens of a request and its answer together. */
+  /** Tokens of a request and its answer together, at most. */
   contextTokens: number;
-  /** Tokens of an answer, with what a model thinks before it. */
+  /** Tokens of an answer, including the model's reasoning, at most. */
   maxTokens: number;
 }
 
 /** Tokens that a server may add to messages by itself. */
 const OVERHEAD_TOKENS = 200;
 
-/** Asks a language model by chat completions (OpenAI's API, which most servers and gateways offer). */
+/** Calls a language model by chat completions (OpenAI's API, which most servers and gateways offer). */
 export class LlmBackend implements JudgeBackend {
   constructor(
     private readonly settings: LlmSettings,
@@ -42,23 +42,23 @@ export class LlmBackend implements JudgeBackend {
 
   async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     if (!definition.prompt)
-      throw new CannotJudge(`A judge of the kind ${judgeBackendOf(definition)} needs a prompt.`);
+      throw new PromptError(`A judge of kind ${judgeBackendOf(definition)} needs a prompt.`);
     const question: ChatQuestion = {
       model: this.modelOf(definition),
       output: definition.output,
       withReasoning: definition.reasoning ?? true,
-      // one answer is to be the same each time; of several, each is to be the model's own
+      // a single sample should be reproducible, and several samples should vary
       temperature: definition.temperature ?? (this.samplesOf(definition) === 1 ? 0 : undefined),
-      isTemperatureAskedFor: definition.temperature != null,
+      isTemperatureRequired: definition.temperature != null,
       maxTokens: this.settings.maxTokens,
     };
-    const pieces = judgePrompt(definition.prompt, subject, this.roomFor(question));
+    const pieces = judgePrompt(definition.prompt, subject, this.promptBytes(question));
     const delimiters = delimitersOf(
       this.hash,
       pieces.flatMap((piece) => ('data' in piece ? piece.data : [])),
     );
     const prompt = pieces
-      .map((piece) => ('own' in piece ? piece.own : dataBlock(delimiters, piece.data)))
+      .map((piece) => ('text' in piece ? piece.text : dataBlock(delimiters, piece.data)))
       .join('');
     const instructions = instructionsOf(question.output, question.withReasoning, delimiters);
     return new LlmRequest(
@@ -76,12 +76,12 @@ export class LlmBackend implements JudgeBackend {
     return definition.model ?? this.settings.model;
   }
 
-  /** Bytes that a prompt may have beside what goes with it. */
-  private roomFor({ output, withReasoning }: ChatQuestion): number {
+  /** Returns the bytes left for a prompt besides the instructions, the schema and the answer. */
+  private promptBytes({ output, withReasoning }: ChatQuestion): number {
     const instructions = instructionsOf(output, withReasoning, delimitersOf(this.hash, []));
     const schema = JSON.stringify(answerSchema(output, withReasoning));
     const tokens = this.settings.contextTokens - this.settings.maxTokens - OVERHEAD_TOKENS;
-    const besides = Buffer.byteLength(instructions) + Buffer.byteLength(schema) + COMPLAINT_BYTES;
-    return tokens * BYTES_PER_TOKEN - besides;
+    const reserved = Buffer.byteLength(instructions) + Buffer.byteLength(schema) + CORRECTION_BYTES;
+    return tokens * BYTES_PER_TOKEN - reserved;
   }
 }

@@ -14,40 +14,40 @@ import {
   type ChatFeatures,
   type ChatMessage,
   type ChatQuestion,
-  withoutRefused,
+  withoutRefusedFeature,
 } from './chat-request';
 import { probabilitiesOf } from './token-probabilities';
 
-/** Bytes of an unreadable answer that are shown to the judge again. */
-const SHOWN_ANSWER_BYTES = 4_000;
-/** Longest complaint about an unreadable answer, in bytes. */
-export const COMPLAINT_BYTES = SHOWN_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
-/** Characters of a judge's own words that an error quotes. */
+/** Bytes of an unreadable answer quoted to the judge. */
+const QUOTED_ANSWER_BYTES = 4_000;
+/** Longest message about an unreadable answer, in bytes. */
+export const CORRECTION_BYTES = QUOTED_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
+/** Characters of a judge's words quoted in an error. */
 const QUOTED_MAX = 300;
 
-/** The price of tokens in US dollars. Null for a model with unknown prices. */
+/** Returns the price of tokens in US dollars; null for a model without known prices. */
 export type TokenPrices = (
   model: string,
   inputTokens: number | null,
   outputTokens: number | null,
 ) => number | null;
 
-interface Means {
+interface Dependencies {
   endpoint: JudgeEndpoint;
   features: ChatFeaturesRepository;
   hash: KeyedHash;
   prices: TokenPrices;
 }
 
-/** A request that was answered. */
-interface Sent {
+/** A request with its answer. */
+interface Exchange {
   answer: ChatAnswer;
   /** The features that the server accepted. */
   features: ChatFeatures;
   sha256: string;
 }
 
-/** A request for a chat completion. Asks once more, naming the fault, when the answer is unreadable. */
+/** A request for a chat completion. If the answer is unreadable, asks the judge once to correct it. */
 export class LlmRequest implements JudgeRequest {
   readonly body: string;
   readonly sha256: string;
@@ -57,7 +57,7 @@ export class LlmRequest implements JudgeRequest {
     private readonly question: ChatQuestion,
     private readonly messages: readonly ChatMessage[],
     private readonly features: ChatFeatures,
-    private readonly means: Means,
+    private readonly dependencies: Dependencies,
   ) {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
@@ -65,61 +65,63 @@ export class LlmRequest implements JudgeRequest {
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
-    const bill = new Bill(this.question, this.means.prices, call);
+    const bill = new Bill(this.question, this.dependencies.prices, call);
     const first = await this.send(this.messages, this.features, bill, call);
     try {
       return this.judgement(first, bill);
-    } catch (fault) {
-      if (!(fault instanceof UnreadableAnswer)) throw fault;
-      return this.askAgain(first, fault, bill, call);
+    } catch (error) {
+      if (!(error instanceof UnreadableAnswer)) throw error;
+      return this.askForCorrection(first, error, bill, call);
     }
   }
 
-  /** Tells the judge that its answer is unreadable. Reports the hash of the first request, which anybody can preview. */
-  private async askAgain(
-    first: Sent,
-    fault: UnreadableAnswer,
+  /** Asks for a readable answer. Reports the hash of the first request, because that is the one that a preview shows. */
+  private async askForCorrection(
+    first: Exchange,
+    reason: UnreadableAnswer,
     bill: Bill,
     call: JudgeCall,
   ): Promise<Judgement> {
     const { sha256 } = first;
     try {
-      const again = [...this.messages, this.complaint(first.answer, fault)];
-      const second = await this.send(again, first.features, bill, call);
+      const messages = [...this.messages, this.correction(first.answer, reason)];
+      const second = await this.send(messages, first.features, bill, call);
       return this.judgement({ ...second, sha256 }, bill);
     } catch (error) {
       if (error instanceof JudgeFailure) throw new JudgeFailure(error.message, sha256);
       if (!(error instanceof UnreadableAnswer)) throw error;
-      const message = `The judge's answer cannot be read, and neither can its second attempt: ${error.message}.`;
+      const message = `The judge's answer cannot be read, even after a correction: ${error.message}.`;
       throw new JudgeFailure(cutText(message, QUOTED_MAX * 2), sha256);
     }
   }
 
-  /** Sends messages, dropping features that the server refuses, until it accepts them. */
+  /** Sends messages, and drops the features that the server refuses until it accepts the request. */
   private async send(
     messages: readonly ChatMessage[],
     known: ChatFeatures,
     bill: Bill,
     call: JudgeCall,
-  ): Promise<Sent> {
-    const { model, isTemperatureAskedFor } = this.question;
-    let isOfServer = true;
+  ): Promise<Exchange> {
+    const { model, isTemperatureRequired } = this.question;
+    let isServerWide = true;
     for (let features = known; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await this.means.endpoint.post(model, body, call, (lost) => bill.lose(body, lost));
+      const reply = await this.dependencies.endpoint.post(model, body, call, (lost) =>
+        bill.addLost(body, lost),
+      );
       if ('refusal' in reply) {
-        const fewer = reply.isOfRequest
-          ? withoutRefused(features, reply.refusal, isTemperatureAskedFor)
+        const fewer = reply.isRequestFault
+          ? withoutRefusedFeature(features, reply.refusal, isTemperatureRequired)
           : undefined;
         if (!fewer) throw new JudgeFailure(reply.error);
         features = fewer.features;
-        isOfServer &&= fewer.isOfServer;
+        isServerWide &&= fewer.isServerWide;
         continue;
       }
-      if (features !== known && isOfServer) await this.means.features.learn(model, features);
+      if (features !== known && isServerWide) await this.dependencies.features.learn(model, features);
       const answer = readChatAnswer(reply.value);
       if (!answer) {
-        bill.lose(body, 'whole');
+        bill.addLost(body, 'whole');
         throw new JudgeFailure('The judge did not answer with a chat completion.');
       }
       bill.add(answer, body);
@@ -127,7 +129,7 @@ export class LlmRequest implements JudgeRequest {
     }
   }
 
-  private judgement({ answer, sha256 }: Sent, bill: Bill): Judgement {
+  private judgement({ answer, sha256 }: Exchange, bill: Bill): Judgement {
     const { refusal, finishReason, text, logprobs, model } = answer;
     if (refusal !== undefined || finishReason === 'content_filter') {
       const why = refusal === undefined ? 'its server filtered the answer' : cutText(refusal, QUOTED_MAX);
@@ -150,25 +152,23 @@ export class LlmRequest implements JudgeRequest {
       return readAnswerText(this.question.output, text);
     } catch (error) {
       if (!(error instanceof UnreadableAnswer) || finishReason !== 'length') throw error;
-      throw new UnreadableAnswer(
-        `it was cut off, because it was longer than ${this.question.maxTokens} tokens`,
-      );
+      throw new UnreadableAnswer(`it was cut off at the limit of ${this.question.maxTokens} tokens`);
     }
   }
 
-  /** Makes the message about an unreadable answer. The answer may repeat the subject, so it is marked as data. */
-  private complaint({ text }: ChatAnswer, { message }: UnreadableAnswer): ChatMessage {
-    const shown = [cutMiddle(text, SHOWN_ANSWER_BYTES), message];
-    const delimiters = delimitersOf(this.means.hash, shown);
-    const [given, fault] = shown.map((one) => dataBlock(delimiters, one));
+  /** Returns the message about an unreadable answer. The answer may repeat the subject, so it is marked as data. */
+  private correction({ text }: ChatAnswer, { message }: UnreadableAnswer): ChatMessage {
+    const quoted = [cutMiddle(text, QUOTED_ANSWER_BYTES), message];
+    const delimiters = delimitersOf(this.dependencies.hash, quoted);
+    const [answer, reason] = quoted.map((one) => dataBlock(delimiters, one));
     return {
       role: 'user',
-      content: `This is what you answered, as data:\n${given}\nIt cannot be read. Why, also as data:\n${fault}\nAnswer again, with nothing but the JSON object that you were asked for, and briefly.`,
+      content: `Your answer, as data:\n${answer}\nIt cannot be read. The reason, also as data:\n${reason}\nAnswer again, briefly, with only the JSON object that you were asked for.`,
     };
   }
 }
 
-/** Adds up the costs of the requests for one judgement, and charges each to the call as soon as it is known. */
+/** Sums the costs of the requests for one judgement. Charges each cost to the call as soon as it is known. */
 class Bill {
   private sum: number | undefined;
 
@@ -183,7 +183,7 @@ class Bill {
     return this.sum;
   }
 
-  /** Estimates tokens that the server does not report, because otherwise a budget would never be spent. */
+  /** Adds the cost of an answer. Estimates tokens that the server does not report, so that budgets still work. */
   add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
     const input = inputTokens ?? tokensOf(body);
     const output = outputTokens ?? tokensOf(text);
@@ -194,8 +194,8 @@ class Bill {
     );
   }
 
-  /** Charges a lost answer: the tokens sent and, for a whole answer, the most tokens that it can have. */
-  lose(body: string, lost: 'whole' | 'part'): void {
+  /** Adds the estimated cost of a lost answer: the tokens sent and, for a whole answer, the maximum tokens of an answer. */
+  addLost(body: string, lost: 'whole' | 'part'): void {
     const { model, maxTokens } = this.question;
     this.charge(this.prices(model, tokensOf(body), lost === 'whole' ? maxTokens : 0));
   }

@@ -5,7 +5,7 @@ import { probabilitiesOf } from './token-probabilities';
 type Token = [text: string, probability?: number, others?: Record<string, number>];
 
 const token = (text: string, probability: number) => ({ token: text, logprob: Math.log(probability) });
-/** Tokens as a server tells them: each is among its own alternatives. */
+/** Log probabilities as servers return them: each token is among its own alternatives. */
 const logprobsOf = (tokens: Token[]) => ({
   content: tokens.map(([text, probability = 1, others = {}]) => ({
     ...token(text, probability),
@@ -16,35 +16,35 @@ const choiceOf = (...values: string[]): Output => ({
   type: 'choice',
   choices: values.map((value, score) => ({ value, score })),
 });
-const told = (output: Output, tokens: Token[]) =>
+const probabilities = (output: Output, tokens: Token[]) =>
   probabilitiesOf(output, tokens.map(([text]) => text).join(''), logprobsOf(tokens));
 
 const GOOD_BAD = choiceOf('good', 'bad');
 const BOOLEAN: Output = { type: 'boolean' };
 const AB = choiceOf('a', 'ab', 'b');
 
-describe('the probabilities of what could have been answered', () => {
+describe('probabilitiesOf', () => {
   it.each<[string, Output, Token[], Record<string, number>]>([
-    ['the first token tells', GOOD_BAD, [['{"choice":"'], ['go', 0.6, { ba: 0.2, x: 0.2 }], ['od"}', 0.5, { x: 0.5 }]], { good: 0.75, bad: 0.25 }],
-    ['the token begins before the answer', GOOD_BAD, [['{"choice":'], [' "good', 0.6, { ' "bad': 0.2, 'x"bad': 0.1 }], ['"}']], { good: 0.75, bad: 0.25 }],
-    ['the whole is one token', BOOLEAN, [['{"value": true}', 0.9, { '{"value": false}': 0.1 }]], { true: 0.9, false: 0.1 }],
+    ['the first token decides', GOOD_BAD, [['{"choice":"'], ['go', 0.6, { ba: 0.2, x: 0.2 }], ['od"}', 0.5, { x: 0.5 }]], { good: 0.75, bad: 0.25 }],
+    ['a token starts before the answer', GOOD_BAD, [['{"choice":'], [' "good', 0.6, { ' "bad': 0.2, 'x"bad': 0.1 }], ['"}']], { good: 0.75, bad: 0.25 }],
+    ['everything is one token', BOOLEAN, [['{"value": true}', 0.9, { '{"value": false}': 0.1 }]], { true: 0.9, false: 0.1 }],
     ['a token has a space before it', BOOLEAN, [['{"value":'], [' false', 0.8, { ' true': 0.2 }], ['}']], { true: 0.2, false: 0.8 }],
-    ['choices begin alike', choiceOf('very good', 'very bad', 'none'), [['{"choice":"'], ['very', 0.8, { none: 0.2 }], [' good', 0.5, { ' bad': 0.5 }], ['"}']], { 'very good': 0.4, 'very bad': 0.4, none: 0.2 }],
-    ['one choice begins another', AB, [['{"choice":"'], ['a', 0.8, { b: 0.2 }], ['"', 0.25, { b: 0.75 }], ['}']], { a: 0.2, ab: 0.6, b: 0.2 }],
-    ['a token ends one choice and not the other', AB, [['{"choice":"'], ['a"', 0.5, { 'ab"': 0.5 }], ['}']], { a: 0.5, ab: 0.5, b: 0 }],
-    ['it does not tell which of two', choiceOf('x1', 'x2', 'y'), [['{"choice":"'], ['y', 0.5, { x: 0.5 }], ['"}']], { x1: 0.25, x2: 0.25, y: 0.5 }],
-    ['it was thought about before', BOOLEAN, [['<think>"value": '], ['true', 0.5, { false: 0.5 }], ['</think>{"value":'], ['true', 0.9, { false: 0.1 }], ['}']], { true: 0.9, false: 0.1 }],
-    ['the reasons speak of an answer', GOOD_BAD, [['{"reasoning":"not \\"choice\\": \\"'], ['bad', 0.9, { good: 0.1 }], ['\\"","choice":"'], ['good', 0.7, { bad: 0.3 }], ['"}']], { good: 0.7, bad: 0.3 }],
-    ['names mean something to JavaScript', choiceOf('__proto__', 'constructor'), [['{"choice":"'], ['__', 0.9, { con: 0.1 }], ['proto__"}']], JSON.parse('{"__proto__":0.9,"constructor":0.1}')],
-    ['a choice has to be escaped', choiceOf('a"b', 'a\\'), [['{"choice":"a'], ['\\"b', 0.9, { '\\\\': 0.1 }], ['"}']], { 'a"b': 0.9, 'a\\': 0.1 }],
-    ['a token has no text', GOOD_BAD, [['{"choice":"'], ['', 1, {}], ['good', 0.9, { bad: 0.1 }], ['"}']], { good: 0.9, bad: 0.1 }],
-  ])('are known where %s', (_, output, tokens, expected) => {
-    const probabilities = told(output, tokens)!;
-    expect(Object.keys(probabilities).sort()).toEqual(Object.keys(expected).sort());
-    for (const [value, of] of Object.entries(expected)) expect(probabilities[value]).toBeCloseTo(of, 10);
+    ['choices have a common prefix', choiceOf('very good', 'very bad', 'none'), [['{"choice":"'], ['very', 0.8, { none: 0.2 }], [' good', 0.5, { ' bad': 0.5 }], ['"}']], { 'very good': 0.4, 'very bad': 0.4, none: 0.2 }],
+    ['a choice is a prefix of another', AB, [['{"choice":"'], ['a', 0.8, { b: 0.2 }], ['"', 0.25, { b: 0.75 }], ['}']], { a: 0.2, ab: 0.6, b: 0.2 }],
+    ['a token completes one choice only', AB, [['{"choice":"'], ['a"', 0.5, { 'ab"': 0.5 }], ['}']], { a: 0.5, ab: 0.5, b: 0 }],
+    ['a token does not tell two choices apart', choiceOf('x1', 'x2', 'y'), [['{"choice":"'], ['y', 0.5, { x: 0.5 }], ['"}']], { x1: 0.25, x2: 0.25, y: 0.5 }],
+    ['thoughts precede the answer', BOOLEAN, [['<think>"value": '], ['true', 0.5, { false: 0.5 }], ['</think>{"value":'], ['true', 0.9, { false: 0.1 }], ['}']], { true: 0.9, false: 0.1 }],
+    ['the reasoning quotes an answer', GOOD_BAD, [['{"reasoning":"not \\"choice\\": \\"'], ['bad', 0.9, { good: 0.1 }], ['\\"","choice":"'], ['good', 0.7, { bad: 0.3 }], ['"}']], { good: 0.7, bad: 0.3 }],
+    ['choices are named __proto__ and constructor', choiceOf('__proto__', 'constructor'), [['{"choice":"'], ['__', 0.9, { con: 0.1 }], ['proto__"}']], JSON.parse('{"__proto__":0.9,"constructor":0.1}')],
+    ['choices need escapes', choiceOf('a"b', 'a\\'), [['{"choice":"a'], ['\\"b', 0.9, { '\\\\': 0.1 }], ['"}']], { 'a"b': 0.9, 'a\\': 0.1 }],
+    ['a token is empty', GOOD_BAD, [['{"choice":"'], ['', 1, {}], ['good', 0.9, { bad: 0.1 }], ['"}']], { good: 0.9, bad: 0.1 }],
+  ])('returns them if %s', (_, output, tokens, expected) => {
+    const found = probabilities(output, tokens)!;
+    expect(Object.keys(found).sort()).toEqual(Object.keys(expected).sort());
+    for (const [value, of] of Object.entries(expected)) expect(found[value]).toBeCloseTo(of, 10);
   }); // prettier-ignore
 
-  it('are known of choices whose characters stand in several tokens', () => {
+  it('supports characters that span several tokens', () => {
     const bytes = (text: string, codes: number[], probability: number) => ({ ...token(text, probability), bytes: codes });
     const [first, second, other] = [bytes('\\xf0\\x9f\\x98', [0xf0, 0x9f, 0x98], 1), bytes('\\x80', [0x80], 0.7), bytes('\\x81', [0x81], 0.3)]; // prettier-ignore
     const content = [token('{"choice":"', 1), first, { ...second, top_logprobs: [second, other] }, token('"}', 1)];
@@ -52,7 +52,7 @@ describe('the probabilities of what could have been answered', () => {
     expect([known['😀'], known['😁']]).toEqual([expect.closeTo(0.7, 10), expect.closeTo(0.3, 10)]);
   }); // prettier-ignore
 
-  it('add up to 1, each from 0 to 1, whatever the tokens are', () => {
+  it('returns probabilities that add up to 1 for any tokens', () => {
     const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6, unit: fc.constantFrom(...'ab"\\é😀') }), { minLength: 2, maxLength: 6 });
     const splits = fc.array(fc.nat(3), { minLength: 40, maxLength: 40 });
     const others = fc.array(fc.dictionary(fc.string({ unit: fc.constantFrom(...'ab"\\é{') }), fc.double({ min: 0.001, max: 0.5, noNaN: true })), { minLength: 40, maxLength: 40 });
@@ -65,7 +65,7 @@ describe('the probabilities of what could have been answered', () => {
           tokens.push([rest.slice(0, length).join(''), probability, more[index] ?? {}]);
           rest = rest.slice(length);
         }
-        const known = Object.entries(told(choiceOf(...all), tokens)!);
+        const known = Object.entries(probabilities(choiceOf(...all), tokens)!);
         expect(known.map(([value]) => value).sort()).toEqual([...all].sort());
         expect(known.reduce((sum, [, one]) => sum + one, 0)).toBeCloseTo(1, 9);
         for (const [value, one] of known) {
@@ -77,16 +77,16 @@ describe('the probabilities of what could have been answered', () => {
   }); // prettier-ignore
 
   it.each<[string, Output, string, unknown]>([
-    ['none came', BOOLEAN, '{"value":true}', undefined],
-    ['there are none', BOOLEAN, '{"value":true}', { content: [] }],
-    ['they are something else', BOOLEAN, '{"value":true}', { content: [{ text: 'x' }] }],
-    ['one of them is more than certain', BOOLEAN, '{"value":true}', { content: [{ token: '{"value":true}', logprob: 1 }] }],
-    ['they are those of another text', BOOLEAN, '{"value":true}', logprobsOf([['{"value":'], ['false', 0.9], ['}']])],
-    ['they end before the answer is certain', AB, '{"choice":"a', logprobsOf([['{"choice":"'], ['a', 0.5, { b: 0.5 }]])],
-    ['the answer has no weight at all', BOOLEAN, '{"value":true}', { content: [{ token: '{"value":true}', logprob: -9999 }] }],
-    ['it is written with an escape, of which the others tell nothing', choiceOf('é', 'b'), '{"choice":"\\u00e9"}', logprobsOf([['{"choice":"'], ['\\u00e9', 0.9, { b: 0.1 }], ['"}']])],
-    ['there is nothing to choose', { type: 'numeric', min: 0, max: 1 }, '{"value":1}', logprobsOf([['{"value":'], ['1', 0.9, { 0: 0.1 }], ['}']])],
-  ])('are not known where %s', (_, output, text, logprobs) => {
+    ['log probabilities are missing', BOOLEAN, '{"value":true}', undefined],
+    ['there are no tokens', BOOLEAN, '{"value":true}', { content: [] }],
+    ['tokens have another form', BOOLEAN, '{"value":true}', { content: [{ text: 'x' }] }],
+    ['a probability is greater than 1', BOOLEAN, '{"value":true}', { content: [{ token: '{"value":true}', logprob: 1 }] }],
+    ['the tokens belong to another text', BOOLEAN, '{"value":true}', logprobsOf([['{"value":'], ['false', 0.9], ['}']])],
+    ['the tokens end before the answer is determined', AB, '{"choice":"a', logprobsOf([['{"choice":"'], ['a', 0.5, { b: 0.5 }]])],
+    ['all probabilities are 0', BOOLEAN, '{"value":true}', { content: [{ token: '{"value":true}', logprob: -9999 }] }],
+    ['the model escapes the answer in another way', choiceOf('é', 'b'), '{"choice":"\\u00e9"}', logprobsOf([['{"choice":"'], ['\\u00e9', 0.9, { b: 0.1 }], ['"}']])],
+    ['the output is numeric', { type: 'numeric', min: 0, max: 1 }, '{"value":1}', logprobsOf([['{"value":'], ['1', 0.9, { 0: 0.1 }], ['}']])],
+  ])('returns undefined if %s', (_, output, text, logprobs) => {
     expect(probabilitiesOf(output, text, logprobs)).toBeUndefined();
   }); // prettier-ignore
 });

@@ -2,7 +2,7 @@ import { isJsonObject } from '#platform/json';
 import type { Output } from '../../scorers';
 
 interface Alternative {
-  /** Bytes of UTF-8, each as one character. */
+  /** UTF-8 bytes, each as one character. */
   text: string;
   probability: number;
 }
@@ -11,93 +11,102 @@ interface Token extends Alternative {
   alternatives: Alternative[];
 }
 
+/** An answer as it appears in the JSON text, without the leading quotation mark. */
+interface Answer {
+  value: string;
+  json: string;
+}
+
 /**
- * The probabilities of what could have been answered to a `choice` or `boolean`, by the log probabilities of the tokens
- * of a chat completion (`choices[].logprobs.content`, each with `top_logprobs`): what the model thought of each token
- * with which the answer could have begun, up to where the answer is certain. They add up to 1; what is no answer at all
- * is left out of account.
+ * Returns the probability of each possible answer to a `choice` or `boolean`, from the log probabilities of a chat
+ * completion (`choices[].logprobs.content`, each token with `top_logprobs`). Considers the tokens and alternatives from the
+ * start of the answer up to the token that determines it. The probabilities add up to 1; alternatives that start no
+ * possible answer are ignored.
  *
- * @returns undefined where the tokens do not tell: none came, or they are not those of the answer.
+ * @returns undefined without usable tokens, such as tokens of another text
  */
 export function probabilitiesOf(
   output: Output,
   text: string,
   logprobs: unknown,
 ): Record<string, number> | undefined {
-  const values = valuesOf(output);
+  const answers = answersOf(output);
   const tokens = readTokens(logprobs);
-  if (!values || !tokens) return undefined;
-  const said = tokens.map((token) => token.text).join('');
-  const at = answerAt(output, said);
-  if (at < 0 || !said.includes(bytes(text.trim()))) return undefined;
-  const weights = weigh([...values], tokens, at);
+  if (!answers || !tokens) return undefined;
+  const fullText = tokens.map((token) => token.text).join('');
+  const start = answerStart(output, fullText);
+  if (start < 0 || !fullText.includes(bytes(text.trim()))) return undefined;
+  const weights = weigh(answers, tokens, start);
   if (!weights) return undefined;
-  const total = [...weights.values()].reduce((sum, one) => sum + one, 0);
+  const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
   if (!(total > 0)) return undefined;
-  return Object.fromEntries([...values.keys()].map((value) => [value, (weights.get(value) ?? 0) / total]));
+  return Object.fromEntries(answers.map(({ value }) => [value, (weights.get(value) ?? 0) / total]));
 }
 
-/** What may be answered, each as it is written in JSON, without the quotation mark at its beginning. */
-function valuesOf(output: Output): Map<string, string> | undefined {
-  if (output.type === 'boolean')
-    return new Map([
-      ['true', 'true'],
-      ['false', 'false'],
-    ]);
+/** Returns the possible answers to an output; undefined for an output without a finite set of answers. */
+function answersOf(output: Output): Answer[] | undefined {
+  if (output.type === 'boolean') return ['true', 'false'].map((value) => ({ value, json: value }));
   if (output.type !== 'choice') return undefined;
-  return new Map(output.choices.map(({ value }) => [value, bytes(JSON.stringify(value).slice(1))]));
+  return output.choices.map(({ value }) => ({ value, json: bytes(JSON.stringify(value).slice(1)) }));
 }
 
-/** Where the answer begins, the last such place. Within a JSON string no quotation mark is bare, so it is none of these. */
-function answerAt(output: Output, said: string): number {
-  const found = [...said.matchAll(output.type === 'choice' ? /"choice"\s*:\s*"/g : /"value"\s*:\s*/g)].at(-1);
+/**
+ * Returns the position of the answer, or -1. Takes the last match, because reasoning comes first. Text quoted in a JSON
+ * string does not match, because its quotation marks are escaped.
+ */
+function answerStart(output: Output, text: string): number {
+  const found = [...text.matchAll(output.type === 'choice' ? /"choice"\s*:\s*"/g : /"value"\s*:\s*/g)].at(-1);
   return found ? found.index + found[0].length : -1;
 }
 
 /**
- * Follows the tokens of the answer, and gives each value what its tokens weigh.
+ * Follows the tokens of the answer and sums the probability of each possible answer.
  *
- * @returns undefined where the answer is written otherwise than the values are, such as with an escape: what is known of
- *   the alternatives alone would say that it was the least likely.
+ * @returns undefined if the model wrote the answer differently, for example with an escape, because the alternatives alone
+ *   would make the given answer the least likely
  */
 function weigh(
-  values: [string, string][],
+  answers: readonly Answer[],
   tokens: readonly Token[],
-  at: number,
+  answerAt: number,
 ): Map<string, number> | undefined {
   const weights = new Map<string, number>();
-  const add = (fitting: readonly [string, string][], weight: number): void => {
-    for (const [value] of fitting) weights.set(value, (weights.get(value) ?? 0) + weight / fitting.length);
-  };
-  let start = 0;
-  let index = 0;
-  while (index < tokens.length && start + tokens[index]!.text.length <= at)
-    start += tokens[index++]!.text.length;
-  let path = '';
-  let reached = 1;
-  for (let before = at - start; index < tokens.length; index++, before = 0) {
-    const token = tokens[index]!;
-    const lead = token.text.slice(0, before);
-    const others = token.alternatives.filter((one) => one.text !== token.text && one.text.startsWith(lead));
-    for (const other of others) {
-      add(fittingOf(values, path + other.text.slice(before)), reached * other.probability);
+  const add = (matching: readonly Answer[], weight: number): void => {
+    for (const { value } of matching) {
+      weights.set(value, (weights.get(value) ?? 0) + weight / matching.length);
     }
-    path += token.text.slice(before);
-    reached *= token.probability;
-    const fitting = fittingOf(values, path);
-    // no value as it is written begins another, because of the quotation mark at its end
-    if (fitting.length === 1) {
-      add(fitting, reached);
+  };
+  let index = 0;
+  let tokenAt = 0;
+  while (index < tokens.length && tokenAt + tokens[index]!.text.length <= answerAt) {
+    tokenAt += tokens[index++]!.text.length;
+  }
+  let prefix = '';
+  let probability = 1;
+  // the first token may start before the answer
+  for (let skip = answerAt - tokenAt; index < tokens.length; index++, skip = 0) {
+    const token = tokens[index]!;
+    const skipped = token.text.slice(0, skip);
+    for (const other of token.alternatives) {
+      if (other.text === token.text || !other.text.startsWith(skipped)) continue;
+      add(matchingAnswers(answers, prefix + other.text.slice(skip)), probability * other.probability);
+    }
+    prefix += token.text.slice(skip);
+    probability *= token.probability;
+    const matching = matchingAnswers(answers, prefix);
+    // no answer is a prefix of another, because of its closing quotation mark
+    if (matching.length === 1) {
+      add(matching, probability);
       return weights;
     }
   }
   return undefined;
 }
 
-/** The values that a text begins, or that it begins with. */
-function fittingOf(values: readonly [string, string][], text: string): [string, string][] {
+/** Returns the answers that are a prefix of the text, or that the text is a prefix of. */
+function matchingAnswers(answers: readonly Answer[], text: string): Answer[] {
   if (text === '') return [];
-  return values.filter(([, written]) => written.startsWith(text) || text.startsWith(written));
+  return answers.filter(({ json }) => json.startsWith(text) || text.startsWith(json));
 }
 
 function readTokens(logprobs: unknown): Token[] | undefined {
@@ -125,4 +134,5 @@ function readToken(value: unknown): Alternative | undefined {
   };
 }
 
+/** Returns the UTF-8 bytes of a text, each as one character. */
 const bytes = (text: string): string => Buffer.from(text).toString('latin1');

@@ -1,4 +1,4 @@
-/** Returns the keyed hash of a text, which nobody can predict without the key. */
+/** Returns the keyed hash of a text. It cannot be predicted without the key. */
 export type KeyedHash = (text: string) => Buffer;
 
 const TOKEN_BYTES = 16;
@@ -10,8 +10,8 @@ export interface DataDelimiters {
 }
 
 /**
- * Returns delimiters for untrusted texts. They contain a keyed hash of all the texts, so that the same texts always get
- * the same delimiters, and the author of a text cannot know what ends it. If a text contains the hash, another is made.
+ * Returns delimiters for untrusted texts. They contain a keyed hash of all texts, so that equal texts get equal delimiters
+ * and the author of a text cannot predict the closing delimiter. If a text contains the hash, another one is used.
  */
 export function delimitersOf(hash: KeyedHash, texts: readonly string[]): DataDelimiters {
   for (let round = 0; ; round++) {
@@ -24,7 +24,7 @@ export function delimitersOf(hash: KeyedHash, texts: readonly string[]): DataDel
   }
 }
 
-/** Returns a text between its delimiters, each on its own line. */
+/** Returns a text between the delimiters, each of which is on a line of its own. */
 export const dataBlock = ({ open, close }: DataDelimiters, text: string): string =>
   `${open}\n${text}\n${close}`;
 

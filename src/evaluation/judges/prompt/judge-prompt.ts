@@ -1,36 +1,39 @@
 import { type ScoringSubject, parsePrompt } from '../../scorers';
-import { CannotJudge } from '../judge-backend';
+import { PromptError } from '../judge-backend';
 import { DATA_BLOCK_BYTES } from './data-block';
 import { CUT_MARK_BYTES, cutMiddle, fairShare } from './middle-cut';
-import { expandPrompt, type PromptPiece } from './prompt.expansion';
+import { expandPrompt, type PromptPiece } from './prompt-expansion';
 
-/** Assumed bytes of UTF-8 per token: fewer than most texts have, so that prompts fit. */
+/** Assumed UTF-8 bytes per token. Most texts have more, so prompts fit. */
 export const BYTES_PER_TOKEN = 3;
 
-/** Bytes that are kept of data that is cut. A prompt that leaves less room is too long. */
+/** Bytes kept of data that is cut. A prompt that leaves fewer bytes is too long. */
 const DATA_MIN = 2 * CUT_MARK_BYTES;
 
 /**
- * Expands the prompt of a definition with a subject, to at most `room` bytes of UTF-8. Keeps all of the scorer's own text
- * and cuts data that is too long in the middle, the longest first.
+ * Expands the prompt of a definition with a subject to at most `maxBytes` of UTF-8. Keeps the text of the template, and cuts
+ * the longest data in the middle.
  *
- * @throws CannotJudge when there is no room, or the template is invalid (an older release accepted it)
+ * @throws PromptError if the prompt leaves too few bytes for the data, or the template is invalid (an older release accepted it)
  */
-export function judgePrompt(template: string, subject: ScoringSubject, room: number): PromptPiece[] {
-  const pieces = expandPrompt(parsed(template), subject, Math.max(0, room));
-  const sizeOf = once((text) => Buffer.byteLength(text));
+export function judgePrompt(template: string, subject: ScoringSubject, maxBytes: number): PromptPiece[] {
+  const pieces = expandPrompt(parsed(template), subject, Math.max(0, maxBytes));
+  const sizeOf = memoized((text) => Buffer.byteLength(text));
   const sizes = pieces.flatMap((piece) => ('data' in piece ? sizeOf(piece.data) : []));
-  const own = pieces.reduce((sum, piece) => sum + ('own' in piece ? Buffer.byteLength(piece.own) : 0), 0);
-  const share = fairShare(sizes, room - own - sizes.length * DATA_BLOCK_BYTES);
-  if (own > room || share < DATA_MIN) {
-    throw new CannotJudge('The prompt is too long: it leaves no tokens for the data.');
+  const templateBytes = pieces.reduce(
+    (sum, piece) => sum + ('text' in piece ? Buffer.byteLength(piece.text) : 0),
+    0,
+  );
+  const share = fairShare(sizes, maxBytes - templateBytes - sizes.length * DATA_BLOCK_BYTES);
+  if (templateBytes > maxBytes || share < DATA_MIN) {
+    throw new PromptError('The prompt is too long: it leaves no tokens for the data.');
   }
-  const cut = once((text) => cutMiddle(text, share));
+  const cut = memoized((text) => cutMiddle(text, share));
   return pieces.map((piece) => ('data' in piece ? { data: cut(piece.data) } : piece));
 }
 
-/** Runs `work` once per text, because a prompt may contain the same long text a thousand times. */
-function once<Result>(work: (text: string) => Result): (text: string) => Result {
+/** Caches the result of `work` per text, because a prompt may contain the same long text a thousand times. */
+function memoized<Result>(work: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>();
   return (text) => {
     if (!known.has(text)) known.set(text, work(text));
@@ -42,6 +45,6 @@ function parsed(template: string): ReturnType<typeof parsePrompt> {
   try {
     return parsePrompt(template);
   } catch (error) {
-    throw new CannotJudge(`The prompt ${(error as Error).message}.`);
+    throw new PromptError(`The prompt ${(error as Error).message}.`);
   }
 }

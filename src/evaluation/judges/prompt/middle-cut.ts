@@ -2,11 +2,11 @@
 export const CUT_MARK_BYTES = 120;
 
 const markOf = (characters: number): string =>
-  `\n[… ${characters} characters are left out here, because all of it would be too long …]\n…`;
+  `\n[… ${characters} characters were removed here because the text is too long …]\n…`;
 
 /**
- * Cuts a text in the middle to at most `max` bytes of UTF-8, and marks the cut. Never splits a character. The rest begins
- * with an ellipsis, so that it cannot pass for a line of its own. Returns a text that fits unchanged.
+ * Cuts a text in the middle to at most `max` bytes of UTF-8, and marks the cut. Never splits a character. The text after
+ * the mark starts with an ellipsis, so that it does not look like a new line. Returns a text that fits as it is.
  *
  * @param max at least {@link CUT_MARK_BYTES}
  */
@@ -25,15 +25,15 @@ export function cutMiddle(text: string, max: number): string {
   return `${head}${markOf(text.length - head.length - tail.length)}${tail}`;
 }
 
-/** Whether a byte continues a character of UTF-8. */
+/** Tells whether a byte continues a UTF-8 character. */
 const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /**
- * Returns how many bytes each text may keep, so that together they have at most `room`: short texts keep everything, and
- * the long ones share the rest equally.
+ * Returns the number of bytes that each text may keep, so that all texts together have at most `total` bytes. Short texts
+ * stay whole, and long texts share the rest equally.
  */
-export function fairShare(sizes: readonly number[], room: number): number {
-  let left = room;
+export function fairShare(sizes: readonly number[], total: number): number {
+  let left = total;
   const ascending = [...sizes].sort((a, b) => a - b);
   for (const [index, size] of ascending.entries()) {
     const share = Math.floor(left / (ascending.length - index));

@@ -6,18 +6,18 @@ const json = (value: unknown): RawJson | null =>
   value === undefined ? null : new RawJson(JSON.stringify(value));
 const trace = (trace_id: string, input?: unknown, output?: unknown): TraceRow =>
   ({ trace_id, input: json(input), output: json(output) }) as TraceRow;
-const said = (traces: TraceRow[]) =>
+const contents = (traces: TraceRow[]) =>
   messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
 
-describe('the messages of a session that only traces tell', () => {
-  it('are one turn of each trace, though each repeats what was said before', () => {
+describe('messagesOfTraces', () => {
+  it('takes one turn of each trace, even if inputs repeat the conversation', () => {
     const first = [
       { role: 'system', content: 'be kind' },
       { role: 'user', content: 'hello' },
     ];
     const second = [...first, { role: 'assistant', content: 'hi' }, { role: 'user', content: 'bye?' }];
     expect(
-      said([
+      contents([
         trace('a', first, [{ role: 'assistant', content: 'hi' }]),
         trace('b', second, [{ role: 'assistant', content: 'bye' }]),
       ]),
@@ -30,15 +30,15 @@ describe('the messages of a session that only traces tell', () => {
     ]);
   });
 
-  it('are what was given and answered, where that is no list of messages', () => {
-    expect(said([trace('a', { q: 1 }, 'text'), trace('b', ['x'], null), trace('c')])).toEqual([
+  it('turns other inputs and outputs into messages', () => {
+    expect(contents([trace('a', { q: 1 }, 'text'), trace('b', ['x'], null), trace('c')])).toEqual([
       ['a', 'user', { q: 1 }],
       ['a', 'assistant', 'text'],
       ['b', 'user', ['x']],
     ]);
   });
 
-  it('are read from the members and parts of the conventions', () => {
+  it('reads the messages and parts of the OpenTelemetry conventions', () => {
     const input = {
       messages: [
         {
@@ -51,13 +51,13 @@ describe('the messages of a session that only traces tell', () => {
       ],
     };
     const output = [{ role: 'ai', parts: [{ type: 'tool_call', id: '1' }] }];
-    expect(said([trace('a', input, output)])).toEqual([
+    expect(contents([trace('a', input, output)])).toEqual([
       ['a', 'user', 'see this'],
       ['a', 'assistant', [{ type: 'tool_call', id: '1' }]],
     ]);
   });
 
-  it('tell what the user began with and what the assistant ended with', () => {
+  it('yields the first user content and the last assistant content', () => {
     const messages = messagesOfTraces([trace('a', 'one', 'two'), trace('b', 'three', 'four')]);
     expect(firstUserContent(messages)).toBe('one');
     expect(lastAssistantContent(messages)).toBe('four');

@@ -16,39 +16,39 @@ export interface SessionMessage {
 }
 
 /**
- * Returns the messages of a session that has only traces, one turn from each: the last user message in the root span's
- * input, and its output. Traces whose input repeats the conversation so far thus appear once. The first trace contributes
- * all of its input, so that the beginning of the session is included.
+ * Returns the messages of a session that has only traces. Each trace contributes one turn: the last user message in the
+ * root span's input, and the output, because the input may repeat the conversation so far. The first trace contributes all
+ * of its input.
  */
 export function messagesOfTraces(traces: readonly TraceRow[]): SessionMessage[] {
   return traces.flatMap((trace, index) => {
-    const given = messagesIn(trace.input, 'user');
-    const asked = index === 0 ? given : given.slice(given.findLastIndex(isOf('user')));
-    const turn = [...asked, ...messagesIn(trace.output, 'assistant')];
+    const input = messagesIn(trace.input, 'user');
+    const request = index === 0 ? input : input.slice(input.findLastIndex(hasRole('user')));
+    const turn = [...request, ...messagesIn(trace.output, 'assistant')];
     return turn.map((message) => ({ ...message, trace_id: trace.trace_id }));
   });
 }
 
 /** Returns the content of the first user message. */
 export const firstUserContent = (messages: readonly SessionMessage[]): unknown =>
-  messages.find(isOf('user'))?.content;
+  messages.find(hasRole('user'))?.content;
 
 /** Returns the content of the last assistant message. */
 export const lastAssistantContent = (messages: readonly SessionMessage[]): unknown =>
-  messages.findLast(isOf('assistant'))?.content;
+  messages.findLast(hasRole('assistant'))?.content;
 
-const isOf =
+const hasRole =
   (role: string) =>
   (message: SessionMessage): boolean =>
     message.role === role;
 
-/** Reads a span's content as messages: a list of messages as it is, anything else as one message of `role`. */
+/** Reads a span's content as messages. Content that is not a list of messages becomes one message of `role`. */
 export function messagesIn(content: unknown, role: string): SessionMessage[] {
   const value = content instanceof RawJson ? content.parse() : content;
   if (value === null || value === undefined) return [];
-  const listed = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
-  if (Array.isArray(listed) && listed.length > 0 && listed.every(isMessage)) {
-    return listed.map((message) => ({
+  const messages = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
+  if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) {
+    return messages.map((message) => ({
       role: roleOf(message, role),
       content: contentOf(message),
       ...(Array.isArray(message.tool_calls) && { tool_calls: message.tool_calls }),
@@ -59,7 +59,7 @@ export function messagesIn(content: unknown, role: string): SessionMessage[] {
   return [{ role, content: value }];
 }
 
-/** Roles by other conventions. */
+/** Names of roles in other conventions. */
 const ROLES = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
@@ -70,8 +70,8 @@ const roleOf = ({ role }: Record<string, unknown>, otherwise: string): string =>
   typeof role === 'string' ? (ROLES.get(role) ?? role) : otherwise;
 
 /**
- * Returns the `content` of a message. Messages of the current OpenTelemetry conventions have `parts` instead: returns their
- * texts joined, or all parts where some are not text.
+ * Returns the `content` of a message. A message of the current OpenTelemetry conventions has `parts` instead; returns their
+ * joined texts, or the parts themselves if any is not a text.
  */
 function contentOf(message: Record<string, unknown>): unknown {
   if (message.content !== undefined || !Array.isArray(message.parts)) return message.content ?? null;

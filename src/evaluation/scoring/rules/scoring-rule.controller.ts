@@ -21,7 +21,7 @@ export class ScoringRuleController {
   /**
    * Create a rule that scores traces or sessions as they arrive
    *
-   * @remarks Traces or sessions that arrive from now on are scored once they have been quiet for a while. Each version of the scorer scores each of them once. A scorer has at most 20 rules that are not archived (409). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored.
+   * @remarks Scores traces or sessions that arrive from now on, once they have been quiet for `quiet_seconds`. Each version of the scorer scores a trace or session once. A scorer has at most 20 rules that are not archived (409). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored.
    */
   @Post()
   @RequireRole('evaluator')

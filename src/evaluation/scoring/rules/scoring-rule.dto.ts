@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
@@ -17,7 +18,7 @@ import { type Grain, GRAINS } from '../../scorers';
 import { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../experiments';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
-/** Seconds without a new span after which a trace or session is complete, where its rule does not say. */
+/** Default seconds without a new span after which a trace or session counts as complete. */
 const QUIET_DEFAULTS: Readonly<Record<Grain, number>> = { trace: 60, session: 900 };
 const QUIET_MIN = 1;
 const QUIET_MAX = 86_400;
@@ -38,12 +39,12 @@ const FILTER_VALUE = {
 const QUIET =
   'Seconds without a new span after which a trace, or a whole session, counts as complete. Defaults to 60 for traces and 900 for sessions.';
 
-/** A condition on a trace, in the form of trace statistics filters, over the fields of the trace itself. */
+/** A condition on a field of a trace, in the form of the filters of trace statistics. */
 export class RuleFilterDto {
   @IsOneOf(RULE_FIELDS)
   field!: (typeof RULE_FIELDS)[number];
 
-  /** `gte` and `lte` only apply to measures. */
+  /** `gte` and `lte` apply only to measures. */
   @IsOneOf(STATS_OPERATORS)
   op!: (typeof STATS_OPERATORS)[number];
 
@@ -51,7 +52,32 @@ export class RuleFilterDto {
   value!: unknown;
 }
 
-/** A rule that has a scorer score traces or sessions as they arrive. */
+const IsRuleFilters = (): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false }),
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(FILTERS_MAX),
+    Nested(() => RuleFilterDto),
+  );
+
+const IsQuietSeconds = (description: string): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({
+      type: 'integer',
+      minimum: QUIET_MIN,
+      maximum: QUIET_MAX,
+      required: false,
+      nullable: true,
+      description,
+    }),
+    IsOptional(),
+    IsInt(),
+    Min(QUIET_MIN),
+    Max(QUIET_MAX),
+  );
+
+/** A rule by which a scorer scores traces or sessions as they arrive. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class CreateScoringRuleDto {
@@ -67,15 +93,11 @@ export class CreateScoringRuleDto {
   @Max(1)
   sample_rate?: number | null;
 
-  /** Conditions that must all hold for the trace, or for one trace of the session. Without any, everything matches. */
-  @ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(FILTERS_MAX)
-  @Nested(() => RuleFilterDto)
+  /** Conditions, all of which the trace, or one trace of the session, must meet. Without filters, everything matches. */
+  @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
 
-  /** What each score is about. Defaults to the grain of the scorer. */
+  /** Whether each score is about a trace or a session. Defaults to the scorer's grain. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false })
   grain?: Grain | null;
@@ -85,22 +107,11 @@ export class CreateScoringRuleDto {
   @IsBoolean()
   enabled?: boolean | null;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: QUIET_MIN,
-    maximum: QUIET_MAX,
-    required: false,
-    nullable: true,
-    description: QUIET,
-  })
-  @IsOptional()
-  @IsInt()
-  @Min(QUIET_MIN)
-  @Max(QUIET_MAX)
+  @IsQuietSeconds(QUIET)
   quiet_seconds?: number | null;
 }
 
-/** A merge patch (RFC 7396). A rule that is enabled again only scores what arrives from then on. */
+/** A merge patch (RFC 7396). A rule that is enabled again ignores earlier arrivals. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class PatchScoringRuleDto {
@@ -127,11 +138,7 @@ export class PatchScoringRuleDto {
   sample_rate?: number;
 
   /** Replaces all filters; null removes them. */
-  @ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(FILTERS_MAX)
-  @Nested(() => RuleFilterDto)
+  @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
 
   @NotNull()
@@ -142,24 +149,13 @@ export class PatchScoringRuleDto {
   @IsBoolean()
   enabled?: boolean;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: QUIET_MIN,
-    maximum: QUIET_MAX,
-    required: false,
-    nullable: true,
-    description: `${QUIET} Null restores the default.`,
-  })
-  @IsOptional()
-  @IsInt()
-  @Min(QUIET_MIN)
-  @Max(QUIET_MAX)
+  @IsQuietSeconds(`${QUIET} Null restores the default.`)
   quiet_seconds?: number | null;
 }
 
 export class ScoringRuleListQueryDto extends ChangingListQueryDto {}
 
-/** A rule that has a scorer score traces or sessions as they arrive. The ETag ignores the figures of its progress. */
+/** A rule by which a scorer scores traces or sessions as they arrive. Its progress does not change the ETag. */
 export class ScoringRuleDto {
   rule_id!: string;
   scorer_id!: string;
@@ -174,21 +170,21 @@ export class ScoringRuleDto {
   quiet_seconds!: number;
   /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
   enabled_at!: Date;
-  /** Arrival of the last trace that the rule has processed; null before the first. */
+  /** When the last trace that the rule has processed arrived; null before the first. */
   last_seen_at!: Date | null;
-  /** Traces or sessions processed, each once for every time it became quiet. */
+  /** Number of traces or sessions processed, counted each time they became quiet. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   seen_count!: number;
-  /** Those that match the filters and are sampled. */
+  /** Number of processed traces or sessions that match the filters and are sampled. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   chosen_count!: number;
-  /** Those that runs were started for. This version of the scorer had scored the others, or was about to. */
+  /** Number of chosen traces or sessions that runs were started for. The others were scored or in an open run already. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   ordered_count!: number;
   /** When the rule last started a run. */
   last_run_at!: Date | null;
   last_score_run_id!: string | null;
-  /** Why the rule is stuck at the moment. Arrivals wait until it continues. */
+  /** Why the rule is blocked; null if it is not. Arrivals wait until it continues. */
   last_error!: string | null;
   created_at!: Date;
   updated_at!: Date;

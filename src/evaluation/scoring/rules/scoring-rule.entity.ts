@@ -3,7 +3,7 @@ import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { Grain } from '../../scorers';
 
-/** A rule that has a scorer score traces or sessions as they arrive, and how far it has come. */
+/** A rule by which a scorer scores traces or sessions as they arrive, and its progress. */
 @Entity('scoring_rules')
 export class ScoringRuleEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -35,15 +35,15 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('boolean')
   enabled!: boolean;
 
-  /** The ETag. Raised by every request that changes the rule. */
+  /** The ETag. Incremented by every request that changes the rule. */
   @Column('integer')
   generation!: number;
 
-  /** When it was created, or last enabled or restored. It ignores earlier arrivals. */
+  /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
   @Column('timestamptz')
   enabled_at!: Date;
 
-  /** The place in the arrivals that it has reached: a time in microseconds since 1970, and a trace id. */
+  /** The last arrival that was processed: its time in microseconds since 1970, and its trace id. */
   @Column('bigint')
   seen_us!: number;
 

@@ -14,8 +14,8 @@ import type { ArrivalPlace } from '../../../telemetry';
 import type { ScoringRuleListQueryDto } from './scoring-rule.dto';
 import { ScoringRuleEntity } from './scoring-rule.entity';
 
-/** The columns that decide whether a rule has anything to do. */
-export type WatchedRule = Pick<
+/** An enabled rule, with the columns that decide whether it has work to do. */
+export type ActiveRule = Pick<
   ScoringRuleEntity,
   | 'rule_id'
   | 'org_id'
@@ -28,7 +28,7 @@ export type WatchedRule = Pick<
   | 'last_error'
 > & {
   is_scorer_live: boolean;
-  /** Open runs of the rule, counted up to a limit. */
+  /** Number of open runs of the rule, up to a limit. */
   open_runs: number;
 };
 
@@ -75,14 +75,15 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Reads the enabled rules of all tenants after a rule id, with their scorers and open runs.
+   * Lists the enabled rules of all tenants in order of their ids.
    *
-   * @param openMax open runs of one rule that are counted at most
+   * @param after the id of the last rule of the page before
+   * @param openMax limit for counting the open runs of a rule
    */
-  watched(after: string, limit: number, openMax: number): Promise<WatchedRule[]> {
-    return this.database.query<WatchedRule>(
+  listActive(after: string, limit: number, openMax: number): Promise<ActiveRule[]> {
+    return this.database.query<ActiveRule>(
       prepared(
-        'scoring-rule.watched',
+        'scoring-rule.list-active',
         sql`SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
               r.seen_trace_id, r.last_error,
               (SELECT s.archived_at IS NULL FROM scorers s
@@ -98,12 +99,12 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
     );
   }
 
-  /** Leases rules of any tenants to this worker. Returns the ids of those that no other worker holds. */
-  async hold(ruleIds: readonly string[], holdMs: number): Promise<ReadonlySet<string>> {
+  /** Leases rules of any tenant to this worker. Returns the ids of the rules that no other worker holds. */
+  async lease(ruleIds: readonly string[], leaseMs: number): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ rule_id: string }>(
       prepared(
-        'scoring-rule.hold',
-        sql`UPDATE scoring_rules SET held_until = now() + ${holdMs} * interval '1 millisecond' WHERE rule_id IN (
+        'scoring-rule.lease',
+        sql`UPDATE scoring_rules SET held_until = now() + ${leaseMs} * interval '1 millisecond' WHERE rule_id IN (
             SELECT rule_id FROM scoring_rules
             WHERE rule_id = ANY (${ruleIds}::text[]) AND enabled AND archived_at IS NULL
               AND (held_until IS NULL OR held_until < now())
@@ -114,7 +115,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
     return new Set(rows.map((row) => row.rule_id));
   }
 
-  /** Moves a rule on. Returns false, and writes nothing, when the rule was changed or moved on since it was read. */
+  /** Stores the progress of a rule. Returns false, and writes nothing, if the rule has changed since it was read. */
   async advance(tx: Tx, scope: Scope, rule: ScoringRuleEntity, step: RuleStep): Promise<boolean> {
     const { place, runId } = step;
     const moved = await tx.query(
@@ -137,7 +138,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
     return moved.length > 0;
   }
 
-  /** Releases a rule that had nothing to do. */
+  /** Releases the lease on a rule that has no work to do. */
   async release(scope: Scope, ruleId: string): Promise<void> {
     await this.database.query(
       sql`UPDATE scoring_rules SET held_until = NULL
@@ -145,11 +146,11 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
     );
   }
 
-  /** Stores why rules cannot go on. Returns the ids of the rules for which this is news. */
-  async explain(ruleIds: readonly string[], reason: string): Promise<string[]> {
+  /** Stores the error that blocks rules. Returns the ids of the rules that did not have this error yet. */
+  async recordError(ruleIds: readonly string[], error: string): Promise<string[]> {
     const rows = await this.database.query<{ rule_id: string }>(
-      sql`UPDATE scoring_rules SET last_error = ${reason}
-        WHERE rule_id = ANY (${ruleIds}::text[]) AND last_error IS DISTINCT FROM ${reason} RETURNING rule_id`,
+      sql`UPDATE scoring_rules SET last_error = ${error}
+        WHERE rule_id = ANY (${ruleIds}::text[]) AND last_error IS DISTINCT FROM ${error} RETURNING rule_id`,
     );
     return rows.map((row) => row.rule_id);
   }

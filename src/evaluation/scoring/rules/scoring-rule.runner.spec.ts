@@ -1,6 +1,6 @@
 import { isSampled, sampleFraction } from './scoring-rule.runner';
 
-describe('the sample of a rule', () => {
+describe('isSampled', () => {
   it.each([
     // int(sha256(id).hexdigest()[:13], 16) / 16 ** 13, by Python
     ['4bf92f3577b34da6a3ce929d0e0e4736', 0.22477405853512122],
@@ -8,27 +8,27 @@ describe('the sample of a rule', () => {
     ['ses_0', 0.681528389096459],
     ['Sitzung 世界', 0.4295727068983006],
     ['', 0.8894159948913372],
-  ])('decides %j alike everywhere and for ever', (id, fraction) => {
+  ])('maps %j to a fixed fraction', (id, fraction) => {
     expect(sampleFraction(id)).toBe(fraction);
     expect(isSampled(id, fraction)).toBe(false);
     expect(isSampled(id, fraction + 1e-12)).toBe(true);
   });
 
-  it('has the share of many that it is asked for, whatever their ids look like', () => {
+  it('samples about the requested share, whatever the ids look like', () => {
     const many = 20_000;
     for (const form of [(n: number) => n.toString(16).padStart(32, '0'), (n: number) => `session ${n}`]) {
       for (const rate of [0.01, 0.25, 0.5, 0.9]) {
         const count = Array.from({ length: many }, (_, n) => form(n)).filter((id) =>
           isSampled(id, rate),
         ).length;
-        // five standard deviations; the ids are fixed, so it holds always or never
-        const room = 5 * Math.sqrt((rate * (1 - rate)) / many);
-        expect(Math.abs(count / many - rate)).toBeLessThan(room);
+        // five standard deviations; the ids are fixed, so the test is deterministic
+        const tolerance = 5 * Math.sqrt((rate * (1 - rate)) / many);
+        expect(Math.abs(count / many - rate)).toBeLessThan(tolerance);
       }
     }
   });
 
-  it('has all at 1, none at 0, and at a higher rate all that it has at a lower one', () => {
+  it('samples everything at 1, nothing at 0, and a superset at a higher rate', () => {
     const ids = Array.from({ length: 1_000 }, (_, n) => `ses_${n}`);
     const at = (rate: number) => ids.filter((id) => isSampled(id, rate));
     expect(at(1)).toEqual(ids);

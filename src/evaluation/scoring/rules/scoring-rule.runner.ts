@@ -7,24 +7,23 @@ import type { FieldError } from '#platform/problem';
 import { type ArrivalPlace, type TraceArrival, TraceArrivals } from '../../../telemetry';
 import { type GivenFilter, readFilters } from '../../experiments';
 import { ScorerRepository } from '../../scorers';
-import type { ScoringTarget } from '../score-run.entity';
-import { newRun, ScoreRunService } from '../score-run.service';
-import { type Candidate, targetIdOf } from '../candidates';
-import { CONCURRENCY_DEFAULT, TARGETS_MAX } from '../selection';
-import { TargetSelector } from '../target-selector';
-import { type RunnableScorer, runnable, TargetScorer } from '../target-scorer';
+import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { newRun, ScoreRunService } from '../runs/score-run.service';
+import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
+import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
+import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 import { RULE_FIELDS } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
+import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 
-/** Arrivals that one step reads, which bounds its memory and the time that other rules wait. */
+/** Arrivals read per step. Bounds the memory of a step and the time that other rules wait. */
 const ARRIVALS_MAX = 1_000;
 
 export const NO_BACKEND = 'The judge backend of the scorer is not configured. Arrivals wait until it is.';
 export const STEP_FAILED =
   'The last attempt failed and will be retried. The log of the worker has the reason.';
 
-/** Runs one rule over what has arrived, and starts its runs. */
+/** Processes the arrivals of one rule and starts its runs. */
 @Injectable()
 export class ScoringRuleRunner {
   constructor(
@@ -38,21 +37,21 @@ export class ScoringRuleRunner {
   ) {}
 
   /**
-   * Takes a rule that this worker holds one step further, by at most one run. An error is stored in the rule and logged
-   * once; the lease then stays until it expires, which delays the next attempt.
+   * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. An error is stored in
+   * the rule and logged once. The lease is then kept until it expires, which delays the next attempt.
    *
-   * @param beforeUs end of the arrivals that have been quiet for long enough
-   * @returns whether there is more to do at once
+   * @param beforeUs end of the arrivals that have been quiet for long enough, in microseconds since 1970
+   * @returns whether more arrivals can be processed at once
    */
-  async step(watched: WatchedRule, beforeUs: number): Promise<boolean> {
-    const { org_id, workspace_id, created_by, rule_id } = watched;
+  async step(active: ActiveRule, beforeUs: number): Promise<boolean> {
+    const { org_id, workspace_id, created_by, rule_id } = active;
     const scope = workspaceScope(org_id, workspace_id, created_by, expandRoles(['evaluator']));
     try {
       return await this.process(scope, rule_id, beforeUs);
     } catch (error) {
-      // While the database is away this fails too, and ends the pass.
-      const explained = await this.rules.explain([rule_id], STEP_FAILED);
-      if (explained.length > 0) {
+      // While the database is unavailable this fails too, and ends the pass.
+      const recorded = await this.rules.recordError([rule_id], STEP_FAILED);
+      if (recorded.length > 0) {
         rootLogger.error({ err: error, rule_id, workspace_id }, 'a scoring rule failed');
       }
       return false;
@@ -63,9 +62,9 @@ export class ScoringRuleRunner {
     const rule = await this.rules.find(scope, ruleId);
     const row = rule && (await this.scorers.find(scope, rule.scorer_id));
     if (!row) return false;
-    const scorer = runnable(row);
+    const scorer = toRunnable(row);
     if (!this.hasBackend(scorer)) {
-      await this.rules.explain([ruleId], NO_BACKEND);
+      await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
     const arrived = await this.arrivals.read(scope, {
@@ -75,25 +74,25 @@ export class ScoringRuleRunner {
       filters: filtersOf(rule),
       limit: ARRIVALS_MAX,
     });
-    const choice = chooseFrom(arrived, rule);
-    if (!choice) {
+    const batch = nextBatch(arrived, rule);
+    if (!batch) {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const targets = await this.selector.withResults(scope, rule.grain, choice.chosen);
-    const isAdvanced = await this.advance(scope, rule, scorer, choice, targets);
-    return isAdvanced && choice.hasMore;
+    const targets = await this.selector.withResults(scope, rule.grain, batch.chosen);
+    const isAdvanced = await this.advance(scope, rule, scorer, batch, targets);
+    return isAdvanced && batch.hasMore;
   }
 
   /**
-   * Advances the rule and starts its run in one transaction. Leaves out targets that this version of the scorer has scored
-   * or is about to score, under the lock of all requests for unscored targets.
+   * Advances the rule and starts its run in one transaction. Under the lock for requests for unscored targets, skips
+   * targets that this version of the scorer has scored, or that are in one of its open runs.
    */
   private advance(
     scope: Scope,
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
-    { place, seenCount, chosen }: Choice,
+    { place, seenCount, chosen }: Batch,
     targets: readonly ScoringTarget[],
   ): Promise<boolean> {
     const { grain, rule_id } = rule;
@@ -113,7 +112,7 @@ export class ScoringRuleRunner {
         runId: run && run.score_run_id,
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return false;
-      if (run) await this.runs.place(tx, scope, run, left);
+      if (run) await this.runs.insertAndEnqueue(tx, scope, run, left);
       return true;
     });
   }
@@ -137,43 +136,44 @@ const filtersOf = ({ filters }: ScoringRuleEntity): ReturnType<typeof readFilter
 };
 
 /** The arrivals that one step processes. */
-interface Choice {
-  /** Where the step ends. */
+interface Batch {
+  /** The place of the last arrival. */
   place: ArrivalPlace;
   seenCount: number;
-  chosen: Candidate[];
-  /** Whether there are arrivals beyond its end. */
+  /** The targets that match the filters and are sampled. */
+  chosen: TargetRef[];
+  /** Whether more arrivals follow. */
   hasMore: boolean;
 }
 
-/** Takes arrivals until a run is full. Returns null without any arrivals. */
-function chooseFrom(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Choice | null {
+/** Takes arrivals until a run is full. Returns null if there are no arrivals. */
+function nextBatch(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Batch | null {
   const isChosen = ({ target_id, is_met }: TraceArrival): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
-  const chosen: Candidate[] = [];
-  let passed = 0;
-  while (passed < arrived.length && chosen.length < TARGETS_MAX.score) {
-    const arrival = arrived[passed++]!;
+  const chosen: TargetRef[] = [];
+  let taken = 0;
+  while (taken < arrived.length && chosen.length < TARGETS_MAX.score) {
+    const arrival = arrived[taken++]!;
     if (!isChosen(arrival)) continue;
     const { trace_id, session_id } = arrival;
     chosen.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
   }
-  const last = arrived[passed - 1];
+  const last = arrived[taken - 1];
   if (!last) return null;
   return {
     place: { arrived_us: last.arrived_us, trace_id: last.trace_id },
-    seenCount: arrived.slice(0, passed).filter(({ target_id }) => target_id !== null).length,
+    seenCount: arrived.slice(0, taken).filter(({ target_id }) => target_id !== null).length,
     chosen,
-    hasMore: passed < arrived.length || arrived.length === ARRIVALS_MAX,
+    hasMore: taken < arrived.length || arrived.length === ARRIVALS_MAX,
   };
 }
 
-/** Hexadecimal digits of the hash that sampling uses: 52 bits, which a double holds exactly. */
+/** Hexadecimal digits of the hash used for sampling: 52 bits, which a double represents exactly. */
 const DIGITS = 13;
 
 /**
- * Maps an id to a number in [0, 1): the first 52 bits of the SHA-256 of its UTF-8 text. It depends on nothing else, so it
- * is the same for every rule, in every process, at any time.
+ * Maps an id to a number in [0, 1): the first 52 bits of the SHA-256 of its UTF-8 text. It depends on nothing else, so
+ * every rule and every process samples the same targets.
  */
 export const sampleFraction = (targetId: string): number =>
   parseInt(createHash('sha256').update(targetId).digest('hex').slice(0, DIGITS), 16) / 16 ** DIGITS;

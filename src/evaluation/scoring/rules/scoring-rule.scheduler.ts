@@ -1,41 +1,35 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
+import { Injectable } from '@nestjs/common';
+import { WorkerShutdown } from '#platform/jobs';
 import { LiveWorkspaceRepository } from '../../../resources';
 import { TraceArrivals } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
-import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
+import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 import { ScoringRuleRunner } from './scoring-rule.runner';
 
-const INTERVAL_MS = 3_000;
-/** Lease of a worker on a rule: longer than a step takes, and the delay when a worker dies. */
-const HOLD_MS = 30_000;
-/** Rules read together. */
+/** Lease of a worker on a rule. Longer than a step takes; delays the rule by this much if the worker dies. */
+const LEASE_MS = 30_000;
+/** Rules per read. */
 const PAGE = 100;
-/** Open runs with which a rule starts no more. Slow scorers let arrivals wait, instead of piling up runs. */
+/** Open runs of one rule, at most. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
 const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /**
- * Runs the rules of all tenants over what has arrived, in every worker. A pass takes each rule with work one step further,
- * so that a backlog of one rule or workspace delays no other.
+ * Processes the arrivals of the rules of all tenants, in every worker. A pass takes one step for each rule with work, so
+ * that the backlog of one rule or workspace does not delay the others.
  */
 @Injectable()
-export class ScoringRuleScheduler implements OnApplicationBootstrap {
+export class ScoringRuleScheduler {
   constructor(
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceArrivals,
     private readonly workspaces: LiveWorkspaceRepository,
     private readonly runner: ScoringRuleRunner,
-    private readonly tasks: PeriodicTasks,
     private readonly shutdown: WorkerShutdown,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.tasks.every('scoring rules', INTERVAL_MS, () => this.runDue());
-  }
-
-  /** Makes passes until one leaves nothing to do. */
+  /** Makes passes until no rule has work left. */
   async runDue(): Promise<void> {
     while (await this.pass());
   }
@@ -44,8 +38,8 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
     let hasMore = false;
     let after = '';
     for (;;) {
-      const page = await this.rules.watched(after, PAGE, OPEN_RUNS_MAX);
-      for (const { rule, beforeUs } of await this.due(page)) {
+      const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
+      for (const { rule, beforeUs } of await this.leaseDue(page)) {
         if (this.shutdown.stopping.aborted) return false;
         if (await this.runner.step(rule, beforeUs)) hasMore = true;
       }
@@ -54,9 +48,9 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
     }
   }
 
-  /** Leases the rules for which something has been quiet for long enough, and that may start runs. */
-  private async due(page: readonly WatchedRule[]): Promise<{ rule: WatchedRule; beforeUs: number }[]> {
-    await this.explainArchived(page);
+  /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
+  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; beforeUs: number }[]> {
+    await this.recordArchivedScorers(page);
     const able = page.filter((rule) => rule.is_scorer_live && rule.open_runs < OPEN_RUNS_MAX);
     if (able.length === 0) return [];
     const clock = await this.arrivals.clock();
@@ -70,20 +64,20 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
     if (ready.length === 0) return [];
     const live = await this.workspaces.among(ready.map(({ workspace_id }) => workspace_id));
     const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));
-    const held = await this.rules.hold(
+    const leased = await this.rules.lease(
       possible.map(({ rule }) => rule.rule_id),
-      HOLD_MS,
+      LEASE_MS,
     );
     return possible
-      .filter(({ rule }) => held.has(rule.rule_id))
+      .filter(({ rule }) => leased.has(rule.rule_id))
       .map(({ rule, before_us }) => ({ rule, beforeUs: before_us }));
   }
 
-  private async explainArchived(page: readonly WatchedRule[]): Promise<void> {
-    const unexplained = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
-    if (unexplained.length > 0) {
-      await this.rules.explain(
-        unexplained.map(({ rule_id }) => rule_id),
+  private async recordArchivedScorers(page: readonly ActiveRule[]): Promise<void> {
+    const unrecorded = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
+    if (unrecorded.length > 0) {
+      await this.rules.recordError(
+        unrecorded.map(({ rule_id }) => rule_id),
         SCORER_ARCHIVED,
       );
     }

@@ -16,7 +16,7 @@ import {
 import { TraceArrivals } from '../../../telemetry';
 import { readFilters, statusErrors } from '../../experiments';
 import { ScorerRepository, ScorerService } from '../../scorers';
-import { checkRunnable, runnable, TargetScorer } from '../target-scorer';
+import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,
@@ -42,12 +42,12 @@ const RULE: ResourceKind<ScoringRuleEntity, ScoringRuleDto> = {
   immutable: ['rule_id', 'scorer_id'],
   auditedFields: SETTINGS,
   createdFields: ['scorer_id'],
-  // A changed rule is tried again at once. An archived one keeps its last error.
+  // A changed rule is retried at once. An archived rule keeps its last error.
   derived: (_row, changed) => (changed.archived_at ? {} : { last_error: null, held_until: null }),
   toView: toScoringRuleDto,
 };
 
-/** Rules that have a scorer score traces or sessions as they arrive. Under another scorer, a rule is 404. */
+/** Rules by which a scorer scores traces or sessions as they arrive. A rule is 404 under any other scorer. */
 @Injectable()
 export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEntity, ScoringRuleDto> {
   constructor(
@@ -62,8 +62,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   }
 
   /**
-   * Errors: 400 for filter values of the wrong type and for a human scorer; 404 for an unknown scorer; 409 for an archived
-   * one, and one with 20 rules; 422 for unknown values; 503 without the scorer's judge backend.
+   * Creates a rule. Errors: 400 for filter values of the wrong type and for a human scorer; 404 for an unknown scorer; 409
+   * for an archived scorer and for one with 20 rules; 422 for unknown values; 503 without the scorer's judge backend.
    */
   async create(
     scope: Scope,
@@ -75,7 +75,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     const scorer = await this.scorerService.find(scope, scorerId);
     checkRunnable(scorer);
     checkRuleValues(dto);
-    this.scorer.checkBackend(runnable(scorer));
+    this.scorer.checkBackend(toRunnable(scorer));
     const { now_us } = await this.arrivals.clock();
     return this.transaction(scope, async (tx) => {
       await this.checkCapacity(tx, scope, scorerId);
@@ -115,8 +115,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   }
 
   /**
-   * Changes a rule. One that is enabled again starts with what arrives from then on. Errors: those of every change; 400 for
-   * filter values of the wrong type; 409 when the scorer is archived; 503 when it is enabled without its judge backend.
+   * Changes a rule. A rule that is enabled again ignores earlier arrivals. Errors: those of every change; 400 for filter
+   * values of the wrong type; 409 for an archived scorer; 503 for enabling it without the scorer's judge backend.
    */
   async patch(
     scope: Scope,
@@ -135,13 +135,13 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
       await this.checkChange(tx, scope, row, dto, ifMatch);
       checkRuleValues(dto);
       const isEnabledAgain = dto.enabled === true && !row.enabled;
-      if (isEnabledAgain) this.scorer.checkBackend(runnable(scorer));
+      if (isEnabledAgain) this.scorer.checkBackend(toRunnable(scorer));
       const patch = { ...settingsOf(row, dto), ...(isEnabledAgain && startingAt(now_us)) };
       return this.versioned(await this.write(tx, scope, row, patch, 'update'));
     });
   }
 
-  /** Archives a rule; a repeat returns the same. The runs that it has started go on. Errors: 404, 412. */
+  /** Archives a rule. The runs that it started continue. Idempotent. Errors: 404, 412. */
   async archiveOf(
     scope: Scope,
     scorerId: string,
@@ -153,8 +153,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   }
 
   /**
-   * Restores a rule, which starts with what arrives from then on; a repeat returns the same. Errors: 404, 412, 409 when the
-   * scorer is archived or has 20 rules.
+   * Restores a rule, which then ignores earlier arrivals. Idempotent. Errors: 404; 412; 409 for an archived scorer and for
+   * one with 20 rules.
    */
   async restoreOf(
     scope: Scope,
@@ -172,12 +172,12 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     return {};
   }
 
-  /** The log names only the settings of a rule, and not the figures of its progress. */
+  /** Records changed settings in the audit log, but not the progress of a rule. */
   protected override auditedChanges(row: ScoringRuleEntity, changed: Partial<ScoringRuleEntity>) {
     return super.auditedChanges(row, changed).filter(({ member }) => (SETTINGS as string[]).includes(member));
   }
 
-  /** Locks the scorer, so that its rules cannot become too many. Errors: 404, 409. */
+  /** Locks the scorer, so that concurrent requests cannot exceed the limit. Errors: 404, 409. */
   private async checkCapacity(tx: Tx, scope: Scope, scorerId: string): Promise<void> {
     const scorer = await this.scorers.lock(tx, scope, scorerId, 'update');
     if (!scorer) throw problem.notFound('scorer', scorerId);
@@ -189,7 +189,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   }
 }
 
-/** Returns the settings that a body changes. The effective quiet time, sent back as it was read, changes nothing. */
+/** Returns the settings that a body changes. Sending back the default quiet time as it was read changes nothing. */
 function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<ScoringRuleEntity> {
   const isGrainKept = (dto.grain ?? row.grain) === row.grain;
   const isQuietKept = isGrainKept && dto.quiet_seconds === quietSecondsOf(row);
@@ -202,7 +202,7 @@ function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<S
   };
 }
 
-/** The columns of a rule that starts with what arrives from now on, by the clock of the trace store. */
+/** Returns the columns of a rule that processes arrivals from now on, by the clock of the trace store. */
 const startingAt = (nowUs: number) => ({
   enabled_at: new Date(Math.floor(nowUs / 1000)),
   seen_us: nowUs,

@@ -2,46 +2,60 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { Budget, BUDGET_SPENT, failing, type Scoring, type ScoringTerms } from '../judges';
-import type { ScoredItem } from '../scores';
-import type { ScoringTarget } from './score-run.entity';
-import { type ScoringResultDto, toScoringResultDto } from './scoring.dto';
-import { type PreparedTarget, SubjectBuilder } from './subject-builder';
-import type { ScoringOptions } from './selection';
+import { Budget, BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from '../../judges';
+import type { ScoredItem } from '../../scores';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto';
+import { type PreparedTarget, SubjectBuilder } from '../subjects/subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
-/** Targets whose input and output are read together. A larger chunk would only take more memory. */
+/** Targets whose input and output are read together. A larger chunk only takes more memory. */
 const CHUNK = 8;
 /** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
 const TEST_TIME_SHARE = 0.95;
 const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
-/** A waiting client is told at once that the database is away. */
+/** A client that waits for the response gets an error at once while the database is unavailable. */
 const ONCE: RetryPolicy = { attempts: 1 };
 
+/** Targets scored at a time by default. */
+export const CONCURRENCY_DEFAULT = 4;
+
+/** The options of a request to score. */
+export interface ScoringOptions {
+  /** Targets scored at a time. */
+  concurrency: number;
+  /** In US dollars; null for no limit. */
+  max_cost_usd: number | null;
+  /** Whether a judge's cached answers are reused. */
+  uses_cache: boolean;
+}
+
+/** Targets to score, and how to score them. */
 export interface ScoringJob {
   scorer: RunnableScorer;
   targets: readonly ScoringTarget[];
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
-  /** Whether earlier answers of a judge are read, and new ones kept. */
-  cache: ScoringTerms['cache'];
-  /** When it is spent, no further target is started and no judge is asked. */
+  /** How the answers of a judge are cached. */
+  cache: ScoringContext['cache'];
+  /** Once it is spent, no further target is started and no request is sent to a judge. */
   budget: Budget;
-  /** The run, where there is one. */
+  /** Absent for results that are not stored. */
   runId?: string;
   /** How reads of the database are retried. */
   retry: RetryPolicy;
   /** Aborted to start no further target; targets in progress are finished. */
   stopping: AbortSignal;
-  /** Aborted to give up the targets in progress, too. */
+  /** Aborted to abandon the targets in progress as well. */
   signal: AbortSignal;
 }
 
-type Keep = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
+/** Receives the result of a target. */
+type OnResult = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
 
 /**
  * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` in this process. Judges and
- * code have limits of their own, so that a judge that hangs delays no code.
+ * code have separate limits, so that a judge that hangs delays no code.
  */
 @Injectable()
 export class ScoringRunner {
@@ -58,20 +72,21 @@ export class ScoringRunner {
     this.judges = new FairLimiter({ concurrency });
   }
 
-  /** Returns what would be run on each target, without running it. */
+  /** Returns what would be run or sent for each target, without doing so. */
   async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
     const results: ScoringResultDto[] = [];
-    for await (const { target, show } of this.subjects.prepare(scope, targets, targets.length, ONCE)) {
-      const shown = await show();
-      const result = 'error' in shown ? shown : await this.scorer.preview(scorer, shown.subject);
+    for await (const { target, build } of this.subjects.prepare(scope, targets, targets.length, ONCE)) {
+      const built = await build();
+      const result = 'error' in built ? built : await this.scorer.preview(scorer, built.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
   }
 
   /**
-   * Scores each target and returns the results in their order, without storing them. Does not use the judge cache. Targets
-   * that are not finished when the request's time is nearly over get an error. Throws when none is finished by then.
+   * Scores the targets and returns the results in the order of the targets, without storing them. Does not use the cache
+   * of judges. Targets that are not finished shortly before the request times out get an error. Throws if no target is
+   * finished by then.
    */
   async test(
     scope: Scope,
@@ -96,45 +111,45 @@ export class ScoringRunner {
       return Promise.resolve();
     });
     if (results.size === 0) signal.throwIfAborted();
-    const error = signal.aborted ? OUT_OF_TIME : BUDGET_SPENT;
+    const error = signal.aborted ? OUT_OF_TIME : BUDGET_EXCEEDED;
     return targets.map(
       (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),
     );
   }
 
   /**
-   * Scores targets and passes each result to `keep` as soon as it is there. Targets that the signals cut off are not passed
-   * on. Throws the error of `keep`, or the one that made scoring impossible, once no target is in progress.
+   * Scores targets and passes each result to `onResult` as soon as it is available. Targets that the signals abort have no
+   * result. Throws the error of `onResult`, or the error that made scoring impossible, once no target is in progress.
    */
-  async run(scope: Scope, job: ScoringJob, keep: Keep): Promise<void> {
+  async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
     const chunk = Math.min(CHUNK, job.concurrency);
     const queue = this.subjects.prepare(scope, job.targets, chunk, job.retry);
     const broken = new AbortController();
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
-    const giveUp = linkedSignal(job.signal, broken.signal);
-    const linkedJob = { ...job, stopping: stopping.signal, signal: giveUp.signal };
-    const lane = async (): Promise<void> => {
+    const abandoned = linkedSignal(job.signal, broken.signal);
+    const linkedJob = { ...job, stopping: stopping.signal, signal: abandoned.signal };
+    const scoreAll = async (): Promise<void> => {
       try {
-        while (await this.next(scope, queue, linkedJob, keep));
+        while (await this.scoreNext(scope, queue, linkedJob, onResult));
       } catch (error) {
         broken.abort(error);
         throw error;
       }
     };
-    const lanes = Array.from({ length: Math.min(job.concurrency, job.targets.length) }, lane);
-    const ends = await Promise.allSettled(lanes);
+    const loops = Array.from({ length: Math.min(job.concurrency, job.targets.length) }, scoreAll);
+    const outcomes = await Promise.allSettled(loops);
     stopping.unlink();
-    giveUp.unlink();
-    const failed = ends.find((end) => end.status === 'rejected');
+    abandoned.unlink();
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
   }
 
-  /** Scores the next target. Returns whether there may be another. */
-  private async next(
+  /** Scores the next target. Returns false if there is no further target, or the job is stopping. */
+  private async scoreNext(
     scope: Scope,
     queue: AsyncGenerator<PreparedTarget, undefined>,
     job: ScoringJob,
-    keep: Keep,
+    onResult: OnResult,
   ): Promise<boolean> {
     const limiter = job.scorer.scorer_kind === 'llm_judge' ? this.judges : this.code;
     try {
@@ -142,38 +157,38 @@ export class ScoringRunner {
         const prepared = await this.prepareNext(queue, job);
         if (!prepared || job.signal.aborted) return false;
         const { signal, cache, budget, runId } = job;
-        const askedFor = runId && `${runId}:${prepared.target.ordinal}`;
-        const idle = idling(permit, job.stopping);
-        const item = await prepared.scoring({ owner: scope, signal, cache, budget, askedFor, idle });
-        await keep(prepared.target, item);
+        const targetKey = runId && `${runId}:${prepared.target.ordinal}`;
+        const lendSlot = lendSlotOf(permit, job.stopping);
+        const item = await prepared.scoring({ owner: scope, signal, cache, budget, targetKey, lendSlot });
+        await onResult(prepared.target, item);
         return true;
       });
     } catch (error) {
-      // A job that is stopping leaves the targets that only waited to other workers.
+      // While a job is stopping, targets that wait for a judge's turn are left to other workers.
       if (job.stopping.aborted) return false;
       throw error;
     }
   }
 
-  /** A function of its own, so that the subject can be freed as soon as the scoring is prepared. */
+  /** Prepares the next target. A separate function, so that the subject can be freed before the scoring starts. */
   private async prepareNext(
     queue: AsyncGenerator<PreparedTarget, undefined>,
     { scorer, retry: policy, budget }: ScoringJob,
   ): Promise<{ target: ScoringTarget; scoring: Scoring } | undefined> {
     const { done, value } = await queue.next();
-    if (done || !budget.mayGoOn()) return undefined;
-    const shown = await retry(value.show, policy);
+    if (done || !budget.canContinue()) return undefined;
+    const built = await retry(value.build, policy);
     const scoring =
-      'error' in shown
-        ? failing(shown.error)
-        : await retry(() => this.scorer.prepare(scorer, shown.subject), policy);
+      'error' in built
+        ? failedScoring(built.error)
+        : await retry(() => this.scorer.prepare(scorer, built.subject), policy);
     return { target: value.target, scoring };
   }
 }
 
-/** Lends a target's permit while its scoring only waits, until the job stops or the wait is aborted. */
-const idling =
-  (permit: Permit, stopping: AbortSignal): ScoringTerms['idle'] =>
+/** Lends the permit of a target to others while its scoring waits. Ends the wait when the job stops. */
+const lendSlotOf =
+  (permit: Permit, stopping: AbortSignal): ScoringContext['lendSlot'] =>
   async (until, waiting) => {
     const either = linkedSignal(until, stopping);
     try {

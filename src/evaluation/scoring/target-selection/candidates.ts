@@ -1,38 +1,46 @@
 import type { Scope } from '#platform/auth';
-import type { AgentSelection, SessionDirectory, SessionRef } from '../../agents';
-import type { SessionRef as TracedSession, TraceRef, TraceSelection, TraceStore } from '../../telemetry';
-import type { Grain } from '../scorers';
+import type { AgentSelection, SessionDirectory, SessionRef } from '../../../agents';
+import type { SessionRef as TracedSession, TraceRef, TraceSelection, TraceStore } from '../../../telemetry';
+import type { Grain } from '../../scorers';
+import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
 
-/** A trace or session that could be scored. */
-export interface Candidate {
-  trace_id: string | null;
-  session_id: string | null;
+/** The targets that a request selects. Selectors that are undefined do not narrow; the others narrow each other. */
+export interface Selection {
+  grain: Grain;
+  traceIds: string[] | undefined;
+  sessionIds: string[] | undefined;
+  agentIds: string[] | undefined;
+  experimentId: string | undefined;
+  since: Date | undefined;
+  until: Date | undefined;
+  /** Number of newest targets to select. Without a limit, a selection of more than `cap` targets is refused. */
+  limit: number | undefined;
+  cap: number;
+  unscoredOnly: boolean;
 }
 
-export const targetIdOf = ({ trace_id, session_id }: Candidate): string => (trace_id ?? session_id)!;
-
-/** The candidates of a selection, each once, in the order in which they are taken. */
+/** The traces or sessions that match a selection, each once, newest first. */
 export interface Candidates {
-  /** Reads them page by page: first as many as wanted, then more. A page may be empty. */
-  pages(wanted: number): AsyncIterable<Candidate[]> | Iterable<Candidate[]>;
+  /** Reads the candidates page by page. The first page has about `wanted` candidates; any page may be empty. */
+  pages(wanted: number): AsyncIterable<TargetRef[]> | Iterable<TargetRef[]>;
   count(): Promise<number>;
 }
 
-/** Candidates read at once, at least and at most. */
+/** Smallest and largest page of candidates. */
 const PAGE_MIN = 100;
 const PAGE_MAX = 5_000;
-/** Sessions of the trace store read at once, at least and at most. Each read groups all traces of the selection. */
+/** Smallest and largest page of sessions of the trace store. Each read groups all traces of the selection. */
 const SESSIONS_MIN = 1_000;
 const SESSIONS_MAX = 20_000;
 
-/** Sizes of pages: the first is as large as wanted, each next one is twice as large. */
+/** Yields page sizes: first `wanted`, then twice the size before, all within the bounds. */
 function* pageSizes(wanted: number, min = PAGE_MIN, max = PAGE_MAX): Generator<number, never> {
   for (let size = Math.max(wanted, min); ; size *= 2) yield Math.min(size, max);
 }
 
-/** Returns the first candidates, at most `limit`. One that moves while pages are read is taken once. */
-export async function firstOf(candidates: Candidates, limit: number): Promise<Candidate[]> {
-  const first = new Map<string, Candidate>();
+/** Returns the first candidates, at most `limit`. Takes a candidate once even if it moves while pages are read. */
+export async function takeFirst(candidates: Candidates, limit: number): Promise<TargetRef[]> {
+  const first = new Map<string, TargetRef>();
   for await (const page of candidates.pages(limit)) {
     for (const candidate of page) first.set(targetIdOf(candidate), candidate);
     if (first.size >= limit) break;
@@ -40,17 +48,11 @@ export async function firstOf(candidates: Candidates, limit: number): Promise<Ca
   return [...first.values()].slice(0, limit);
 }
 
-async function countOf(candidates: Pick<Candidates, 'pages'>): Promise<number> {
-  let count = 0;
-  for await (const page of candidates.pages(PAGE_MAX)) count += page.length;
-  return count;
-}
-
-/** Candidates whose ids are all known. */
+/** Candidates that are all in memory. */
 export class ListedCandidates implements Candidates {
-  constructor(private readonly all: readonly Candidate[]) {}
+  constructor(private readonly all: readonly TargetRef[]) {}
 
-  *pages(wanted: number): Generator<Candidate[]> {
+  *pages(wanted: number): Generator<TargetRef[]> {
     let at = 0;
     for (const size of pageSizes(wanted)) {
       if (at >= this.all.length) return;
@@ -63,7 +65,7 @@ export class ListedCandidates implements Candidates {
   }
 }
 
-/** Traces of the trace store, or their sessions, newest first. */
+/** Traces of the trace store, or their sessions. */
 export class StoredCandidates implements Candidates {
   constructor(
     private readonly traces: TraceStore,
@@ -72,7 +74,7 @@ export class StoredCandidates implements Candidates {
     private readonly selection: TraceSelection,
   ) {}
 
-  pages(wanted: number): AsyncIterable<Candidate[]> {
+  pages(wanted: number): AsyncIterable<TargetRef[]> {
     return this.grain === 'trace'
       ? tracePages(this.traces, this.scope, this.selection, wanted)
       : this.sessionPages(wanted);
@@ -84,7 +86,7 @@ export class StoredCandidates implements Candidates {
       : this.traces.countSelectedSessions(this.scope, this.selection);
   }
 
-  private async *sessionPages(wanted: number): AsyncGenerator<Candidate[]> {
+  private async *sessionPages(wanted: number): AsyncGenerator<TargetRef[]> {
     let last: TracedSession | undefined;
     for (const size of pageSizes(wanted, SESSIONS_MIN, SESSIONS_MAX)) {
       const sessions = await this.traces.sessionRefs(this.scope, this.selection, size, last);
@@ -111,21 +113,22 @@ async function* tracePages(
   }
 }
 
-/** A session, and the time that it is sorted by. */
-interface Dated {
+/** A session and its sort time. */
+interface DatedSession {
   session_id: string;
   at: Date;
 }
 
-/** A page of sessions, newest first. Every session of the next pages is no newer than `reached`. */
+/** A page of sessions, newest first. */
 interface DatedPage {
-  sessions: Dated[];
+  sessions: DatedSession[];
+  /** Sort time of the last entry read: sessions on later pages are not newer. Undefined if nothing was read. */
   reached: Date | undefined;
 }
 
 /**
- * The sessions of agents, however many there are, newest first by their last message or trace. The cost grows with the
- * number of sessions taken, and of traces in the workspace that are newer than those.
+ * The sessions of agents with too many sessions to list, newest first by last message or trace. The cost grows with the
+ * number of sessions read, and with the number of newer traces in the workspace.
  */
 export class AgentSessions implements Candidates {
   constructor(
@@ -136,14 +139,15 @@ export class AgentSessions implements Candidates {
   ) {}
 
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
-  async *pages(wanted: number): AsyncGenerator<Candidate[]> {
+  async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const [byMessage, byTrace] = [new Ahead(this.byMessage(wanted)), new Ahead(this.byTrace(wanted))];
+    const byMessage = new SessionReader(this.byMessage(wanted));
+    const byTrace = new SessionReader(this.byTrace(wanted));
     for (let size = wanted; ; size = Math.min(size * 2, PAGE_MAX)) {
-      const page: Candidate[] = [];
+      const page: TargetRef[] = [];
       while (page.length < size) {
         await byMessage.load();
-        if (byMessage.next || !this.isComplete) await byTrace.load(byMessage.next?.at);
+        if (byMessage.next || !this.haveMessages) await byTrace.load(byMessage.next?.at);
         const newest = isNewer(byTrace.next, byMessage.next) ? byTrace.take() : byMessage.take();
         if (!newest) {
           yield page;
@@ -157,12 +161,15 @@ export class AgentSessions implements Candidates {
     }
   }
 
-  count(): Promise<number> {
-    return this.isComplete ? this.agents.countSessions(this.scope, this.selection) : countOf(this);
+  async count(): Promise<number> {
+    if (this.haveMessages) return this.agents.countSessions(this.scope, this.selection);
+    let count = 0;
+    for await (const page of this.pages(PAGE_MAX)) count += page.length;
+    return count;
   }
 
-  /** Whether every session counts by its messages. With times, a session may count by its traces alone. */
-  private get isComplete(): boolean {
+  /** Whether every session matches by its messages. With `since` or `until`, a session may match by its traces alone. */
+  private get haveMessages(): boolean {
     return !this.selection.since && !this.selection.until;
   }
 
@@ -190,27 +197,27 @@ export class AgentSessions implements Candidates {
   }
 }
 
-const isNewer = (one: Dated | undefined, other: Dated | undefined): boolean =>
+const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined): boolean =>
   one !== undefined && (!other || one.at > other.at);
 
-/** Takes sessions from pages, loading no more pages than needed. */
-class Ahead {
-  private sessions: Dated[] = [];
+/** Reads sessions one by one from pages, and loads a page only when it is needed. */
+class SessionReader {
+  private sessions: DatedSession[] = [];
   private at = 0;
   private reached: Date | undefined;
   private isDone = false;
 
   constructor(private readonly pages: AsyncGenerator<DatedPage, undefined>) {}
 
-  get next(): Dated | undefined {
+  get next(): DatedSession | undefined {
     return this.sessions[this.at];
   }
 
-  take(): Dated | undefined {
+  take(): DatedSession | undefined {
     return this.sessions[this.at++];
   }
 
-  /** Loads pages until there is a session, or until none can be newer than `than`. */
+  /** Loads pages until there is a next session, or until no further session can be newer than `than`. */
   async load(than?: Date): Promise<void> {
     while (!this.isDone && !this.next && !(than && this.reached && this.reached <= than)) {
       const { value, done } = await this.pages.next();
@@ -220,16 +227,16 @@ class Ahead {
   }
 }
 
-/** Tells, for each target that a scorer version has met, whether it is scored or part of an open run. */
+/** Returns, for each target with a score or in a run of a scorer version, whether it is scored or in an open run. */
 export type FindEarlier = (targetIds: readonly string[]) => Promise<ReadonlyMap<string, boolean>>;
 
 /**
- * Candidates that a scorer version has neither scored nor is about to score. Failed ones come after those it never
- * tried, so that repeated requests make progress even when some targets always fail. Of these only as many are kept and
- * returned as are wanted.
+ * Returns the candidates that a scorer version has not scored and that are in none of its open runs. Targets that failed
+ * earlier come after untried ones, so that repeated requests make progress even when some targets always fail. Keeps and
+ * returns at most `wanted` failed targets.
  */
-export function unscoredOf(candidates: Candidates, findEarlier: FindEarlier): Candidates {
-  async function* split(wanted: number): AsyncGenerator<{ untried: Candidate[]; failed: Candidate[] }> {
+export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarlier): Candidates {
+  async function* split(wanted: number): AsyncGenerator<{ untried: TargetRef[]; failed: TargetRef[] }> {
     for await (const page of candidates.pages(wanted)) {
       const earlier = await findEarlier(page.map(targetIdOf));
       yield {
@@ -240,7 +247,7 @@ export function unscoredOf(candidates: Candidates, findEarlier: FindEarlier): Ca
   }
   return {
     async *pages(wanted) {
-      const kept: Candidate[] = [];
+      const kept: TargetRef[] = [];
       for await (const { untried, failed } of split(wanted)) {
         kept.push(...failed.slice(0, wanted - kept.length));
         yield untried;

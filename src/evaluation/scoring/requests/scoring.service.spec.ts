@@ -1,12 +1,12 @@
 import type { Scope } from '#platform/auth';
 import { RawJson } from '#platform/json';
-import type { ScorerService } from '../scorers';
-import type { ScoreRunService } from './score-run.service';
+import type { ScorerService } from '../../scorers';
+import type { ScoreRunService } from '../runs/score-run.service';
 import type { ScoreDto } from './scoring.dto';
-import type { ScoringRunner } from './scoring-runner';
+import type { ScoringRunner } from '../execution/scoring-runner';
 import { ScoringService } from './scoring.service';
-import type { TargetScorer } from './target-scorer';
-import type { TargetSelector } from './target-selector';
+import type { TargetScorer } from '../execution/target-scorer';
+import type { TargetSelector } from '../target-selection/target-selector';
 
 describe('ScoringService', () => {
   const row = { scorer_kind: 'code', archived_at: null, grain: 'trace', definition: new RawJson('{}') };
@@ -23,17 +23,17 @@ describe('ScoringService', () => {
   const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
   afterEach(() => jest.clearAllMocks());
 
-  it('gives up with 409 when other requests take the targets ten times', async () => {
+  it('answers 409 after other requests have taken the targets ten times', async () => {
     await expect(score(new AbortController().signal)).rejects.toMatchObject({ code: 'conflict' });
     expect(start).toHaveBeenCalledTimes(10);
   });
 
-  it('selects nothing for a request that has ended', async () => {
+  it('does not select for an aborted request', async () => {
     await expect(score(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     expect(select).not.toHaveBeenCalled();
   });
 
-  it('stops selecting when the request ends', async () => {
+  it('stops selecting when the request is aborted', async () => {
     const controller = new AbortController();
     start.mockImplementationOnce(() => {
       controller.abort(new Error('gone'));

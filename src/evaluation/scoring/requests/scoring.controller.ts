@@ -12,7 +12,7 @@ export class ScoringController {
   constructor(private readonly scoring: ScoringService) {}
 
   /**
-   * Score traces or sessions, or preview or test a scorer
+   * Score traces or sessions, or test or preview a scorer
    *
    * @remarks A scorer of kind `llm_judge` needs a judge backend in every mode. Without one, the response is 503 and nothing is stored.
    */

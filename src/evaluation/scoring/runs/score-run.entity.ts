@@ -1,5 +1,5 @@
 import type { RawJson } from '#platform/json';
-import type { Grain } from '../scorers';
+import type { Grain } from '../../scorers';
 
 export const SCORE_MODES = ['score', 'preview', 'test'] as const;
 export type ScoreMode = (typeof SCORE_MODES)[number];
@@ -17,14 +17,14 @@ export type FailureCode =
   | 'worker_lost'
   | 'internal_error';
 
-/** A run of one version of a scorer over targets that were selected when it was accepted. */
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
 export interface ScoreRunRow {
   score_run_id: string;
   workspace_id: string;
   scorer_id: string;
   scorer_version: number;
   experiment_id: string | null;
-  /** The rule that started it. */
+  /** The rule that started the run. */
   rule_id: string | null;
   grain: Grain;
   run_status: RunStatus;
@@ -44,12 +44,18 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** A trace to score, with its session where it has one, or a session. */
-export interface ScoringTarget {
-  ordinal: number;
+/** A trace with its session, if it has one, or a session alone. */
+export interface TargetRef {
   trace_id: string | null;
   session_id: string | null;
-  /** The experiment's result that names it. */
+}
+
+export const targetIdOf = ({ trace_id, session_id }: TargetRef): string => (trace_id ?? session_id)!;
+
+/** A target of a run. */
+export interface ScoringTarget extends TargetRef {
+  ordinal: number;
+  /** The experiment's result that names the target. */
   result_experiment_id: string | null;
   result_id: string | null;
 }

@@ -3,9 +3,10 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { defineJob, JobQueue } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { Grain, PinnedScorer } from '../scorers';
+import type { Grain, PinnedScorer } from '../../scorers';
 import {
   type ScoreResultDto,
   type ScoreRunDto,
@@ -13,12 +14,16 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import type { ScoreRunRow, ScoringTarget } from './score-run.entity';
+import { type ScoreRunRow, type ScoringTarget, targetIdOf } from './score-run.entity';
 import { ScoreRunRepository } from './score-run.repository';
-import { targetIdOf } from './candidates';
 
 /** Scores the targets of a run. */
 export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
+
+/** Age at which a queued run may have lost its job. A second job does no harm to a run that still waits. */
+const QUEUED_MS = 30_000;
+const REQUEUE_AGAIN_MS = 30_000;
+const REQUEUE_BATCH = 100;
 
 /** The settings of a new run. */
 export type RunSettings = Pick<ScoreRunRow, 'grain' | 'concurrency'> &
@@ -34,7 +39,7 @@ export class ScoreRunService {
   ) {}
 
   /**
-   * Starts a run over these targets. Returns null when `unscoredOnly` and another run has taken one of the targets since
+   * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since
    * they were selected.
    */
   start(
@@ -49,20 +54,25 @@ export class ScoreRunService {
         if (taken.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
-      await this.place(tx, scope, run, targets);
+      await this.insertAndEnqueue(tx, scope, run, targets);
       return run;
     });
   }
 
   /** Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. */
-  async place(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
+  async insertAndEnqueue(
+    tx: Tx,
+    scope: Scope,
+    run: ScoreRunRow,
+    targets: readonly ScoringTarget[],
+  ): Promise<void> {
     await this.runs.insert(tx, scope, run, targets);
     await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
   }
 
   /**
-   * Returns the ids of the targets that this scorer version has scored or that are part of an open run. Other callers
-   * for the same scorer version wait until the transaction ends, so that they see the targets it takes.
+   * Returns the ids of the targets that this scorer version has scored, or that are in an open run. Other callers for the
+   * same scorer version wait until the transaction ends, so that they see the targets that it takes.
    */
   async takenAmong(
     tx: Tx,
@@ -74,6 +84,18 @@ export class ScoreRunService {
     await this.runs.lockUnscored(tx, scope, scorer, grain);
     const earlier = await this.runs.findEarlier(scope, scorer, grain, targets.map(targetIdOf), tx);
     return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
+  }
+
+  /** Enqueues runs again that a crash left without a job or without a worker. */
+  async requeueLostRuns(): Promise<void> {
+    const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
+    const ids = await this.database.transaction(async (tx) => {
+      const lost = await this.runs.takeLost(tx, limits);
+      const jobs = lost.map((score_run_id) => ({ score_run_id }));
+      await this.jobs.enqueue(tx, SCORE_RUN, jobs);
+      return lost;
+    });
+    if (ids.length > 0) rootLogger.info({ count: ids.length }, 'lost scoring runs were enqueued again');
   }
 
   async list(scope: Scope, query: ScoreRunListQueryDto): Promise<Page<ScoreRunDto>> {
@@ -92,8 +114,8 @@ export class ScoreRunService {
   }
 
   /**
-   * Cancels an open run. Stored scores stay; the other targets end with an error. A repeat returns the same. Errors: 404,
-   * 409 for a run that ended otherwise.
+   * Cancels an open run. Stored scores are kept, and the other targets get an error. Idempotent. Errors: 404; 409 for a run
+   * that has ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
     const { total } = await this.find(scope, id);

@@ -1,16 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { IsOneOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { type Grain, GRAINS } from '../scorers';
+import { type Grain, GRAINS } from '../../scorers';
+import type { ScoredItem } from '../../scores';
 import {
   type FailureCode,
   RUN_STATUSES,
   type RunStatus,
   type ScoreResultRow,
   type ScoreRunRow,
+  type TargetRef,
 } from './score-run.entity';
-import { present, type SampleSpreadDto, ScoringResultDto } from './scoring.dto';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of any version of this scorer. */
@@ -33,7 +34,7 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   rule_id?: string;
 }
 
-/** A run of one version of a scorer over targets that were selected when it was accepted. */
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
 export class ScoreRunDto {
   score_run_id!: string;
   workspace_id!: string;
@@ -53,21 +54,22 @@ export class ScoreRunDto {
   /** Number of targets. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   total!: number;
-  /** Targets without an error. */
+  /** Number of targets without an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   completed_count!: number;
-  /** Targets with an error. */
+  /** Number of targets with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
   /** Cost limit of the request, in US dollars. */
   max_cost_usd!: number | null;
-  /** Whether earlier answers of the judge were reused. */
+  /** Whether cached answers of the judge may be reused. */
   cache!: boolean;
   /**
-   * Why the run failed: `all_targets_failed`, `no_scores`, `cancelled`, `budget_exceeded`, `deadline_exceeded`,
-   * `worker_lost` (its workers crashed), `internal_error` (its workers failed to execute it).
+   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail),
+   * `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed
+   * to execute the run).
    */
   @ApiProperty({ type: 'string', nullable: true })
   failure_code!: FailureCode | null;
@@ -85,6 +87,59 @@ export class ScoreRunDto {
 export class ScoreRunPageDto {
   items!: ScoreRunDto[];
   page!: PageMetaDto;
+}
+
+/** The spread of the samples of one target. */
+export class SampleSpreadDto {
+  /** Samples requested from the judge. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  count!: number;
+  /** Samples that failed. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  failed_count!: number;
+  /** The score of each successful sample, in order. */
+  scores!: number[];
+  /** Sample standard deviation of the scores (n − 1); null for fewer than two. */
+  spread!: number | null;
+}
+
+/** The result of one target. Members without a value are absent. */
+export class ScoringResultDto {
+  trace_id?: string;
+  session_id?: string;
+  @ApiProperty({ description: 'Absent when the scorer abstained or failed.' })
+  score?: number;
+  /** The label of the scorer, or the choice of a judge. */
+  choice?: string;
+  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
+  confidence?: number;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: 'Probability of each choice, or of `true` and `false`, when the judge returns it.',
+  })
+  probabilities?: object;
+  @AnyJsonObject({ required: false })
+  answers?: object;
+  reasoning?: string;
+  backend?: string;
+  model?: string;
+  /** Why the target has no score. */
+  error?: string;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  elapsed_ms!: number;
+  /** Cost of the judge, in US dollars, when known. */
+  cost_usd?: number;
+  /** SHA-256 of the request to the judge, in hexadecimal. */
+  request_sha256?: string;
+  /** Whether the result comes from cached answers of the judge. */
+  is_cached?: boolean;
+  samples?: SampleSpreadDto;
+  @AnyJson({
+    required: false,
+    description: 'In `preview`: exactly what would be run, or the body of the request to the judge.',
+  })
+  preview_request?: unknown;
 }
 
 /** The stored result of one target of a run. */
@@ -153,3 +208,15 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
   elapsed_ms: row.elapsed_ms,
   created_at: row.created_at,
 });
+
+/** Returns the view of a result that is not stored. */
+export const toScoringResultDto = (
+  { trace_id, session_id }: TargetRef,
+  item: ScoredItem,
+): ScoringResultDto => ({ ...present({ trace_id, session_id }), ...item });
+
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
+
+/** Removes the members that are null. */
+export const present = <Members extends object>(members: Members): Present<Members> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Present<Members>;

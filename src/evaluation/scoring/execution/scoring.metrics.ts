@@ -1,12 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
-import type { ScorerKind } from '../scorers';
-import type { ScoredItem } from '../scores';
-import { ScoreRunRepository } from './score-run.repository';
+import type { ScorerKind } from '../../scorers';
+import type { ScoredItem } from '../../scores';
+import { ScoreRunRepository } from '../runs/score-run.repository';
 
 const BUCKETS = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Metrics of scoring: open runs, in every process, and scored targets, in the workers. */
+/** Metrics of scoring: open runs (in every process) and scored targets (in workers). */
 @Injectable()
 export class ScoringMetrics implements OnModuleInit {
   private readonly targets: Counter<'scorer_kind' | 'outcome'>;

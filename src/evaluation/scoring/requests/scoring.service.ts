@@ -2,18 +2,19 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { checkValues } from '#platform/http';
 import { problem } from '#platform/problem';
-import { ScorerService } from '../scorers';
-import { ScoreRunService } from './score-run.service';
+import { ScorerService } from '../../scorers';
+import { ScoreRunService } from '../runs/score-run.service';
 import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
-import { ScoringRunner } from './scoring-runner';
-import { checkSelectors, optionsOf, type ScoringOptions, type Selection, selectionOf } from './selection';
-import { TargetSelector } from './target-selector';
-import { checkRunnable, type RunnableScorer, runnable, TargetScorer } from './target-scorer';
+import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
+import { checkSelectors, optionsOf, selectionOf } from './scoring-request';
+import type { Selection } from '../target-selection/candidates';
+import { TargetSelector } from '../target-selection/target-selector';
+import { checkRunnable, type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 
-/** Times that targets are selected for one run, at most. */
+/** Attempts to select targets that no other request takes. */
 const SELECTIONS_MAX = 10;
 
-/** The answer to a request to score: a queued run, or the scores themselves. */
+/** The response to a request to score: a queued run, or the results. */
 export type ScoringAnswer = { queued: QueuedRunDto } | { scores: SynchronousScoresDto };
 
 /** Handles requests to score. */
@@ -30,8 +31,8 @@ export class ScoringService {
   /**
    * Scores the selected targets with the current version of a scorer. Stores nothing until all checks have passed. Errors:
    * 400 for an empty or contradictory selection and for a human scorer; 404 for an unknown scorer or unknown ids; 409 for
-   * an archived scorer, and when other requests keep taking the targets; 422 for more targets than the cap, or a cost limit on a judge without prices; 503 without a judge
-   * backend.
+   * an archived scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost
+   * limit on a judge without prices; 503 without a judge backend.
    */
   async score(scope: Scope, scorerId: string, dto: ScoreDto, signal: AbortSignal): Promise<ScoringAnswer> {
     checkSelectors(dto);
@@ -41,7 +42,7 @@ export class ScoringService {
     checkValues(dto);
     const selection = selectionOf(dto, row.grain);
     const options = optionsOf(dto);
-    const scorer = runnable(row);
+    const scorer = toRunnable(row);
     this.scorer.checkBackend(scorer);
     if (options.max_cost_usd !== null) this.scorer.checkPrice(scorer);
     const mode = dto.mode ?? 'score';
@@ -56,9 +57,9 @@ export class ScoringService {
   }
 
   /**
-   * Selects the targets and starts a run over them. When another request for unscored targets takes some of them first,
-   * selects anew. Does not select under the lock, because the holder of the lock would wait for a second connection.
-   * Errors: 409 when other requests take the targets every time.
+   * Selects the targets and starts a run over them. Selects again if another request for unscored targets takes some of
+   * them first. Does not select under the lock, because the lock's holder would need a second connection. Errors: 409 if
+   * other requests take the targets every time.
    */
   private async enqueue(
     scope: Scope,

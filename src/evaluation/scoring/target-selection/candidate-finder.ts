@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { SessionDirectory } from '../../agents';
-import { type TraceRef, type TraceSelection, TraceStore } from '../../telemetry';
-import { type NamedPair, type NamingResult, ResultNamingRepository, type Times } from '../experiments';
+import { SessionDirectory } from '../../../agents';
+import { type TraceRef, type TraceSelection, TraceStore } from '../../../telemetry';
+import { type NamedPair, type NamingResult, ResultNamingRepository, type Times } from '../../experiments';
+import type { TargetRef } from '../runs/score-run.entity';
 import {
   AgentSessions,
-  type Candidate,
   type Candidates,
   ListedCandidates,
+  type Selection,
   StoredCandidates,
 } from './candidates';
-import type { Selection } from './selection';
 
-/** Sessions of agents that are looked up by their ids. Of agents with more, the newest sessions are read. */
+/** Sessions of agents that are listed by id, at most. If the agents have more, their sessions are read in pages. */
 const AGENT_SESSIONS_LISTED = 1_000;
-/** Ids looked up at once. */
+/** Ids per lookup. */
 const CHUNK = 1_000;
 
 /** Finds the results that name traces and sessions. */
@@ -23,7 +23,7 @@ export type ResultLookup = Pick<
   'newestOfTraces' | 'newestOfSessions' | 'pairsOf' | 'sessionsNamedWith'
 >;
 
-/** The results of one experiment, newest first. Answers from memory what the repository answers about all results. */
+/** The results of one experiment, newest first, in memory. Answers the same lookups as the repository of all results. */
 export class ExperimentResults implements ResultLookup {
   constructor(readonly all: readonly NamingResult[]) {}
 
@@ -33,15 +33,15 @@ export class ExperimentResults implements ResultLookup {
     { sessionIds, ...times }: Times & { sessionIds?: readonly string[] | undefined } = {},
   ): Promise<NamingResult[]> {
     const sessions = sessionIds && new Set(sessionIds);
-    const fitting = sessions ? this.all.filter((one) => sessions.has(one.session_id!)) : this.all;
-    return Promise.resolve(newestOf('trace_id', fitting, traceIds, times));
+    const results = sessions ? this.all.filter((one) => sessions.has(one.session_id!)) : this.all;
+    return Promise.resolve(newestOf('trace_id', results, traceIds, times));
   }
 
   newestOfSessions(_scope: Scope, sessionIds: readonly string[], times: Times = {}): Promise<NamingResult[]> {
     return Promise.resolve(newestOf('session_id', this.all, sessionIds, times));
   }
 
-  /** May return a pair several times, once for each result. */
+  /** Returns the pair of each result, so the same pair may occur several times. */
   pairsOf(
     _scope: Scope,
     sessionIds: readonly string[],
@@ -66,7 +66,8 @@ export class ExperimentResults implements ResultLookup {
   }
 }
 
-interface DatedCandidate extends Candidate {
+/** A candidate and its sort time. */
+interface DatedCandidate extends TargetRef {
   at: Date;
 }
 
@@ -74,7 +75,7 @@ interface Bounds extends Times {
   results: ResultLookup;
 }
 
-/** Finds what a selection could score: in the trace store, in the results that name traces or sessions, in agents. */
+/** Finds the traces or sessions that match a selection in the trace store, in results and in the sessions of agents. */
 @Injectable()
 export class CandidateFinder {
   constructor(
@@ -86,37 +87,40 @@ export class CandidateFinder {
   /**
    * Returns the candidates of a selection, newest first.
    *
-   * @param signal ends the reads of their pages when it is aborted
-   * @param ofExperiment the results of the selected experiment
+   * @param signal ends the reading of pages when it is aborted
+   * @param experimentResults the results of the selected experiment
    */
   async find(
     scope: Scope,
     selection: Selection,
     signal: AbortSignal,
-    ofExperiment?: ExperimentResults,
+    experimentResults?: ExperimentResults,
   ): Promise<Candidates> {
     const traces = this.traces.withSignal(signal);
     const { agentIds, grain, traceIds, since, until } = selection;
-    const results = ofExperiment ?? this.allResults;
-    const sessions = await this.selectedSessions(scope, selection, ofExperiment);
+    const results = experimentResults ?? this.allResults;
+    const sessions = await this.selectedSessions(scope, selection, experimentResults);
     if (agentIds && !sessions) {
       return new AgentSessions(traces, this.agents, scope, { agentIds, since, until });
     }
     const bounds = { since, until, results };
-    const stored = (of: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
-      new StoredCandidates(traces, scope, grain, { since, until, ...of });
+    const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
+      new StoredCandidates(traces, scope, grain, { since, until, ...ids });
     if (grain === 'trace') {
       const ids = intersection(
         traceIds,
-        ofExperiment?.all.flatMap(({ trace_id }) => trace_id ?? []),
+        experimentResults?.all.flatMap(({ trace_id }) => trace_id ?? []),
       );
       return ids ? this.listTraces(scope, ids, sessions, bounds) : stored({ session_ids: sessions });
     }
-    const ids = intersection(sessions, ofExperiment && (await this.sessionsOf(scope, ofExperiment)));
+    const ids = intersection(
+      sessions,
+      experimentResults && (await this.sessionsOf(scope, experimentResults)),
+    );
     return ids ? this.listSessions(scope, ids, traceIds, bounds) : stored({ trace_ids: traceIds });
   }
 
-  /** Returns the session of each result: the one that it names, else that of its trace. */
+  /** Returns a lookup of the session of a result: the session that it names, else the session of its trace. */
   async sessionOf(
     scope: Scope,
     results: readonly NamingResult[],
@@ -132,33 +136,33 @@ export class CandidateFinder {
   }
 
   /**
-   * Returns the sessions selected by their ids or their agents. Undefined when neither is selected, and for agents with
-   * too many sessions to list unless another selector narrows them.
+   * Returns the sessions selected by id or by agent. Returns undefined if neither is selected, and if the agents have too
+   * many sessions to list and no other selector narrows them.
    */
   private async selectedSessions(
     scope: Scope,
     { sessionIds, agentIds, traceIds, grain }: Selection,
-    ofExperiment: ExperimentResults | undefined,
+    experimentResults: ExperimentResults | undefined,
   ): Promise<string[] | undefined> {
     if (!agentIds) return sessionIds;
-    const results = ofExperiment ?? this.allResults;
+    const results = experimentResults ?? this.allResults;
     const ofTraces = traceIds && (await this.sessionsOfTraces(scope, traceIds, results));
     const ofResults =
-      ofExperiment && grain === 'session' ? await this.sessionsOf(scope, ofExperiment) : undefined;
-    const others = intersection(intersection(sessionIds, ofTraces), ofResults);
-    if (others) return this.agents.sessionsAmong(scope, agentIds, others);
+      experimentResults && grain === 'session' ? await this.sessionsOf(scope, experimentResults) : undefined;
+    const narrowed = intersection(intersection(sessionIds, ofTraces), ofResults);
+    if (narrowed) return this.agents.sessionsAmong(scope, agentIds, narrowed);
     const some = await this.agents.someSessions(scope, agentIds, AGENT_SESSIONS_LISTED + 1);
     return some.length <= AGENT_SESSIONS_LISTED ? some : undefined;
   }
 
-  /** Returns the sessions of traces, by the trace store and by the results that name both. */
+  /** Returns the sessions of traces, from the trace store and from the results that name both. */
   private async sessionsOfTraces(scope: Scope, traceIds: string[], results: ResultLookup): Promise<string[]> {
     const stored = await this.storedTraces(scope, traceIds);
     const named = await results.sessionsNamedWith(scope, traceIds);
     return [...new Set([...[...stored.values()].flatMap((trace) => trace.session_id ?? []), ...named])];
   }
 
-  /** Lists traces. The trace store decides whether a trace fits; the results that name it fill the gaps. */
+  /** Lists the traces that match. If the store lacks a trace or its session, the results that name the trace decide. */
   private async listTraces(
     scope: Scope,
     ids: string[],
@@ -186,8 +190,8 @@ export class CandidateFinder {
   }
 
   /**
-   * Lists sessions. A session fits by any of its traces in the store, or by the last message of an agent's session. When
-   * neither is known, the results that name it decide.
+   * Lists the sessions that match by one of their stored traces or, for an agent's session, by the last message. If
+   * neither is stored, the results that name the session decide.
    */
   private async listSessions(
     scope: Scope,
@@ -206,8 +210,8 @@ export class CandidateFinder {
       for (const { session_id } of known) unknown.delete(session_id);
       const isNarrowed = times.since ?? times.until ?? traceIds;
       const narrowed = { session_ids, trace_ids: traceIds, ...times };
-      const fitting = isNarrowed ? await this.traces.sessionRefs(scope, narrowed, limit) : known;
-      for (const { session_id, last_started_at } of fitting) add(session_id, last_started_at);
+      const matching = isNarrowed ? await this.traces.sessionRefs(scope, narrowed, limit) : known;
+      for (const { session_id, last_started_at } of matching) add(session_id, last_started_at);
       if (traceIds) continue;
       for (const [session_id, at] of await this.agents.lastMessages(scope, session_ids)) {
         unknown.delete(session_id);
@@ -215,7 +219,7 @@ export class CandidateFinder {
       }
     }
     if (traceIds) {
-      // The start of a stored trace counts, because its result may have been written much later.
+      // A stored trace counts by its start, because its result may have been written much later.
       const stored = await this.storedTraces(scope, traceIds);
       for (const { session_id, trace_id, last_at } of await results.pairsOf(scope, ids, traceIds, times)) {
         const at = stored.get(trace_id)?.started_at ?? last_at;
@@ -228,7 +232,7 @@ export class CandidateFinder {
     return newestFirst([...newest].map(([session_id, at]) => ({ trace_id: null, session_id, at })));
   }
 
-  /** Returns those of these traces that the store has, by their ids. */
+  /** Returns the stored traces by id. */
   private async storedTraces(scope: Scope, ids: readonly string[]): Promise<Map<string, TraceRef>> {
     const stored = new Map<string, TraceRef>();
     for (const trace_ids of chunks(ids)) {
@@ -243,7 +247,7 @@ export class CandidateFinder {
 const newestFirst = (found: DatedCandidate[]): ListedCandidates =>
   new ListedCandidates(found.sort((a, b) => b.at.getTime() - a.at.getTime()));
 
-/** Returns the ids in both lists; the other list where one is undefined. */
+/** Returns the ids in both lists. If one list is undefined, returns the other. */
 function intersection(one: string[] | undefined, other: string[] | undefined): string[] | undefined {
   if (!one || !other) return one ?? (other && [...new Set(other)]);
   const both = new Set(other);

@@ -1,37 +1,37 @@
 import { problem } from '#platform/problem';
 import { retry } from '#platform/concurrency';
-import { isDatabaseAway, whileDatabaseAway } from './score-run.executor';
+import { isDatabaseUnavailable, whileDatabaseUnavailable } from './score-run.executor';
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 const sqlState = (code: string): Error => Object.assign(failure(code), { severity: 'ERROR' });
-const AWAY = problem.unavailable('The database cannot be reached.');
+const UNAVAILABLE = problem.unavailable('The database cannot be reached.');
 
-describe('retries while the database is away', () => {
-  it('repeat the work until the database is back', async () => {
-    const errors = [AWAY, failure('ECONNREFUSED')];
+describe('whileDatabaseUnavailable', () => {
+  it('retries until the database is back', async () => {
+    const errors = [UNAVAILABLE, failure('ECONNREFUSED')];
     const work = jest.fn(() => (errors.length > 0 ? Promise.reject(errors.shift()!) : Promise.resolve('kept')));
-    await expect(retry(work, whileDatabaseAway(new AbortController().signal))).resolves.toBe('kept');
+    await expect(retry(work, whileDatabaseUnavailable(new AbortController().signal))).resolves.toBe('kept');
     expect(work).toHaveBeenCalledTimes(3);
   }); // prettier-ignore
 
-  it('repeat nothing that failed for another reason', async () => {
+  it('does not retry other errors', async () => {
     const mistake = jest.fn(() => Promise.reject(new TypeError('a mistake')));
-    await expect(retry(mistake, whileDatabaseAway(new AbortController().signal))).rejects.toThrow(
+    await expect(retry(mistake, whileDatabaseUnavailable(new AbortController().signal))).rejects.toThrow(
       'a mistake',
     );
     expect(mistake).toHaveBeenCalledTimes(1);
   });
 
-  it("end with the signal's reason, which tells a cancelled run from a broken one", async () => {
+  it("throws the signal's reason when it is aborted", async () => {
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const waiting = retry(() => Promise.reject(AWAY), whileDatabaseAway(controller.signal));
+    const waiting = retry(() => Promise.reject(UNAVAILABLE), whileDatabaseUnavailable(controller.signal));
     setImmediate(() => controller.abort(reason));
     await expect(waiting).rejects.toBe(reason);
   });
 
   it.each<[unknown, boolean]>([
-    [AWAY, true],
+    [UNAVAILABLE, true],
     [failure('ECONNREFUSED'), true],
     [sqlState('57P01'), true],
     [sqlState('53300'), true],
@@ -40,7 +40,7 @@ describe('retries while the database is away', () => {
     [new TypeError(), false],
     ['a text', false],
     [null, false],
-  ])('take %p for a database that is away: %p', (error, isAway) => {
-    expect(isDatabaseAway(error)).toBe(isAway);
+  ])('classifies %p as unavailable: %p', (error, isUnavailable) => {
+    expect(isDatabaseUnavailable(error)).toBe(isUnavailable);
   });
 });

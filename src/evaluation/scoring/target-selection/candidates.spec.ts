@@ -1,40 +1,40 @@
 import type { Scope } from '#platform/auth';
-import type { SessionRef, TraceStore } from '../../telemetry';
+import type { SessionRef, TraceStore } from '../../../telemetry';
+import type { TargetRef } from '../runs/score-run.entity';
 import {
-  type Candidate,
   type Candidates,
-  firstOf,
   ListedCandidates,
   StoredCandidates,
-  unscoredOf,
+  takeFirst,
+  unscoredCandidates,
 } from './candidates';
 
-const traces = (count: number): Candidate[] =>
+const traces = (count: number): TargetRef[] =>
   Array.from({ length: count }, (_, n) => ({ trace_id: `t${n}`, session_id: null }));
 
-const pagesOf = async (candidates: Candidates, wanted: number): Promise<Candidate[][]> => {
-  const pages: Candidate[][] = [];
+const pagesOf = async (candidates: Candidates, wanted: number): Promise<TargetRef[][]> => {
+  const pages: TargetRef[][] = [];
   for await (const page of candidates.pages(wanted)) pages.push(page);
   return pages;
 };
 
-describe('unscoredOf', () => {
+describe('unscoredCandidates', () => {
   const all = traces(1_000);
   const allFailed = (ids: readonly string[]) => Promise.resolve(new Map(ids.map((id) => [id, false])));
 
-  it('keeps as many failed candidates as are wanted, and counts all of them', async () => {
-    const unscored = unscoredOf(new ListedCandidates(all), allFailed);
+  it('keeps at most the wanted number of failed candidates, and counts all of them', async () => {
+    const unscored = unscoredCandidates(new ListedCandidates(all), allFailed);
     expect((await pagesOf(unscored, 3)).flat()).toEqual(all.slice(0, 3));
     expect(await unscored.count()).toBe(1_000);
   });
 
-  it('returns untried candidates before failed ones, and none that is taken', async () => {
+  it('returns untried candidates before failed ones, and no scored ones', async () => {
     const earlier = new Map([
       ['t0', false],
       ['t1', true],
     ]);
-    const unscored = unscoredOf(new ListedCandidates(traces(4)), () => Promise.resolve(earlier));
-    expect((await firstOf(unscored, 10)).map((one) => one.trace_id)).toEqual(['t2', 't3', 't0']);
+    const unscored = unscoredCandidates(new ListedCandidates(traces(4)), () => Promise.resolve(earlier));
+    expect((await takeFirst(unscored, 10)).map((one) => one.trace_id)).toEqual(['t2', 't3', 't0']);
     expect(await unscored.count()).toBe(3);
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
-import { CannotJudge, JudgeBackends, Judging, type Scoring } from '../judges';
+import { PromptError, JudgeBackends, JudgeService, type Scoring } from '../../judges';
 import {
   CodeEngine,
   judgeBackendOf,
@@ -9,10 +9,10 @@ import {
   type ScoringSubject,
   type ScorerKind,
   MAX_ERROR_LENGTH,
-} from '../scorers';
-import { itemOf, storable } from '../scores';
+} from '../../scorers';
+import { itemOf, storable } from '../../scores';
 
-/** A version of a scorer with its definition parsed, once for all targets. */
+/** A version of a scorer with its definition parsed. */
 export interface RunnableScorer {
   scorer_id: string;
   scorer_version: number;
@@ -22,7 +22,8 @@ export interface RunnableScorer {
   definition: Record<string, unknown>;
 }
 
-export const runnable = (
+/** Returns a version of a scorer with its definition parsed, so that it is parsed once for all targets. */
+export const toRunnable = (
   row: Omit<RunnableScorer, 'definition'> & { definition: RawJson },
 ): RunnableScorer => ({
   scorer_id: row.scorer_id,
@@ -43,13 +44,13 @@ export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date 
   if (row.archived_at) throw problem.conflict('The scorer is archived. Restore it before you run it.');
 }
 
-/** Scores one target with a scorer of any kind but human. */
+/** Scores one target, with a scorer of kind `code` or `llm_judge`. */
 @Injectable()
 export class TargetScorer {
   constructor(
     private readonly engine: CodeEngine,
     private readonly backends: JudgeBackends,
-    private readonly judging: Judging,
+    private readonly judges: JudgeService,
   ) {}
 
   /** Errors: 503 for a judge whose backend is not configured. */
@@ -67,7 +68,7 @@ export class TargetScorer {
     throw problem.validationFailed([{ pointer: '/max_cost_usd', detail }]);
   }
 
-  /** Returns exactly what would be run or sent, or why nothing would. */
+  /** Returns exactly what would be run or sent to the judge, or the error that prevents it. */
   async preview(scorer: RunnableScorer, subject: ScoringSubject): Promise<Preview> {
     if (scorer.scorer_kind !== 'llm_judge') {
       return {
@@ -75,22 +76,22 @@ export class TargetScorer {
       };
     }
     try {
-      const { body, sha256 } = await this.judging.request(judgeOf(scorer), subject);
+      const { body, sha256 } = await this.judges.request(judgeOf(scorer), subject);
       return { preview_request: new RawJson(body), request_sha256: sha256 };
     } catch (error) {
-      if (error instanceof CannotJudge) return { error: storable(error.message, MAX_ERROR_LENGTH) };
+      if (error instanceof PromptError) return { error: storable(error.message, MAX_ERROR_LENGTH) };
       throw error;
     }
   }
 
-  /** Prepares the scoring of one target. */
+  /** Prepares the scoring of one target. The result does not reference the subject if a judge scores it. */
   prepare(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     return scorer.scorer_kind === 'llm_judge'
-      ? this.judging.prepare({ ...scorer, definition: judgeOf(scorer) }, subject)
-      : Promise.resolve(this.byCode(scorer, subject));
+      ? this.judges.prepare({ ...scorer, definition: judgeOf(scorer) }, subject)
+      : Promise.resolve(this.prepareCode(scorer, subject));
   }
 
-  private byCode(scorer: RunnableScorer, subject: ScoringSubject): Scoring {
+  private prepareCode(scorer: RunnableScorer, subject: ScoringSubject): Scoring {
     return async ({ owner, signal }) => {
       const begun = performance.now();
       const outcome = await this.engine.run(scorer.definition, subject, signal, owner);

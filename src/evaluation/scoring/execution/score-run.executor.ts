@@ -7,10 +7,10 @@ import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
-import { cut } from '../experiments';
-import { Budget, BUDGET_SPENT } from '../judges';
-import { ScorerRepository } from '../scorers';
-import type { ScoredItem } from '../scores';
+import { cut } from '../../experiments';
+import { Budget, BUDGET_EXCEEDED } from '../../judges';
+import { ScorerRepository } from '../../scorers';
+import type { ScoredItem } from '../../scores';
 import {
   type ClaimedRun,
   type ResultCounts,
@@ -19,20 +19,20 @@ import {
   type WriteBack,
 } from './run-execution.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import type { ScoringTarget } from './score-run.entity';
-import { type RunEnd, ScoreRunRepository } from './score-run.repository';
-import { SCORE_RUN } from './score-run.service';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import { type RunEnd, ScoreRunRepository } from '../runs/score-run.repository';
+import { SCORE_RUN } from '../runs/score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { ScoringMetrics } from './scoring.metrics';
-import { type RunnableScorer, runnable } from './target-scorer';
+import { type RunnableScorer, toRunnable } from './target-scorer';
 
-/** Lost workers after which a run is ended before it scores anything else. */
+/** A run ends after this many workers were lost while they held it. */
 const WORKERS_LOST_MAX = 5;
-/** Breakdowns after which a run is ended. */
+/** A run ends after this many failed attempts to execute it. */
 const BREAKDOWNS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
 
-/** Executes scoring runs: handles their jobs. */
+/** Executes scoring runs. Handles their jobs. */
 @Handles(SCORE_RUN)
 export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   readonly concurrency: number;
@@ -56,9 +56,9 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   }
 
   /**
-   * Claims a run and scores the targets that are left. Does nothing when another worker holds it or it has ended. On an
-   * error the run is given back to any worker. Throws `JobHandedBack` when this process stops first, and `JobPoisoned`
-   * when the run has broken down too often: it is then ended, and its job kept for inspection.
+   * Claims a run and scores the remaining targets. Does nothing if another worker holds the run, or it has ended. After an
+   * error, any worker may continue the run. Throws `JobHandedBack` if this process stops first. Throws `JobPoisoned` if
+   * the run has failed too often: it is then ended, and its job is kept for inspection.
    */
   async execute(runId: string): Promise<void> {
     const token = randomUUID();
@@ -66,7 +66,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     if (!run) return;
     const lease = new RunLease(this.executions, run, token);
     try {
-      await this.hold(run, lease);
+      await this.executeClaimed(run, lease);
     } catch (error) {
       throw await this.giveBack(run, token, error);
     } finally {
@@ -74,10 +74,10 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     }
   }
 
-  /** Gives a run back after an error. Returns the error for the job queue. */
+  /** Gives back a run after an error. Returns the error for the job queue. */
   private async giveBack(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
     try {
-      if (error instanceof JobHandedBack || isDatabaseAway(error)) {
+      if (error instanceof JobHandedBack || isDatabaseUnavailable(error)) {
         await this.executions.release(run, token);
         return error;
       }
@@ -90,11 +90,11 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       });
       return new JobPoisoned(error);
     } catch {
-      return error; // the database is away; the lease expires by itself
+      return error; // the database is unavailable; the lease expires by itself
     }
   }
 
-  private async hold(run: ClaimedRun, lease: RunLease): Promise<void> {
+  private async executeClaimed(run: ClaimedRun, lease: RunLease): Promise<void> {
     if (run.takeovers >= WORKERS_LOST_MAX) {
       return this.endEarly(run, {
         code: 'worker_lost',
@@ -118,14 +118,14 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         error: 'The run reached its deadline before it scored this target.',
       });
     }
-    if (budget.isFelt) {
+    if (budget.hasStoppedWork) {
       return this.endEarly(run, {
         code: 'budget_exceeded',
         detail: `The run reached its cost limit of ${run.max_cost_usd} US dollars (max_cost_usd).`,
-        error: BUDGET_SPENT,
+        error: BUDGET_EXCEEDED,
       });
     }
-    const isFinished = await retry(() => this.finish(run, lease), whileDatabaseAway(lease.lost));
+    const isFinished = await retry(() => this.finish(run, lease), whileDatabaseUnavailable(lease.lost));
     if (!isFinished && this.shutdown.stopping.aborted) throw new JobHandedBack();
   }
 
@@ -138,8 +138,8 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const scope = scopeOf(run);
     const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
     if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} does not exist.`);
-    const scorer = runnable(version);
-    const giveUp = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
+    const scorer = toRunnable(version);
+    const abandoned = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
     const job: ScoringJob = {
       scorer,
       targets: await this.executions.targetsLeft(run),
@@ -147,9 +147,9 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       cache: run.uses_cache ? 'read' : 'write',
       budget,
       runId: run.score_run_id,
-      retry: whileDatabaseAway(giveUp.signal),
+      retry: whileDatabaseUnavailable(abandoned.signal),
       stopping: this.shutdown.stopping,
-      signal: giveUp.signal,
+      signal: abandoned.signal,
     };
     try {
       await this.runner.run(scope, job, async (target, item) => {
@@ -160,16 +160,16 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
           this.metrics.scored(scorer.scorer_kind, item);
           return;
         }
-        // The target has a result already, or the run has ended. Its cost counts all the same.
+        // The target already has a result, or the run has ended. The cost is counted anyway.
         if (item.cost_usd) await this.executions.addLateCost(run, item.cost_usd);
         await retry(() => lease.verify(), job.retry);
       });
     } finally {
-      giveUp.unlink();
+      abandoned.unlink();
     }
   }
 
-  /** Ends a run whose targets all have results. Returns false when some have none, or this worker holds it no longer. */
+  /** Ends a run whose targets all have results. Returns false if results are missing or this worker lost the run. */
   private async finish(run: ClaimedRun, lease: RunLease): Promise<boolean> {
     const counts = await this.executions.countResults(run);
     if (counts.completed + counts.failed < run.total) return false;
@@ -204,7 +204,7 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
       };
 }
 
-/** The score to write back; null for a failure, and for a target without a result in the run's experiment. */
+/** Returns the score to write back. Null for a failed target, and for one without a result in the run's experiment. */
 function writeBackOf(
   run: ClaimedRun,
   scorer: RunnableScorer,
@@ -229,16 +229,16 @@ function writeBackOf(
   };
 }
 
-/** Retries for as long as the database is away, so that a score that was paid for survives an outage. */
-export const whileDatabaseAway = (signal: AbortSignal): RetryPolicy => ({
-  isRetryable: isDatabaseAway,
+/** Retries while the database is unavailable, so that scores that were paid for survive an outage. */
+export const whileDatabaseUnavailable = (signal: AbortSignal): RetryPolicy => ({
+  isRetryable: isDatabaseUnavailable,
   firstDelayMs: DATABASE_RETRY_MS,
   maxDelayMs: DATABASE_RETRY_MS,
   signal,
 });
 
-/** Tells whether an error says that the database cannot be reached or accepts no connections at the moment. */
-export function isDatabaseAway(error: unknown): boolean {
+/** Tells whether an error means that the database cannot be reached or accepts no connections. */
+export function isDatabaseUnavailable(error: unknown): boolean {
   const found = error instanceof Problem ? error : problemOfDatabaseError(error);
   return found?.code === 'service_unavailable';
 }

@@ -1,21 +1,21 @@
 import { rootLogger } from '#platform/logging';
 import type { RunExecutionRepository, RunKey } from './run-execution.repository';
 
-/** Time after its last heartbeat at which a worker loses its run. */
+/** A worker loses its run this long after its last heartbeat. */
 export const LEASE_MS = 10_000;
 const HEARTBEAT_MS = 3_000;
 /** Delay before a failed heartbeat is retried. */
 const RETRY_MS = 500;
 /**
- * Time without a heartbeat after which a worker gives its run up by itself. No other worker can take the run while the
- * database is away, so giving up earlier would only discard the work in progress.
+ * Time without a successful heartbeat after which a worker gives up its run. While the database is unavailable, no other
+ * worker can take the run, so giving up earlier would only discard the work in progress.
  */
-const AWAY_MS = 60_000;
+const UNAVAILABLE_MS = 60_000;
 
-/** A worker's lease on a run, renewed by a heartbeat until it ends or is lost. */
+/** A worker's lease on a run, which a heartbeat renews until the lease ends or is lost. */
 export class RunLease {
   private readonly controller = new AbortController();
-  /** Aborted when the run was cancelled or taken over, or the database has been away too long. */
+  /** Aborted when the run was cancelled or taken over, or the database has been unavailable for too long. */
   readonly lost = this.controller.signal;
   private timer: NodeJS.Timeout | undefined;
   private renewedAt = performance.now();
@@ -35,7 +35,7 @@ export class RunLease {
     clearTimeout(this.timer);
   }
 
-  /** Checks at once whether the run is still held. */
+  /** Checks immediately whether this worker still holds the run. */
   async verify(): Promise<void> {
     if (!(await this.runs.renew(this.run, this.token, LEASE_MS))) this.lose();
   }
@@ -45,10 +45,10 @@ export class RunLease {
   }
 
   private schedule(afterMs = HEARTBEAT_MS): void {
-    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.beat(), afterMs);
+    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.heartbeat(), afterMs);
   }
 
-  private async beat(): Promise<void> {
+  private async heartbeat(): Promise<void> {
     const begun = performance.now();
     try {
       if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = begun;
@@ -56,9 +56,9 @@ export class RunLease {
     } catch (error) {
       rootLogger.warn(
         { err: error, score_run_id: this.run.score_run_id },
-        'the lease of a scoring run was not renewed',
+        'the lease of a scoring run could not be renewed',
       );
-      if (performance.now() - this.renewedAt > AWAY_MS) this.lose(error);
+      if (performance.now() - this.renewedAt > UNAVAILABLE_MS) this.lose(error);
       this.schedule(RETRY_MS);
       return;
     }

@@ -1,13 +1,13 @@
 import { ByteBudget } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
-import type { TraceRow, TraceSpan } from '../../telemetry';
-import { MAX_SUBJECT_LENGTH } from '../scorers';
+import type { TraceRow, TraceSpan } from '../../../telemetry';
+import { MAX_SUBJECT_LENGTH } from '../../scorers';
 
 /** Spans of one target that a scorer sees, at most. */
 const SPANS_MAX = 1_000;
 /**
- * Size of a subject in bytes of JSON, at most; the rest of the engine's limit is for member names. A text has no more
- * UTF-16 code units than bytes, so a subject within this limit is also within that of the engine.
+ * Size of a subject in bytes of JSON, at most. The rest of the engine's limit is reserved for member names. A text has no
+ * more UTF-16 code units than bytes, so a subject within this limit is also within the engine's limit.
  */
 export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024;
 
@@ -25,7 +25,7 @@ export class SubjectBudget {
     return SUBJECT_MAX - this.budget.used;
   }
 
-  /** Takes bytes and returns true, or takes none and returns false when they do not fit. */
+  /** Takes bytes and returns true. If they do not fit, takes none and returns false. */
   take(bytes: number): boolean {
     return this.lease.tryGrow(bytes);
   }
@@ -54,7 +54,7 @@ export const totalsOf = (trace: TraceRow) => ({
   service_name: trace.service_name,
 });
 
-/** Whether the trace's input and output were too large to be read. */
+/** Tells whether the trace's input and output were too large to read. */
 export const isUnread = ({ input, output, content_size }: TraceRow): boolean =>
   content_size > 0 && input === null && output === null;
 
@@ -78,11 +78,11 @@ type SpanView = ReturnType<typeof bareSpan>;
 
 export interface ShownSpans {
   views: SpanView[];
-  /** Whether spans, or the content of spans, are left out. */
+  /** Whether spans, or contents of spans, are missing. */
   isCut: boolean;
 }
 
-/** Returns as many spans as fit into the budget, and as many of them as fit with their content. */
+/** Returns the spans that fit into the budget, with their contents as far as these fit too. */
 export function spanViews(spans: readonly TraceSpan[], budget: SubjectBudget): SpanView[] {
   const shown = budget.first(spans.map(bareSpan), jsonSize);
   return shown.map((view, index) => {
@@ -92,7 +92,7 @@ export function spanViews(spans: readonly TraceSpan[], budget: SubjectBudget): S
   });
 }
 
-/** Returns a trace with its totals, its spans where given, and its content where it fits into the budget. */
+/** Returns a trace with its totals, its spans if given, and its content if it fits into the budget. */
 export function traceView(trace: TraceRow, spans: ShownSpans | undefined, budget: SubjectBudget): object {
   const isShown = !isUnread(trace) && budget.take(trace.content_size);
   return {

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, sql } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
-/** The content of a result that names a target. */
+/** The content of a result. */
 export interface ResultContent {
   experiment_id: string;
   result_id: string;
@@ -12,7 +12,7 @@ export interface ResultContent {
   output: RawJson | null;
   expected: RawJson | null;
   metadata: RawJson | null;
-  /** Size of these four in bytes of JSON. When it is too large, the four are null. */
+  /** Size of these four members in bytes of JSON. If it is too large, the four are null. */
   size: number;
 }
 

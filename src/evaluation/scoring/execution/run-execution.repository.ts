@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
+import { Database, prepared, sql, type Sql } from '#platform/db';
 import { toJsonText } from '#platform/json';
-import type { Grain } from '../scorers';
-import type { ScoredItem } from '../scores';
-import type { FailureCode, RunStatus, ScoringTarget } from './score-run.entity';
+import type { Grain } from '../../scorers';
+import type { ScoredItem } from '../../scores';
+import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
 
-/** A run, as the worker that claimed it needs it. */
+/** A run that a worker has claimed. */
 export interface ClaimedRun {
   score_run_id: string;
   org_id: string;
@@ -19,9 +19,9 @@ export interface ClaimedRun {
   takeovers: number;
   max_cost_usd: number | null;
   uses_cache: boolean;
-  /** Cost of its results so far, in US dollars. */
+  /** Cost of the results so far, in US dollars. */
   cost_usd: number;
-  /** Time until its deadline, in ms, by the clock of the database. */
+  /** Time until the deadline, in ms, by the database's clock. */
   ms_left: number;
   created_by: string;
 }
@@ -33,7 +33,7 @@ export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
 export interface WriteBack {
   experimentId: string;
   resultId: string;
-  /** Name of the scorer, under which the result keeps the score. */
+  /** Name of the scorer, which is the key of the score in the result. */
   name: string;
   /** Null when the scorer abstained. */
   score: number | null;
@@ -45,20 +45,20 @@ export interface WriteBack {
 export interface ResultCounts {
   completed: number;
   failed: number;
-  /** Completed with a score; the scorer abstained from the other completed ones. */
+  /** Completed results with a score. The scorer abstained from the others. */
   scored: number;
   cost_usd: number | null;
   first_error: string | null;
 }
 
-/** How a run whose targets all have results ends. */
+/** The final state of a run whose targets all have results. */
 export interface RunOutcome {
   run_status: Extract<RunStatus, 'succeeded' | 'failed'>;
   failure_code: FailureCode | null;
   failure_detail: string | null;
 }
 
-/** Length of the first error, in characters, at most. */
+/** Characters of the first error that are kept. */
 const FIRST_ERROR_MAX = 500;
 
 const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
@@ -66,20 +66,20 @@ const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
 const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
   sql`score_run_id = ${score_run_id} AND workspace_id = ${workspace_id}`;
 
-/** The run, as long as this worker holds it. */
+/** Matches the run while this worker holds it. */
 const isHeld = (run: RunKey, token: string): Sql =>
   sql`${isRun(run)} AND lease_token = ${token} AND run_status = 'running'`;
 
-/** Claims, executes and finishes runs for workers. Each step is one conditional statement, so that only one worker makes it. */
+/** Claims, executes and ends runs for workers. Each step is one conditional statement, so that only one worker takes it. */
 @Injectable()
 export class RunExecutionRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Claims a run that is queued, or whose lease has expired. Returns null for a run that is held by another worker, has
-   * ended or never existed.
+   * Claims a run that is queued, or whose lease has expired. Returns null if another worker holds the run, and if it has
+   * ended or does not exist.
    *
-   * @param seconds time until the deadline of a run that starts
+   * @param seconds time until the deadline, counted from the first claim
    */
   async claim(runId: string, token: string, leaseMs: number, seconds: number): Promise<ClaimedRun | null> {
     const [run] = await this.database.query<ClaimedRun>(
@@ -118,7 +118,7 @@ export class RunExecutionRepository {
     );
   }
 
-  /** Renews the lease. Returns false when the run was cancelled, has ended or was taken over. */
+  /** Renews the lease. Returns false if the run was cancelled, has ended or was taken over. */
   async renew(run: RunKey, token: string, leaseMs: number): Promise<boolean> {
     const renewed = await this.database.query(
       prepared(
@@ -130,14 +130,14 @@ export class RunExecutionRepository {
     return renewed.length > 0;
   }
 
-  /** Gives a run back, so that any worker can go on with it. */
+  /** Gives back a run, so that any worker can continue it. */
   async release(run: RunKey, token: string): Promise<void> {
     await this.database.query(
       sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL WHERE ${isHeld(run, token)}`,
     );
   }
 
-  /** Gives back a run that broke down. Returns how often it has done so; 0 when this worker held it no longer. */
+  /** Gives back a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
   async breakDown(run: RunKey, token: string): Promise<number> {
     const [row] = await this.database.query<{ breakdowns: number }>(
       sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
@@ -147,13 +147,13 @@ export class RunExecutionRepository {
   }
 
   /**
-   * Stores the result of one target, and writes its score back to the experiment's results, in one statement: to all
-   * results that name the trace, or to the one selected with the session. Returns false when the target already has a
-   * result or the run has ended; then nothing is written back either.
+   * Stores the result of one target and writes its score back to the experiment's results, in one statement: to all
+   * results that name the trace, or to the result selected with the session. Returns false, and writes nothing, if the
+   * target already has a result or the run has ended.
    *
-   * The experiment is locked shared: a finalization in progress is waited for, and a final experiment takes nothing.
-   * Results are locked in the order of their ids, so that runs cannot deadlock. A score under the same name stays unless
-   * the same scorer wrote it, by the same or an older version.
+   * The shared lock on the experiment waits for a finalization in progress; a final experiment is not changed. Results are
+   * locked in the order of their ids, so that runs cannot deadlock. Replaces a score of the same name only if the same
+   * scorer wrote it, in the same or an older version.
    */
   async store(
     run: RunKey,
@@ -223,7 +223,7 @@ export class RunExecutionRepository {
     return row!.stored > 0;
   }
 
-  /** Adds the cost of a judge's call that ended after its run. */
+  /** Adds the cost of a judge's answer that arrived after the end of the run. */
   async addLateCost(run: RunKey, costUsd: number): Promise<void> {
     await this.database.query(
       sql`UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + ${costUsd}
@@ -231,7 +231,7 @@ export class RunExecutionRepository {
     );
   }
 
-  /** Counts the results of a run. Results are never changed, so the counts of a complete run are final. */
+  /** Counts the results of a run. Results never change, so the counts of a complete run are final. */
   async countResults(run: RunKey): Promise<ResultCounts> {
     const [counts] = await this.database.query<ResultCounts>(
       prepared(
@@ -246,7 +246,7 @@ export class RunExecutionRepository {
     return counts!;
   }
 
-  /** Ends a run whose targets all have results. Returns false when this worker holds it no longer. */
+  /** Ends a run whose targets all have results. Returns false if this worker no longer holds the run. */
   async finish(run: RunKey, token: string, counts: ResultCounts, outcome: RunOutcome): Promise<boolean> {
     const ended = await this.database.query(
       prepared(
@@ -260,27 +260,6 @@ export class RunExecutionRepository {
       ),
     );
     return ended.length > 0;
-  }
-
-  /**
-   * Takes runs of all tenants whose job may be lost: queued for a while, or running under an expired lease. Each is taken
-   * once in `againMs`, in the order of when that happened last.
-   */
-  async takeForgotten(
-    tx: Tx,
-    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
-  ): Promise<string[]> {
-    const rows = await tx.query<{ score_run_id: string }>(
-      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
-          SELECT score_run_id FROM score_runs
-          WHERE run_status IN ('queued', 'running')
-            AND (swept_at IS NULL OR swept_at < now() - ${milliseconds(againMs)})
-            AND (run_status = 'queued' AND created_at < now() - ${milliseconds(queuedMs)}
-                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
-          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING score_run_id`,
-    );
-    return rows.map((row) => row.score_run_id);
   }
 }
 

@@ -3,11 +3,11 @@ import type { Scope } from '#platform/auth';
 import { arrayParameter, Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import type { Grain, PinnedScorer } from '../scorers';
+import type { Grain, PinnedScorer } from '../../scorers';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
 
-/** A figure of a run; while the run goes on, that of its results so far. */
+/** Selects a column of a run or, while it is running, an aggregate of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
   `CASE WHEN r.run_status = 'running'
         THEN (SELECT ${aggregate} FROM score_results s
@@ -23,28 +23,28 @@ const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_versi
   confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached,
   samples, created_at`;
 
-/** Open runs that are counted at most. */
+/** Open runs counted, at most. */
 const COUNTED_MAX = 100_000;
 
 /** Numbers of open runs, for metrics. */
 export interface OpenRuns {
   queued: number;
   running: number;
-  /** Age of the oldest queued run; 0 without any. */
+  /** Age of the oldest queued run; 0 without queued runs. */
   oldestQueuedSeconds: number;
 }
 
-/** How a run ends before all of its targets are scored. */
+/** The end of a run before all of its targets are scored. */
 export interface RunEnd {
   code: FailureCode;
   detail: string;
-  /** Error of the targets that were not scored. */
+  /** Error for the targets that were not scored. */
   error: string;
-  /** An id for each target of the run, for the result that it may still need. */
+  /** A score id for each target of the run, used for the targets without a result. */
   scoreIds: string[];
 }
 
-/** Reads and writes runs for requests. `RunExecutionRepository` does so for workers. */
+/** Stores and reads runs. `RunExecutionRepository` has the statements of the worker that executes a run. */
 @Injectable()
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
@@ -97,7 +97,7 @@ export class ScoreRunRepository {
     );
   }
 
-  /** Ends a run that has not ended, with an error for each target without a result. Returns false for an ended run. */
+  /** Ends an open run, with an error for each target without a result. Returns false if the run has already ended. */
   async end(tx: Tx, scope: Scope, id: string, end: RunEnd): Promise<boolean> {
     const { workspaceId } = scope;
     const moved = await tx.query(sql`
@@ -126,11 +126,11 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Finds those of these targets that a scorer version has met: true for those scored or part of an open run, false for
-   * those that only failed.
+   * Looks up targets that a scorer version has scored, failed to score, or that are in one of its open runs. Returns true
+   * for targets with a score or in an open run, and false for targets that only failed.
    *
    * Each target is looked up by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use
-   * averages: without statistics on a workspace and scorer it would expect no rows, and might read all scores.
+   * averages. Without statistics on a workspace and scorer, it would expect no rows and might read all scores.
    */
   async findEarlier(
     scope: Scope,
@@ -164,7 +164,7 @@ export class ScoreRunRepository {
     return new Map(rows.map(({ target_id, is_taken }) => [target_id, is_taken]));
   }
 
-  /** Makes the runs that this scorer version starts on unscored targets wait for each other until the transaction ends. */
+  /** Serializes, until the transaction ends, the requests that start runs of a scorer version over unscored targets. */
   async lockUnscored(
     tx: Tx,
     scope: Scope,
@@ -175,7 +175,28 @@ export class ScoreRunRepository {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
   }
 
-  /** Counts the open runs of all tenants, along the index of open runs. Only for metrics. */
+  /**
+   * Takes runs of all tenants that have lost their job or their worker: queued for `queuedMs`, or running under an expired
+   * lease. Returns their ids. A run is taken at most once in `againMs`; the run that was taken longest ago comes first.
+   */
+  async takeLost(
+    tx: Tx,
+    { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
+  ): Promise<string[]> {
+    const rows = await tx.query<{ score_run_id: string }>(
+      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
+          SELECT score_run_id FROM score_runs
+          WHERE run_status IN ('queued', 'running')
+            AND (swept_at IS NULL OR swept_at < now() - ${againMs} * interval '1 millisecond')
+            AND (run_status = 'queued' AND created_at < now() - ${queuedMs} * interval '1 millisecond'
+                 OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
+          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ) RETURNING score_run_id`,
+    );
+    return rows.map((row) => row.score_run_id);
+  }
+
+  /** Counts the open runs of all tenants by their index. Only for metrics. */
   async countOpen(): Promise<OpenRuns> {
     const [row] = await this.database.query<{ queued: number; running: number; age: number }>(
       prepared(

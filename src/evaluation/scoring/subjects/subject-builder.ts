@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { retry, type RetryPolicy } from '#platform/concurrency';
 import { RawJson, toJsonText } from '#platform/json';
-import { type ScoredMessage, SessionDirectory } from '../../agents';
-import { type TraceRow, TraceStore } from '../../telemetry';
-import { firstUserContent, lastAssistantContent, messagesOfTraces, type SessionMessage } from '../judges';
-import { MAX_SUBJECT_LENGTH, type ScoringSubject } from '../scorers';
-import type { ScoringTarget } from './score-run.entity';
+import { type ScoredMessage, SessionDirectory } from '../../../agents';
+import { type TraceRow, TraceStore } from '../../../telemetry';
+import { firstUserContent, lastAssistantContent, messagesOfTraces, type SessionMessage } from '../../judges';
+import { MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
+import type { ScoringTarget } from '../runs/score-run.entity';
 import {
   isUnread,
   jsonSize,
@@ -26,40 +26,42 @@ const MESSAGES_MAX = 1_000;
 /** Stands for content that does not fit into the budget. */
 const UNREAD = Symbol('unread');
 
-/** The subject that a scorer sees, or why the target cannot be shown. */
-export type Shown = { subject: ScoringSubject } | { error: string };
+/** The subject that a scorer sees, or the reason why it cannot be built. */
+export type SubjectOrError = { subject: ScoringSubject } | { error: string };
 
-/** A target whose trace and result are read; `show` reads the rest. */
+/** A target whose trace and result have been read. `build` reads the rest. */
 export interface PreparedTarget {
   target: ScoringTarget;
-  show: () => Promise<Shown>;
+  build: () => Promise<SubjectOrError>;
 }
 
-interface Shared {
+/** The traces and results of a chunk of targets. */
+interface ChunkContent {
   traces: Map<string, TraceRow>;
   results: Map<string, ResultContent>;
 }
 
-/** A session as it was read. */
+/** The part of a session that was read. */
 interface Session {
   sessionId: string;
   messages: SessionMessage[];
-  /** Whether the messages are those of an agent's session; otherwise they are taken from its traces. */
-  isOfAgent: boolean;
+  /** Whether the messages come from an agent's session. Otherwise they come from the session's traces. */
+  isAgentSession: boolean;
   traces: TraceRow[];
   traceCount: number;
-  /** Traces whose messages were read; they are the first ones. */
+  /** Number of traces whose messages were read, from the first. */
   readCount: number;
-  /** Whether there are more messages, because they are too many or too large, or in traces that were not read. */
+  /** Whether messages are missing, because they are too many or too large, or belong to traces that were not read. */
   hasMore: boolean;
 }
 
 /**
- * Builds the subject that a scorer sees of a target: input, output, expected and metadata of the result that names it, or
- * input and output of the root span; the trace with its spans; the session with its messages and traces.
+ * Builds the subject of a target, which is what a scorer sees: input, output, expected and metadata of the result that
+ * names the target, or input and output of the root span; the trace with its spans; the session with its messages and
+ * traces.
  *
  * Reads nothing beyond the budget. Required members take their share first, then spans and messages, then the trace's
- * copies of input and output. Objects that lack content because it does not fit are marked `is_truncated`.
+ * copies of input and output. Objects with content that does not fit are marked `is_truncated`.
  */
 @Injectable()
 export class SubjectBuilder {
@@ -69,7 +71,7 @@ export class SubjectBuilder {
     private readonly results: SubjectRepository,
   ) {}
 
-  /** Prepares targets in chunks, because the traces and results of a chunk are read together. */
+  /** Yields targets in order. Reads the traces and results of a chunk of targets together. */
   async *prepare(
     scope: Scope,
     targets: readonly ScoringTarget[],
@@ -78,12 +80,12 @@ export class SubjectBuilder {
   ): AsyncGenerator<PreparedTarget, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const shared = await retry(() => this.readShared(scope, chunk), policy);
-      for (const target of chunk) yield { target, show: () => this.build(scope, target, shared) };
+      const content = await retry(() => this.readChunk(scope, chunk), policy);
+      for (const target of chunk) yield { target, build: () => this.build(scope, target, content) };
     }
   }
 
-  private async readShared(scope: Scope, targets: readonly ScoringTarget[]): Promise<Shared> {
+  private async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
     const ids = targets.flatMap(({ trace_id }) => trace_id ?? []);
     const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
       result_experiment_id !== null && result_id !== null
@@ -100,20 +102,24 @@ export class SubjectBuilder {
     };
   }
 
-  private async build(scope: Scope, target: ScoringTarget, { traces, results }: Shared): Promise<Shown> {
+  private async build(
+    scope: Scope,
+    target: ScoringTarget,
+    { traces, results }: ChunkContent,
+  ): Promise<SubjectOrError> {
     const result = target.result_id === null ? undefined : results.get(target.result_id);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
     return target.trace_id === null
-      ? this.ofSession(scope, target, result)
-      : this.ofTrace(scope, target, traces.get(target.trace_id), result);
+      ? this.buildSession(scope, target, result)
+      : this.buildTrace(scope, target, traces.get(target.trace_id), result);
   }
 
-  private async ofTrace(
+  private async buildTrace(
     scope: Scope,
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
-  ): Promise<Shown> {
+  ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
     const content = result?.size ?? trace?.content_size ?? 0;
     if (!budget.take(content + (trace ? jsonSize(totalsOf(trace)) : 0))) {
@@ -123,11 +129,11 @@ export class SubjectBuilder {
     const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
     const session = sessionId === null ? null : await this.readSession(scope, sessionId, budget);
     const sessionView = session && (await this.showSession(scope, session, budget, { withSpans: false }));
-    const seen = result ?? trace;
+    const source = result ?? trace;
     return {
       subject: {
-        input: seen?.input ?? null,
-        output: seen?.output ?? null,
+        input: source?.input ?? null,
+        output: source?.output ?? null,
         expected: result?.expected ?? null,
         metadata: result?.metadata ?? null,
         trace: trace ? traceView(trace, spans, budget) : null,
@@ -136,19 +142,19 @@ export class SubjectBuilder {
     };
   }
 
-  private async ofSession(
+  private async buildSession(
     scope: Scope,
     target: ScoringTarget,
     result: ResultContent | undefined,
-  ): Promise<Shown> {
+  ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
     const metadata = result?.metadata ?? null;
     budget.take(jsonSize(expected) + jsonSize(metadata));
     const session = await this.readSession(scope, target.session_id!, budget);
     const { messages } = session;
-    const isBeginningUnread = messages.length === 0 && (session.isOfAgent || session.traces.some(isUnread));
-    if (isBeginningUnread && !result) return tooLarge('The first message of the session');
+    const isStartUnread = messages.length === 0 && (session.isAgentSession || session.traces.some(isUnread));
+    if (isStartUnread && !result) return tooLarge('The first message of the session');
     const input = messages.length > 0 ? firstUserContent(messages) : result?.input;
     const last = session.hasMore
       ? await this.lastAnswer(scope, session, budget)
@@ -169,7 +175,7 @@ export class SubjectBuilder {
     };
   }
 
-  /** Reads an agent's session, or takes messages from the first traces, up to one that does not fit into the budget. */
+  /** Reads an agent's messages or, without any, the messages of the first traces that fit into the budget. */
   private async readSession(scope: Scope, sessionId: string, budget: SubjectBudget): Promise<Session> {
     const [found, ofAgent] = await Promise.all([
       this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
@@ -181,8 +187,8 @@ export class SubjectBuilder {
     const messages = ofAgent ? ofAgent.messages.map(withoutNulls) : messagesOfTraces(read);
     return {
       sessionId,
-      messages: messages.map(asText),
-      isOfAgent: ofAgent !== null,
+      messages: messages.map(withJsonText),
+      isAgentSession: ofAgent !== null,
       traces,
       traceCount:
         traces.length < found.length
@@ -193,9 +199,9 @@ export class SubjectBuilder {
     };
   }
 
-  /** Reads the last answer of a session with more messages than were read. Its last traces may have no answer. */
+  /** Reads the last answer of a session whose last messages were not read. The last traces may have no answer. */
   private async lastAnswer(scope: Scope, session: Session, budget: SubjectBudget): Promise<unknown> {
-    if (session.isOfAgent) {
+    if (session.isAgentSession) {
       const answer = await this.sessions.lastAnswer(scope, session.sessionId, budget.bytes);
       return answer?.content === null ? UNREAD : answer?.content;
     }
@@ -245,7 +251,7 @@ export class SubjectBuilder {
   }
 }
 
-/** Leaves out the members of an agent's message that are null. */
+/** Removes the members of an agent's message that are null. */
 const withoutNulls = ({ tool_calls, tool_call_id, name, ...message }: ScoredMessage): SessionMessage => ({
   ...message,
   ...(tool_calls !== null && { tool_calls }),
@@ -253,8 +259,8 @@ const withoutNulls = ({ tool_calls, tool_call_id, name, ...message }: ScoredMess
   ...(name !== null && { name }),
 });
 
-/** Keeps the content of a message as JSON text, which takes less memory than the value and is what the scorer gets. */
-const asText = (message: SessionMessage): SessionMessage => ({
+/** Turns the content of a message into JSON text, which takes less memory and is what the scorer gets. */
+const withJsonText = (message: SessionMessage): SessionMessage => ({
   ...message,
   content: new RawJson(toJsonText(message.content ?? null)),
   ...(message.tool_calls !== undefined && { tool_calls: new RawJson(toJsonText(message.tool_calls)) }),

@@ -1,0 +1,167 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsPositive,
+  IsString,
+  Matches,
+  Min,
+} from 'class-validator';
+import { IsOneOf, IsTime, ValuesCheckedLater } from '#platform/http';
+import { TRACE_ID } from '../../../telemetry';
+import { type Grain, GRAINS } from '../../scorers';
+import {
+  RUN_STATUSES,
+  type RunStatus,
+  SCORE_MODES,
+  type ScoreMode,
+  type ScoreRunRow,
+} from '../runs/score-run.entity';
+import { ScoringResultDto } from '../runs/score-run.dto';
+
+/** Ids in one member of a request, at most. */
+const IDS_MAX = 10_000;
+
+/** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
+@ValuesCheckedLater()
+export class ScoreDto {
+  /**
+   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
+   * sent to the judge for up to 5 targets. `test` and `preview` store nothing.
+   */
+  @IsOptional()
+  @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
+  mode?: ScoreMode | null;
+
+  /** Whether each score is about a trace or a session. Defaults to the grain of the ids, else to the scorer's grain. */
+  @IsOptional()
+  @IsOneOf(GRAINS, { required: false })
+  grain?: Grain | null;
+
+  /** Selects the sessions of these agents. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(IDS_MAX)
+  @IsString({ each: true })
+  agent_ids?: string[] | null;
+
+  /** Targets scored at a time, at most 32. 0 means the default of 4. A worker may allow fewer. */
+  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  concurrency?: number | null;
+
+  /** Selects the traces or sessions of this experiment's results. While it is running, scores are written to its results. */
+  @IsOptional()
+  @IsString()
+  experiment_id?: string | null;
+
+  /** Scores only the newest targets, at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
+  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  limit?: number | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(IDS_MAX)
+  @IsString({ each: true })
+  session_ids?: string[] | null;
+
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: TRACE_ID.source },
+    maxItems: IDS_MAX,
+    nullable: true,
+    required: false,
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(IDS_MAX)
+  @IsString({ each: true })
+  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  trace_ids?: string[] | null;
+
+  /** Selects targets that started at this time or later (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  since?: string | null;
+
+  /** Selects targets that started before this time (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  until?: string | null;
+
+  /**
+   * Stops the run when its judge has cost this much, in US dollars. The run then fails with `budget_exceeded`, and targets
+   * that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the
+   * limit.
+   */
+  @ApiProperty({
+    type: 'number',
+    minimum: 0,
+    exclusiveMinimum: 0,
+    required: false,
+    nullable: true,
+  } as object)
+  @IsOptional()
+  @IsNumber({ allowNaN: false, allowInfinity: false })
+  @IsPositive()
+  max_cost_usd?: number | null;
+
+  /** Whether to reuse the judge's cached answers to the same requests of this scorer version. */
+  @ApiProperty({ type: 'boolean', required: false, nullable: true, default: true })
+  @IsOptional()
+  @IsBoolean()
+  cache?: boolean | null;
+
+  /** Skips targets that this version of the scorer has scored, or that are in one of its open runs. */
+  @IsOptional()
+  @IsBoolean()
+  unscored_only?: boolean | null;
+}
+
+/** The response to `preview` and `test`. */
+export class SynchronousScoresDto {
+  @ApiProperty({ enum: [...GRAINS] })
+  grain!: Grain;
+  @ApiProperty({ enum: [...SCORE_MODES] })
+  mode!: ScoreMode;
+  results!: ScoringResultDto[];
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+}
+
+/** The response to `score`: a queued run. */
+export class QueuedRunDto {
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  concurrency!: number;
+  @ApiProperty({ enum: [...GRAINS] })
+  grain!: Grain;
+  @ApiProperty({ enum: [...RUN_STATUSES] })
+  run_status!: RunStatus;
+  score_run_id!: string;
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+  /** Number of targets. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  total!: number;
+}
+
+export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
+  concurrency: run.concurrency,
+  grain: run.grain,
+  run_status: run.run_status,
+  score_run_id: run.score_run_id,
+  scorer_id: run.scorer_id,
+  scorer_version: run.scorer_version,
+  total: run.total,
+});
