@@ -1,8 +1,8 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, type SortKey } from '#platform/paging';
-import { addTimes } from '../list-conditions';
-import { FIGURES } from '../traces/trace-figures';
+import { addTimes } from '../list-conditions.repository';
+import { FIGURES } from '../traces/trace-columns.repository';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
 /** Traces of a session that its totals include: the last ones. */

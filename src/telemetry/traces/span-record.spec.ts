@@ -1,6 +1,5 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
 
@@ -20,7 +19,7 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
 };
 const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {
   const batch = { scope: {} as Scope, spans: [span(attributes)] };
-  return (await toSpanRecords([batch], prices, new Pace()))[0]!;
+  return (await toSpanRecords([batch], prices))[0]!;
 };
 
 const NAMES = {

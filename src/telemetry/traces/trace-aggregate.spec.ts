@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import type { PriceTable } from '../span-mapping/model-prices';
-import { Pace } from '#platform/concurrency';
 import { type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 import { repeatsUsage } from './span-record';
@@ -46,18 +45,12 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
 }
 
 const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): Promise<SpanRecord[]> =>
-  toSpanRecords(
-    [{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }],
-    prices,
-    new Pace(),
-  );
-
-const tracesOf = (records: SpanRecord[]): Promise<TraceAggregate[]> => aggregateTraces(records, new Pace());
+  toSpanRecords([{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }], prices);
 
 const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
-  (await tracesOf(await recordsOf(spans(sketches))))[0]!;
+  (await aggregateTraces(await recordsOf(spans(sketches))))[0]!;
 
-/** How often others have had their turns while something is worked out. */
+/** Counts the turns of the event loop that other work gets meanwhile. */
 async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const count = (): void => {
@@ -70,8 +63,8 @@ async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('what spans add to their trace', () => {
-  it('does not depend on the order in which they come', async () => {
+describe('aggregateTraces', () => {
+  it('does not depend on the order of the spans', async () => {
     const sketch = fc.record({
       parent: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
       start: fc.integer({ min: 0, max: 5 }),
@@ -94,7 +87,7 @@ describe('what spans add to their trace', () => {
             .map((record) => ({ record, key: keys.next().value as number }))
             .sort((a, b) => a.key - b.key)
             .map(({ record }) => record);
-          expect(await tracesOf(shuffled)).toEqual(await tracesOf(records));
+          expect(await aggregateTraces(shuffled)).toEqual(await aggregateTraces(records));
         },
       ),
     );
@@ -111,7 +104,7 @@ describe('what spans add to their trace', () => {
       'f2',
       'f1',
     ]);
-    const traces = await tracesOf(records);
+    const traces = await aggregateTraces(records);
     expect(traces.map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
       ['1', 2],
       ['8', 2],
@@ -199,7 +192,7 @@ describe('what spans add to their trace', () => {
       { id: 6, parent: 1, attributes: used(30, 'own', { 'gen_ai.usage.cost': 1 }) },
     ];
     const { unpricedCount, unpricedStepCount, usage } = (
-      await tracesOf(await recordsOf(spans(sketches), prices))
+      await aggregateTraces(await recordsOf(spans(sketches), prices))
     )[0]!;
     expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
     expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([
@@ -208,7 +201,7 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('knows steps of calls in the words of every convention', () => {
+  it('recognises the steps of every convention that consist of calls', () => {
     for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
       expect([step, repeatsUsage(step)]).toEqual([step, true]);
     }
@@ -230,11 +223,11 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('is added up in turns with others', async () => {
+  it('yields to the event loop while it reads and aggregates many spans', async () => {
     const [first] = await recordsOf(spans([{ id: 1 }]));
     const sent = Array.from({ length: 20_000 }, (_, n) => ({ ...first!.span, traceId: hex(n + 1, 32) }));
     let records: SpanRecord[] = [];
     expect(await turnsWhile(async () => (records = await recordsOf(sent)))).toBeGreaterThan(2);
-    expect(await turnsWhile(() => tracesOf(records))).toBeGreaterThan(2);
+    expect(await turnsWhile(() => aggregateTraces(records))).toBeGreaterThan(2);
   });
 });

@@ -1,9 +1,9 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, join, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
-import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions';
+import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions.repository';
 import { MODELS_MAX } from './trace-aggregate';
-import { SUMMARY } from './trace-figures';
+import { SUMMARY } from './trace-columns.repository';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type { TraceSummary } from './trace.dto';
 

@@ -14,7 +14,7 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { SUMMARY } from './trace-figures';
+import { SUMMARY } from './trace-columns.repository';
 import type { TraceRow, TraceSummary } from './trace.dto';
 import type {
   PlacedTrace,

@@ -4,7 +4,7 @@ import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { FieldError } from '#platform/problem';
-import { type ArrivalPlace, type TraceArrival, TraceArrivals } from '../../../telemetry';
+import { type FeedPosition, type FeedEntry, TraceFeedRepository } from '../../../telemetry';
 import { type GivenFilter, readFilters } from '../../experiments';
 import { ScorerRepository } from '../../scorers';
 import type { ScoringTarget } from '../score-run.entity';
@@ -30,7 +30,7 @@ export class ScoringRuleRunner {
   constructor(
     private readonly database: Database,
     private readonly rules: ScoringRuleRepository,
-    private readonly arrivals: TraceArrivals,
+    private readonly arrivals: TraceFeedRepository,
     private readonly scorers: ScorerRepository,
     private readonly scorer: TargetScorer,
     private readonly selector: TargetSelector,
@@ -139,7 +139,7 @@ const filtersOf = ({ filters }: ScoringRuleEntity): ReturnType<typeof readFilter
 /** The arrivals that one step processes. */
 interface Choice {
   /** Where the step ends. */
-  place: ArrivalPlace;
+  place: FeedPosition;
   seenCount: number;
   chosen: Candidate[];
   /** Whether there are arrivals beyond its end. */
@@ -147,8 +147,8 @@ interface Choice {
 }
 
 /** Takes arrivals until a run is full. Returns null without any arrivals. */
-function chooseFrom(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Choice | null {
-  const isChosen = ({ target_id, is_met }: TraceArrival): boolean =>
+function chooseFrom(arrived: readonly FeedEntry[], rule: ScoringRuleEntity): Choice | null {
+  const isChosen = ({ target_id, is_met }: FeedEntry): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
   const chosen: Candidate[] = [];
   let passed = 0;

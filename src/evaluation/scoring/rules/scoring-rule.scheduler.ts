@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
 import { LiveWorkspaceRepository } from '../../../resources';
-import { TraceArrivals } from '../../../telemetry';
+import { TraceFeedRepository } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
 import { ScoringRuleRunner } from './scoring-rule.runner';
@@ -24,7 +24,7 @@ const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule cont
 export class ScoringRuleScheduler implements OnApplicationBootstrap {
   constructor(
     private readonly rules: ScoringRuleRepository,
-    private readonly arrivals: TraceArrivals,
+    private readonly arrivals: TraceFeedRepository,
     private readonly workspaces: LiveWorkspaceRepository,
     private readonly runner: ScoringRuleRunner,
     private readonly tasks: PeriodicTasks,
@@ -66,7 +66,7 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
       before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
     }));
-    const ready = await this.arrivals.whereAny(watched);
+    const ready = await this.arrivals.nonEmptyRanges(watched);
     if (ready.length === 0) return [];
     const live = await this.workspaces.among(ready.map(({ workspace_id }) => workspace_id));
     const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));
