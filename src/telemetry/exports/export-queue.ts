@@ -1,4 +1,10 @@
-import { OtlpDecodeError, type OtlpEncoding, type OtlpRejection, type OtlpResource, type OtlpScope } from '#otlp';
+import {
+  OtlpDecodeError,
+  type OtlpEncoding,
+  type OtlpRejection,
+  type OtlpResource,
+  type OtlpScope,
+} from '#otlp';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';

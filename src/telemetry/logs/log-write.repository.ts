@@ -11,12 +11,12 @@ export interface LogRow {
   record: OtlpLogRecord;
   source: Source;
   serviceName: string | null;
-  /** Microseconds since 1970; null where none was sent. */
+  /** Microseconds since 1970; null if it was not sent. */
   happenedAt: bigint | null;
   observedAt: bigint | null;
 }
 
-/** Prepares the records of one export, in their order. */
+/** Prepares the records of one export to be stored, in their order. */
 export function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): LogRow[] {
   const sources = new SourceReader();
   return records.map((record) => ({

@@ -28,7 +28,7 @@ export class MetricService {
   }
 }
 
-/** The part of a metric that is stored with each of its points. */
+/** Returns the part of a metric that is stored with each of its points. */
 const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string =>
   JSON.stringify([name, unit, description, metadata]);
 

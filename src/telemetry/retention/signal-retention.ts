@@ -4,12 +4,12 @@ import { ExportRepository } from '../exports/export.repository';
 import { DayPartitionRepository } from '../partitions/day-partition.repository';
 import { DayDropper, daysBefore, retentionDays } from './day-dropper';
 
-/** Days to remember stored exports. Exporters stop retrying after minutes. */
+/** Days for which stored exports are remembered. Exporters stop retrying after minutes. */
 const EXPORT_DAYS = 2;
 
 /**
  * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, day by day, the oldest
- * first. Any number of workers may do so at once.
+ * first. Safe to run in any number of workers at once.
  */
 @Injectable()
 export class SignalRetention {
@@ -20,7 +20,7 @@ export class SignalRetention {
     private readonly exports: ExportRepository,
   ) {}
 
-  async sweep(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     const kept = retentionDays(this.environment);
     await this.dropBefore('log_records', kept.log_records);
     await this.dropBefore('metric_points', kept.metric_points);

@@ -9,7 +9,7 @@ import type { StartedListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 import { SessionRepository } from './session.repository';
 
-/** Reads sessions from their traces. Errors: 404 for a session that no trace names, 503 as for traces. */
+/** Reads sessions from their traces. Errors: 404 for a session that no trace names, 503 if it cannot be read in time. */
 @Injectable()
 export class SessionService {
   constructor(
@@ -44,12 +44,12 @@ export class SessionService {
     query: StartedListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
-    const found = await this.tracesOf(scope, sessionId, query, signal);
-    if (found.page.total === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
-    return found;
+    const traces = await this.tracesOf(scope, sessionId, query, signal);
+    if (traces.page.total === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
+    return traces;
   }
 
-  /** The same for a session that exists whether or not a trace names it. */
+  /** Lists the traces of a session that exists whether or not a trace names it. */
   async tracesOf(
     scope: Scope,
     sessionId: string,

@@ -14,8 +14,18 @@ describe('changes of sessions', () => {
     ['do not follow from a new trace without a session', undefined, trace(null, 5n), []],
     ['do not follow from an unchanged trace', trace('a', 5n), trace('a', 5n), []],
     ['follow from a trace that joins a session', trace(null, 5n), trace('a', 5n), [change('a', 5n)]],
-    ['follow from a trace that now starts earlier', trace('a', 5n), trace('a', 4n), [change('a', 4n), change('a', null, true)]],
-    ['follow from a trace that moves to another session', trace('a', 5n), trace('b', 5n), [change('b', 5n), change('a', null, true)]],
+    [
+      'follow from a trace that now starts earlier',
+      trace('a', 5n),
+      trace('a', 4n),
+      [change('a', 4n), change('a', null, true)],
+    ],
+    [
+      'follow from a trace that moves to another session',
+      trace('a', 5n),
+      trace('b', 5n),
+      [change('b', 5n), change('a', null, true)],
+    ],
   ])('%s', (_, before, after, changes) => {
     expect(changesOf(before, after)).toEqual(changes);
   });

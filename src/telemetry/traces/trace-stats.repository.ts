@@ -78,6 +78,9 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>>
   count: (figure) => `count(${figure})`,
 };
 
+/** Labels become column names. */
+const LABEL = /^[a-z_]+$/;
+
 interface StatsRow {
   row: RawJson | null;
   groups_found: number;
@@ -109,6 +112,8 @@ class StatsStatement {
     private readonly query: TraceStatsQuery,
   ) {
     this.isByModel = query.groupBy.includes('model');
+    const label = query.among.labels.find((name) => !LABEL.test(name));
+    if (label !== undefined) throw new TypeError(`A label cannot be named ${label}.`);
   }
 
   build(): Sql {
