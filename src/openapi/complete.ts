@@ -219,7 +219,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       acceptsIdempotencyKey,
       'Idempotency-Key',
-      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first response.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first answer.',
     ],
     // other operations declare the header themselves, and describe which ETag it is
     [

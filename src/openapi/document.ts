@@ -15,7 +15,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Archived resources are omitted unless \`include_archived\` is true.
 
-**Retries**: POST and PATCH accept an \`Idempotency-Key\`. A repeat returns the first response, with \`Idempotency-Replayed: true\`. Operations that return a secret (a key or a token) do not accept one and do not list the parameter. If the service stops before it has stored the response, you can reuse the key after 30 s.
+**Retries**: POST and PATCH accept an \`Idempotency-Key\`. A repeat returns the first answer, with \`Idempotency-Replayed: true\`. Operations that return a secret (a key or a token) do not accept one and do not list the parameter. If the service stops before it has stored the answer, you can reuse the key after 30 s.
 
 Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 

@@ -33,7 +33,7 @@ export const LOCATION_HEADER = {
 };
 export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header(
-    'Present if this is the stored response to an earlier request with the same Idempotency-Key.',
+    'Present if this is the stored answer of an earlier request with the same Idempotency-Key.',
     { type: 'string', const: 'true' },
     false,
   ),
