@@ -53,7 +53,7 @@ function parsed(text: string): OtlpValue {
   return stored === undefined ? text : stored;
 }
 
-/** Copies a value without characters that PostgreSQL cannot store. Returns undefined if it is nested too deeply. */
+/** Copies a value, replacing characters that PostgreSQL cannot store. Returns undefined if it is nested too deeply. */
 function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
   if (typeof value === 'string') return storableText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

@@ -93,7 +93,7 @@ describe('aggregateTraces', () => {
     );
   });
 
-  it('is told trace by trace, in the order of their ids, in which their rows are locked', async () => {
+  it('sorts traces by id, the order in which their rows are locked', async () => {
     const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
     const records = await recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
     expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
@@ -112,7 +112,7 @@ describe('aggregateTraces', () => {
     ]);
   });
 
-  it('takes the names of the root before those of earlier spans, and of the earlier of two roots', async () => {
+  it('prefers names of the root to those of earlier spans, and of the earlier of two roots', async () => {
     const name = (text: string) => ({ 'session.id': text });
     const { root, session } = await aggregate([
       { id: 1, parent: 9, start: 1, attributes: name('early') },
@@ -122,12 +122,12 @@ describe('aggregateTraces', () => {
     expect([root?.value.name, session?.value]).toEqual(['span 3', 'first root']);
   });
 
-  it('cuts a name that no list has room for, never inside a character', async () => {
+  it('shortens a long name, but never inside a character', async () => {
     const { root } = await aggregate([{ id: 1, name: `${'n'.repeat(253)}😀${'n'.repeat(1_000)}` }]);
     expect(root?.value.name).toBe(`${'n'.repeat(253)}…`);
   });
 
-  it('keeps input and output of the root, parsed where they are JSON', async () => {
+  it('keeps input and output of the root, parsed if they are JSON', async () => {
     const { root } = await aggregate([
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
@@ -135,7 +135,7 @@ describe('aggregateTraces', () => {
     expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
   });
 
-  it('adds up calls of models, and of steps that repeat them keeps the largest', async () => {
+  it('sums the usage of calls, and keeps the maximum of the steps that repeat it', async () => {
     const usage = (operation: string, tokens: number) => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
@@ -149,7 +149,7 @@ describe('aggregateTraces', () => {
     expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
   });
 
-  it('keeps what each model used apart, and of spans that name none under no name', async () => {
+  it('separates usage by model, with an empty name for spans without a model', async () => {
     const used = (tokens: number, model?: string, operation = 'chat') => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
@@ -164,19 +164,19 @@ describe('aggregateTraces', () => {
       { id: 6, parent: 2, attributes: used(3) },
       { id: 7, parent: 2 },
     ]);
-    const told = Array.from(usage.values(), ({ model, calls, steps }) => [
+    const byModel = Array.from(usage.values(), ({ model, calls, steps }) => [
       model,
       calls.inputTokens,
       steps.inputTokens,
     ]);
-    expect(told).toEqual([
+    expect(byModel).toEqual([
       ['a', 50, 90],
       ['b', 7, null],
       ['', 3, null],
     ]);
   });
 
-  it('counts calls whose tokens have no price, of the trace and of each model', async () => {
+  it('counts calls with unpriced tokens, per trace and per model', async () => {
     const used = (tokens: number, model: string, more: Record<string, string | number> = {}) => ({
       'gen_ai.usage.input_tokens': tokens,
       'gen_ai.response.model': model,
