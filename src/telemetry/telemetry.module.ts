@@ -18,7 +18,7 @@ import { TraceStore } from './traces/trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';
 import { TraceFeedRepository } from './traces/trace-feed.repository';
-import { TelemetryReading } from './telemetry-reading';
+import { ReadLimiter } from './read-limiter';
 import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
@@ -35,7 +35,7 @@ import { TraceWriter } from './traces/trace.writer';
     SessionWriteRepository,
     SourceWriteRepository,
     SpanRepository,
-    TelemetryReading,
+    ReadLimiter,
     TraceWriteRepository,
     TraceWriter,
     TraceExportService,

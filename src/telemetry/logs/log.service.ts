@@ -5,7 +5,7 @@ import type { Page } from '#platform/paging';
 import { ExportLimiter, ExportQueue } from '../exports/export-queue';
 import { ExportMetrics } from '../exports/export.metrics';
 import { ExportWriter } from '../exports/export.writer';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
 import { LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
@@ -15,10 +15,10 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 /** Reads logs. Errors: 503 when they cannot be read in time. */
 @Injectable()
 export class LogService {
-  constructor(private readonly reading: TelemetryReading) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   async list(scope: Scope, query: LogListQueryDto, signal: AbortSignal): Promise<Page<LogRecordDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       HINT,
       (on) => new LogListRepository(on).list(scope, query),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from '#otlp';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
-import { serviceNameOf, type Source, SourceReader } from '../sources/source-record';
+import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
 import { nanosecondTime, sentTime } from '../traces/span-record';
 
 /** A data point to store. */
@@ -18,7 +18,7 @@ export interface PointRow {
 
 /** Prepares the data points of one export to be stored, in their order. */
 export function toPointRows(workspaceId: string, points: readonly OtlpDataPoint[]): PointRow[] {
-  const sources = new SourceReader();
+  const sources = new SourceCache();
   return points.map((point) => ({
     workspaceId,
     point,

@@ -5,7 +5,7 @@ import type { Page } from '#platform/paging';
 import { ExportLimiter, ExportQueue } from '../exports/export-queue';
 import { ExportMetrics } from '../exports/export.metrics';
 import { ExportWriter } from '../exports/export.writer';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { MetricListRepository } from './metric-list.repository';
 import { MetricWriteRepository, toPointRows } from './metric-write.repository';
 import type { MetricListQueryDto, MetricPointDto } from './metric.dto';
@@ -15,10 +15,10 @@ const HINT = 'Narrow the times (since, until) or the filters.';
 /** Reads metrics. Errors: 503 when they cannot be read in time. */
 @Injectable()
 export class MetricService {
-  constructor(private readonly reading: TelemetryReading) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   async list(scope: Scope, query: MetricListQueryDto, signal: AbortSignal): Promise<Page<MetricPointDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       HINT,
       (on) => new MetricListRepository(on).list(scope, query),

@@ -21,19 +21,19 @@ export class SignalRetention {
   ) {}
 
   async deleteExpired(): Promise<void> {
-    const kept = retentionDays(this.environment);
-    await this.dropBefore('log_records', kept.log_records);
-    await this.dropBefore('metric_points', kept.metric_points);
+    const days = retentionDays(this.environment);
+    await this.dropExpired('log_records', days.log_records);
+    await this.dropExpired('metric_points', days.metric_points);
     const [today] = await this.partitions.days(0);
     await this.exports.deleteBefore(daysBefore(today!, EXPORT_DAYS));
   }
 
-  private async dropBefore(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
+  private async dropExpired(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
     if (days === undefined) return;
     const [today] = await this.partitions.days(0);
-    const kept = daysBefore(today!, days);
+    const firstKept = daysBefore(today!, days);
     for (const day of await this.partitions.list(table)) {
-      if (day >= kept) break;
+      if (day >= firstKept) break;
       await this.days.drop(table, day);
     }
   }

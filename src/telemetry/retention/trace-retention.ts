@@ -24,8 +24,10 @@ export class TraceRetention {
     const { TRACE_RETENTION_DAYS: days } = this.environment;
     const [today] = await this.partitions.days(0);
     if (days !== undefined) {
-      const kept = daysBefore(today!, days);
-      for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
+      const firstKept = daysBefore(today!, days);
+      for (const day of await this.partitions.list('spans')) {
+        if (day < firstKept) await this.dropDay(day);
+      }
     }
     await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today!), SOURCE_DAYS));
   }

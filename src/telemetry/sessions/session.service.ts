@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { TraceStore } from '../traces/trace-store';
 import { toTraceDto, type TraceDto } from '../traces/trace.dto';
 import type { StartedListQueryDto } from '../traces/trace-query.dto';
@@ -13,12 +13,12 @@ import { SessionRepository } from './session.repository';
 @Injectable()
 export class SessionService {
   constructor(
-    private readonly reading: TelemetryReading,
+    private readonly limiter: ReadLimiter,
     private readonly store: TraceStore,
   ) {}
 
   async list(scope: Scope, query: SessionListQueryDto, signal: AbortSignal): Promise<Page<SessionDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       'Narrow the times (since, until), or use a smaller limit.',
       (on) => new SessionRepository(on).list(scope, query),
@@ -28,7 +28,7 @@ export class SessionService {
   }
 
   async get(scope: Scope, sessionId: string, signal: AbortSignal): Promise<SessionDto> {
-    const [session] = await this.reading.read(
+    const [session] = await this.limiter.read(
       scope,
       'Try again.',
       (on) => new SessionRepository(on).totals(scope, [sessionId]),

@@ -23,17 +23,17 @@ export interface Sourced {
 }
 
 /** Returns the sources of records, creating each once. A scope object belongs to one resource, so it identifies both. */
-export class SourceReader {
-  private readonly known = new Map<OtlpScope, Source>();
+export class SourceCache {
+  private readonly sources = new Map<OtlpScope, Source>();
   private readonly resources = new Map<OtlpResource, string>();
 
   sourceOf({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): Source {
-    let source = this.known.get(scope);
+    let source = this.sources.get(scope);
     if (!source) {
       const texts = { resource: this.textOf(resource), scope: scopeJson(scope) };
       const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
       source = { id, ...texts };
-      this.known.set(scope, source);
+      this.sources.set(scope, source);
     }
     return source;
   }

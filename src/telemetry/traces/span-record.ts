@@ -2,7 +2,7 @@ import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import { yieldToEventLoop } from '#platform/concurrency';
 import { costOfSpan, type PriceTable } from '../span-mapping/model-prices';
 import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
-import { type Source, SourceReader } from '../sources/source-record';
+import { type Source, SourceCache } from '../sources/source-record';
 import type { SpanBatch } from './trace.types';
 
 /** A span to store, with the fields that its trace aggregates. */
@@ -33,7 +33,7 @@ export async function toSpanRecords(
 ): Promise<SpanRecord[]> {
   let count = 0;
   const traces = new Map<string, Map<string, SpanRecord>>();
-  const sources = new SourceReader();
+  const sources = new SourceCache();
   for (const { scope, spans } of batches) {
     const { workspaceId } = scope;
     let traceId: string | undefined;

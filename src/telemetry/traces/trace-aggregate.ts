@@ -6,7 +6,7 @@ import { type SpanRecord, SPANS_PER_TICK } from './span-record';
 /** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
 
-/** Tokens and cost; null where no span reports them. */
+/** Tokens and cost; null if no span reports them. */
 export interface Usage {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -38,7 +38,7 @@ export interface ModelUsage extends UsageLevels {
 /** The parts of a trace's root span that its trace shows. */
 export interface RootView {
   name: string;
-  /** JSON texts; null where the span has none. */
+  /** JSON texts; null if the span has none. */
   input: string | null;
   output: string | null;
   /** The cost that it reports for the calls below it; null if it reports none or is itself a call. */

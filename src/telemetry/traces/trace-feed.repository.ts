@@ -27,7 +27,7 @@ export interface FeedPosition {
   trace_id: string;
 }
 
-/** The part of the feed after one position and before another. */
+/** The part of the feed after a position and before a time. */
 export interface FeedRange {
   after: FeedPosition;
   /** Microseconds since 1970, exclusive. At most `settled_us`, so that the range never gets another trace. */
@@ -83,11 +83,12 @@ const SETTLED = raw(
   `greatest(least(statement_timestamp(), min(xact_start)), statement_timestamp() - interval '10 minutes')`,
 );
 
-/** Reads traces in the order in which they arrived, each exactly once. */
+/** Reads the trace feed: traces in the order in which their last spans arrived. */
 @Injectable()
 export class TraceFeedRepository {
   constructor(private readonly database: Database) {}
 
+  /** Reads the clock of the database and the watermark of the feed. */
   async clock(): Promise<FeedClock> {
     const [clock] = await this.database.query<FeedClock>(
       prepared(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import type { SpanRow } from './span.dto';
 import { SpanRepository } from './span.repository';
 import { TraceListRepository } from './trace-list.repository';
@@ -47,14 +47,14 @@ type Repositories = ReturnType<typeof repositoriesOn>;
 export class TraceStore {
   private signal?: AbortSignal;
 
-  constructor(private readonly reading: TelemetryReading) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   /**
    * Returns a store whose reads fail with the signal's reason as soon as it is aborted. A read that waits for its turn then
    * never starts.
    */
   withSignal(signal: AbortSignal): TraceStore {
-    const store = new TraceStore(this.reading);
+    const store = new TraceStore(this.limiter);
     store.signal = signal;
     return store;
   }
@@ -171,7 +171,7 @@ export class TraceStore {
     hint: string,
     work: (repositories: Repositories) => Promise<Result>,
   ): Promise<Result> {
-    return this.reading.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
+    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
   }
 }
 

@@ -1,8 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import {
   arrayParameter,
-  Database,
   empty,
   followIndexes,
   microsecondsToTime,
@@ -33,9 +31,8 @@ const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =
   sql`t.workspace_id = ${workspaceId} AND t.trace_id = ANY(${ids}::text[])`;
 
 /** Reads traces by their ids, and selects traces and sessions for scoring. */
-@Injectable()
 export class TraceRepository {
-  constructor(@Inject(Database) private readonly database: SqlExecutor) {}
+  constructor(private readonly database: SqlExecutor) {}
 
   /** Reads traces without content of more than `maxBytes`. */
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {

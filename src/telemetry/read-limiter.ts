@@ -32,7 +32,7 @@ export interface ReadOptions {
  * until its statements have ended in the database, even if the request has already failed.
  */
 @Injectable()
-export class TelemetryReading {
+export class ReadLimiter {
   private readonly limiter: FairLimiter;
   private readonly timeoutMs: number;
 
