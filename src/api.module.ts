@@ -15,7 +15,7 @@ import { SkillsHttpModule } from './skills';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
-/** The areas, as the API loads them: their controllers, and no processor. */
+/** The modules that the API loads: controllers of every area, and no processors. */
 export const API_AREAS = [
   RegistryHttpModule,
   TelemetryHttpModule,
@@ -29,8 +29,8 @@ export const API_AREAS = [
 @Module({})
 export class ApiModule {
   /**
-   * @param withWorker the process also does the worker's part
-   * @param areas modules with controllers besides those of the service
+   * @param withWorker also loads the worker's modules
+   * @param areas additional modules with controllers
    */
   static forRoot(environment: Environment, withWorker = false, areas: readonly Type[] = []): DynamicModule {
     return {

@@ -20,27 +20,27 @@ class BootstrapModule {
   }
 }
 
-/** Standard output is for the result. */
-const sayWait = (seconds: number): void =>
+/** Writes to standard error, because standard output is for the result. */
+const reportWait = (seconds: number): void =>
   void process.stderr.write(`waiting for another process that migrates the database (${seconds} s)\n`);
 
 /**
- * Makes the first organization of an installation and prints its ids and key, as JSON on one line of standard output.
- * Where it was made before, `api_key` is null; with `--new-key` there is another one.
+ * Creates the first organization of an installation, and prints its ids and API key as one line of JSON to standard output.
+ * If the organization already exists, `api_key` is null; with `--new-key`, another key is created.
  */
 start(async () => {
   const { values } = parseArgs({ options: { 'new-key': { type: 'boolean', default: false } } });
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
-  await migrate(environment.DATABASE_URL, { onWait: sayWait });
+  await migrate(environment.DATABASE_URL, { onWait: reportWait });
   const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
     logger: false,
     abortOnError: false,
   });
   try {
-    const made = await bootstrap(app, { newKey: values['new-key'] });
-    process.stdout.write(`${JSON.stringify(made)}\n`);
+    const result = await bootstrap(app, { newKey: values['new-key'] });
+    process.stdout.write(`${JSON.stringify(result)}\n`);
   } finally {
     await app.close();
   }

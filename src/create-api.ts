@@ -10,21 +10,18 @@ import { ApiModule } from './api.module';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
 export interface ApiOptions {
-  /** The process also does the worker's part. */
+  /** Also loads the worker's modules. */
   withWorker?: boolean;
-  /** Modules with controllers besides those of the service. */
+  /** Additional modules with controllers. */
   areas?: readonly Type[];
 }
 
-/**
- * Makes the API application, ready to listen: for the processes that serve it, and for tests. Errors of the
- * configuration are thrown, not printed.
- */
+/** Creates the API application, ready to listen. Throws if the configuration is invalid. */
 export async function createApi(
   environment: Environment,
   { withWorker = false, areas = [] }: ApiOptions = {},
 ): Promise<NestExpressApplication> {
-  // What does not hold stops the start before anything is opened.
+  // an invalid configuration stops the start before any connection is opened
   await checkIssuers(environment);
   checkSecretsKey(environment);
   const app = await NestFactory.create<NestExpressApplication>(

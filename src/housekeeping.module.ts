@@ -4,7 +4,7 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 
 const IDEMPOTENCY_MS = 10 * 60_000;
 
-/** Housekeeping of the platform in a worker. */
+/** Periodic clean-up of the platform in a worker. */
 @Module({ imports: [JobsWorkerModule], providers: [IdempotencyStore] })
 export class HousekeepingModule implements OnApplicationBootstrap {
   constructor(

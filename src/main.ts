@@ -7,7 +7,7 @@ import { start, stopOnSignal } from '#platform/process';
 import { createApi } from './create-api';
 import { migrate } from './database/migrate';
 
-/** The API process: operators run as many as they need, on one database. */
+/** The API process. Any number of them may share one database. */
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);

@@ -4,11 +4,11 @@ import { rootLogger, setLogLevel } from '#platform/logging';
 import { start } from '#platform/process';
 import { migrate } from './database/migrate';
 
-/** Brings the database to the present schema and ends: for a rollout that migrates before it replaces processes. */
+/** Migrates the database to the current schema and exits, for a rollout that migrates before it replaces processes. */
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
   await migrate(environment.DATABASE_URL);
-  rootLogger.info('the database has the present schema');
+  rootLogger.info('the database has the current schema');
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { keepSecretsKey } from './standalone-files';
+import { ensureSecretsKey } from './standalone-files';
 
 describe('secrets.key', () => {
   let directory: string;
@@ -11,8 +11,8 @@ describe('secrets.key', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('is the key that every one of many simultaneous first starts goes on with', async () => {
-    const keys = await Promise.all(Array.from({ length: 20 }, () => keepSecretsKey(directory)));
+  it('is the same for many first starts at once', async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, () => ensureSecretsKey(directory)));
     const file = path.join(directory, 'secrets.key');
     expect(new Set(keys)).toEqual(new Set([readFileSync(file, 'utf8').trim()]));
     expect(Buffer.from(keys[0]!, 'base64')).toHaveLength(32);
@@ -20,7 +20,7 @@ describe('secrets.key', () => {
     expect(readdirSync(directory)).toEqual(['secrets.key']);
   });
 
-  it('stays the same from start to start', async () => {
-    expect(await keepSecretsKey(directory)).toBe(await keepSecretsKey(directory));
+  it('stays the same across starts', async () => {
+    expect(await ensureSecretsKey(directory)).toBe(await ensureSecretsKey(directory));
   });
 });

@@ -6,7 +6,7 @@ import { bootstrap } from './registry';
 
 const SECRET_FILE_MODE = 0o600;
 
-/** What a client needs to use a fresh installation. */
+/** The ids and the API key that a client needs to use a new installation. */
 interface BootstrapFile {
   base_url: string;
   org_id: string;
@@ -16,16 +16,16 @@ interface BootstrapFile {
 }
 
 /**
- * The installation's `SECRETS_KEY`, made on its first start and kept in `DATA_DIR/secrets.key`. Of processes that make
- * it at once, all go on with that of the first: what another one sealed nobody could open after the next start.
+ * Returns the installation's `SECRETS_KEY` from `DATA_DIR/secrets.key`, and creates it on the first start. Processes that
+ * start at once all use the key that was written first, because secrets sealed with another key would be lost.
  */
-export async function keepSecretsKey(directory: string): Promise<string> {
+export async function ensureSecretsKey(directory: string): Promise<string> {
   const file = path.join(directory, 'secrets.key');
-  const kept = await readOrNull(file);
-  if (kept !== null) return kept.trim();
+  const stored = await readOrNull(file);
+  if (stored !== null) return stored.trim();
   const draft = await writeDraft(file, `${randomBytes(32).toString('base64')}\n`);
   try {
-    await link(draft, file); // unlike a rename, it replaces nothing
+    await link(draft, file); // unlike rename, never replaces a file
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -35,28 +35,29 @@ export async function keepSecretsKey(directory: string): Promise<string> {
 }
 
 /**
- * Makes the first organization, workspace and key where there are none, and keeps `DATA_DIR/bootstrap.json` in step:
- * the same key from start to start, another one only where the file was lost or belongs to another database.
- * @returns the path of the file.
+ * Creates the first organization, workspace and API key unless they exist, and writes `DATA_DIR/bootstrap.json`. The key
+ * stays the same across starts; a new one is created only if the file is missing or belongs to another database.
+ *
+ * @returns the path of the file
  */
-export async function keepBootstrap(
+export async function ensureBootstrap(
   app: INestApplicationContext,
   directory: string,
   baseUrl: string,
 ): Promise<string> {
   const file = path.join(directory, 'bootstrap.json');
-  const kept = parseBootstrap(await readOrNull(file));
-  let made = await bootstrap(app);
-  const sameAccount = kept?.service_account_id === made.service_account_id;
-  if (made.api_key === null && !sameAccount) made = await bootstrap(app, { newKey: true });
+  const stored = parseBootstrap(await readOrNull(file));
+  let result = await bootstrap(app);
+  const isSameAccount = stored?.service_account_id === result.service_account_id;
+  if (result.api_key === null && !isSameAccount) result = await bootstrap(app, { newKey: true });
   const content: BootstrapFile = {
     base_url: baseUrl,
-    org_id: made.org_id,
-    workspace_id: made.workspace_id,
-    service_account_id: made.service_account_id,
-    api_key: made.api_key ?? kept!.api_key,
+    org_id: result.org_id,
+    workspace_id: result.workspace_id,
+    service_account_id: result.service_account_id,
+    api_key: result.api_key ?? stored!.api_key,
   };
-  await writeWhole(file, `${JSON.stringify(content, null, 2)}\n`);
+  await writeAtomically(file, `${JSON.stringify(content, null, 2)}\n`);
   return file;
 }
 
@@ -66,7 +67,7 @@ function parseBootstrap(text: string | null): BootstrapFile | null {
     const content = JSON.parse(text) as Partial<BootstrapFile> | null;
     return content && typeof content.api_key === 'string' ? (content as BootstrapFile) : null;
   } catch {
-    return null; // half written or edited: made anew
+    return null; // not valid JSON: it is written again
   }
 }
 
@@ -79,12 +80,12 @@ async function readOrNull(file: string): Promise<string | null> {
   }
 }
 
-/** Written beside and renamed, so that a reader sees the old content or the new one, never half of it. */
-async function writeWhole(file: string, content: string): Promise<void> {
+/** Writes a draft and renames it, so that a reader sees either the old or the new content. */
+async function writeAtomically(file: string, content: string): Promise<void> {
   await rename(await writeDraft(file, content), file);
 }
 
-/** A file of this process's own: a pid would not tell it from those of other containers. */
+/** Writes a file with a random name. A process id would not be unique across containers that share the directory. */
 async function writeDraft(file: string, content: string): Promise<string> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, content, { mode: SECRET_FILE_MODE, flag: 'wx', flush: true });

@@ -11,13 +11,13 @@ import { setLogLevel } from '#platform/logging';
 import { endWith, start, stopOnSignal } from '#platform/process';
 import { createApi } from './create-api';
 import { migrate } from './database/migrate';
-import { keepBootstrap, keepSecretsKey } from './standalone-files';
+import { ensureBootstrap, ensureSecretsKey } from './standalone-files';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /**
- * Everything in one process, as `npm start` runs it: API and worker, with an embedded PostgreSQL unless
- * `DATABASE_URL` names another. What it needs to be used is written to `DATA_DIR/bootstrap.json`.
+ * API and worker in one process, as `npm start` runs them, with an embedded PostgreSQL unless `DATABASE_URL` is set. Writes
+ * the ids and the API key that a client needs to `DATA_DIR/bootstrap.json`.
  */
 start(async () => {
   const environment = readEnvironment();
@@ -30,8 +30,8 @@ start(async () => {
     ? null
     : await startEmbeddedPostgres({
         dataDir: path.join(directory, 'postgres'),
-        log: say,
-        // whoever restarts the process restarts both; without a database it would never be ready again
+        log: print,
+        // ends the process, because it cannot recover without its database, and a restart starts both
         onLost: (error) => {
           if (!stopping) endWith(error);
         },
@@ -45,8 +45,8 @@ start(async () => {
   }, environment.SHUTDOWN_SECONDS);
 
   try {
-    // not before the directory is known to be this process's own
-    environment.SECRETS_KEY ??= await keepSecretsKey(directory);
+    // not earlier, because the embedded PostgreSQL claims the directory for this process
+    environment.SECRETS_KEY ??= await ensureSecretsKey(directory);
     await migrate(
       environment.DATABASE_URL,
       postgres
@@ -58,12 +58,12 @@ start(async () => {
     app = await createApi(environment, { withWorker: true });
     await app.listen(environment.PORT, environment.HOST);
     const baseUrl = baseUrlOf(environment, app);
-    const file = await keepBootstrap(app, directory, baseUrl);
-    say(`Listening on ${baseUrl}, documented at ${baseUrl}/docs`);
-    say('Try it:');
-    say(`  ${curlLine(baseUrl, file)}`);
+    const file = await ensureBootstrap(app, directory, baseUrl);
+    print(`Listening on ${baseUrl}, documented at ${baseUrl}/docs`);
+    print('Try it:');
+    print(`  ${curlLine(baseUrl, file)}`);
   } catch (error) {
-    if (stopping) return; // it failed because it was told to stop
+    if (stopping) return; // the error is a consequence of the shutdown
     await app?.close();
     await postgres?.stop();
     throw error;
@@ -75,7 +75,7 @@ function baseUrlOf(environment: Environment, app: NestExpressApplication): strin
   return environment.PUBLIC_URL?.replace(/\/+$/, '') ?? `http://localhost:${port}`;
 }
 
-/** A line that works in a shell as it stands; it reads the key from its file, so that no log holds the key. */
+/** Returns a command line for any shell. It reads the key from its file, so that no log contains the key. */
 function curlLine(baseUrl: string, file: string): string {
   const read = (member: string): string => `$(node -p 'require(${JSON.stringify(file)}).${member}')`;
   return (

@@ -1,4 +1,4 @@
-/** To be imported before anything else: loading the rest takes a second or more, and a signal may come meanwhile. */
+/** Import this before anything else, because a signal may arrive while the other modules load, which takes seconds. */
 import { endOnSignal } from '#platform/process';
 
 endOnSignal();

@@ -1,4 +1,4 @@
-/** To be imported after `starting` and before anything else: what is to be traced is patched as it is loaded. */
+/** Import this after `starting` and before anything else, because OpenTelemetry patches modules while they load. */
 import { startTracing } from '#platform/tracing';
 
 startTracing('standalone');

@@ -11,7 +11,7 @@ import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
 
-/** The areas, as the worker loads them: their processors, and no controller. */
+/** The modules that the worker loads: processors of every area, and no controllers. */
 export const WORKER_AREAS = [
   RegistryWorkerModule,
   TelemetryWorkerModule,

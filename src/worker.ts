@@ -9,7 +9,7 @@ import { checkSecretsKey } from '#platform/secrets';
 import { migrate } from './database/migrate';
 import { WorkerModule } from './worker.module';
 
-/** The worker process: operators run as many as they need, beside the API processes, on the same database. */
+/** The worker process. Any number of them may run next to the API processes, on the same database. */
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);

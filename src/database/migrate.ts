@@ -7,19 +7,19 @@ import { rootLogger } from '#platform/logging';
 import { StartRefusal } from '#platform/process';
 import { BASELINE, MIGRATIONS } from './migrations';
 
-/** Advisory lock under which migrations run: any number, the same in every process. */
+/** Key of the advisory lock for migrations: an arbitrary number, the same in every process. */
 export const MIGRATION_LOCK = 7_160_301_447;
 const POLL_MS = 200;
 
-/** How often a waiting process reports that it waits. */
+/** Interval at which a waiting process reports that it waits. */
 const REPORT_MS = 30_000;
 
 const MIGRATIONS_TABLE = 'migrations';
 
 export interface MigrateOptions {
-  /** Called at once, and every 30 s, while another process migrates, with the seconds waited so far. */
+  /** Called at once and then every 30 s while another process migrates, with the seconds waited so far. */
   readonly onWait?: (seconds: number) => void;
-  /** What to do about a database of an earlier version, as an instruction that ends the sentence. */
+  /** Instruction for a database of an earlier version, which ends the sentence of the error. */
   readonly remedy?: string;
 }
 
@@ -27,12 +27,12 @@ const logWait = (seconds: number): void =>
   rootLogger.info({ waited_seconds: seconds }, 'waiting for another process that migrates the database');
 
 /**
- * Brings a database to the current schema. Any number of processes may call it at once: one migrates, the others wait.
- * Each migration commits together with the row that records it, so the next start resumes after the last one.
+ * Migrates a database to the current schema. Any number of processes may call it at once: one migrates, the others wait.
+ * Each migration commits together with the row that records it, so the next start continues after the last one.
  *
- * The lock is polled, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
+ * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
  *
- * @throws StartRefusal when the database has migrations from before the baselines; it is left as it is.
+ * @throws StartRefusal if the database has migrations from before the baselines. The database is left unchanged.
  */
 export async function migrate(
   databaseUrl: string,
@@ -69,9 +69,9 @@ export async function migrate(
 }
 
 async function takeLock(session: Client, onWait: (seconds: number) => void): Promise<void> {
-  const begun = performance.now();
+  const start = performance.now();
   for (let reports = 0; !(await tryLock(session)); await delay(POLL_MS)) {
-    const waited = performance.now() - begun;
+    const waited = performance.now() - start;
     if (waited < reports * REPORT_MS) continue;
     reports++;
     onWait(Math.round(waited / 1000));

@@ -7,11 +7,11 @@ import {
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
-  SHARED_ANSWERS,
-} from './answers';
+  SHARED_RESPONSES,
+} from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
-/** The parts of a document that this file completes. The generator's own types leave most of them open. */
+/** The parts of a document that this file completes. The types of the generator leave most of them open. */
 interface Operation {
   summary?: string;
   description?: string;
@@ -77,12 +77,12 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     }
   }
   closeBodies(completed.paths, completed.components.schemas ?? {});
-  completed.components.responses = SHARED_ANSWERS;
+  completed.components.responses = SHARED_RESPONSES;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
 
-/** Schemas of bodies whose unknown members are ignored, because tools are sent as an MCP server lists them. */
+/** Schemas that accept unknown members, because clients send tools exactly as an MCP server lists them. */
 const OPEN_SCHEMAS = new Set(['GivenToolDto']);
 
 /** Closes the schemas of JSON bodies and of the objects in them, because the service rejects unknown members. */
@@ -90,7 +90,7 @@ function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
   const close = ({ $ref, items, anyOf = [], allOf = [] }: Schema): void => {
     if (items) close(items);
     const parts = [...anyOf, ...allOf].filter((part) => part.$ref !== undefined);
-    // several parts are the forms of a definition, which its service validates
+    // several parts are the alternatives of a definition, which a service validates
     if (parts.length === 1) close(parts[0]!);
     const name = $ref?.split('/').at(-1) ?? '';
     const schema = schemas[name];
@@ -110,35 +110,39 @@ interface Traits {
   path: string;
   method: Method;
   isPublic: boolean;
-  takesIdempotencyKey: boolean;
-  takesIfMatch: boolean;
-  /** Whether it requires the workspace header, or accepts it without effect. */
+  acceptsIdempotencyKey: boolean;
+  acceptsIfMatch: boolean;
+  /** `required`, or `optional` if the operation accepts the workspace header without effect. */
   workspace: 'required' | 'optional' | 'none';
   /** Whether it archives or restores. */
   isLifecycle: boolean;
-  /** Whether it creates a resource that accepts conditional edits, so that its answer has the first ETag. */
-  makesVersioned: boolean;
+  /** Whether it creates a resource that has an ETag. */
+  createsVersioned: boolean;
 }
 
-/** Operations on resources that do not belong to a workspace. */
-const BEYOND_WORKSPACES = /^\/registry\/v1\/(orgs|me|tokens)\b/;
+/** Paths of resources that do not belong to a workspace. */
+const WITHOUT_WORKSPACE = /^\/registry\/v1\/(orgs|me|tokens)\b/;
 
 const LIFECYCLE = /\/(archive|restore)$/;
 
 function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
-  const takesHeader = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
+  const hasWorkspaceHeader = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
   const declaresIfMatch = operation.parameters?.some(({ name }) => name === 'If-Match') === true;
   const notRepeatable = operation[NOT_REPEATABLE_EXTENSION] === true;
   return {
     path,
     method,
     isPublic,
-    takesIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
-    takesIfMatch: method === 'patch' || LIFECYCLE.test(path) || declaresIfMatch,
+    acceptsIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
+    acceptsIfMatch: method === 'patch' || LIFECYCLE.test(path) || declaresIfMatch,
     isLifecycle: LIFECYCLE.test(path),
-    workspace: takesHeader ? 'required' : isPublic || BEYOND_WORKSPACES.test(path) ? 'none' : 'optional',
-    makesVersioned:
+    workspace: hasWorkspaceHeader
+      ? 'required'
+      : isPublic || WITHOUT_WORKSPACE.test(path)
+        ? 'none'
+        : 'optional',
+    createsVersioned:
       method === 'post' &&
       Object.entries(paths).some(
         ([one, methods]) =>
@@ -152,21 +156,21 @@ function completeOperation(operation: Operation, traits: Traits): void {
   operation.description = [operation.description, accessOf(operation, traits)].filter(Boolean).join('\n\n');
   Reflect.deleteProperty(operation, ACCESS_EXTENSION);
   if (traits.isPublic) operation.security = [];
-  operation.parameters = [...(operation.parameters ?? []), ...headersTaken(traits)];
+  operation.parameters = [...(operation.parameters ?? []), ...requestHeaders(traits)];
   completeBody(operation, traits);
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;
     response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
-    response.headers = { ...response.headers, ...headersAnswered(status, traits) };
+    response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
   for (const status of errorsOf(operation, traits)) {
     operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
   }
 }
 
-/** Returns the sentence that says who may call an operation. */
+/** Returns the sentence that describes who may call an operation. */
 function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, workspace }: Traits): string {
-  const showsMany = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
+  const listsMany = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
   if (!rule) return 'Requires no token.';
   switch (rule.kind) {
     case 'public':
@@ -178,7 +182,7 @@ function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, works
     case 'roles_everywhere':
       return `Requires the role ${named(rule.anyOf)} in the whole organization.`;
     case 'roles_somewhere':
-      return showsMany
+      return listsMany
         ? `Requires the role ${named(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
         : `Requires the role ${named(rule.anyOf)} in the workspace of the resource.`;
     case 'roles':
@@ -205,19 +209,19 @@ function completeBody(operation: Operation, { method }: Traits): void {
   }
 }
 
-function headersTaken({ method, isLifecycle, takesIdempotencyKey, workspace }: Traits): Parameter[] {
-  const taken: [taken: boolean, name: string, description: string][] = [
+function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace }: Traits): Parameter[] {
+  const headers: [isAccepted: boolean, name: string, description: string][] = [
     [
       workspace === 'optional',
       WORKSPACE_HEADER,
       'Optional. It has no effect here, so a client can send it with every request. Returns 403 for a workspace that you cannot access.',
     ],
     [
-      takesIdempotencyKey,
+      acceptsIdempotencyKey,
       'Idempotency-Key',
       'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first answer.',
     ],
-    // other operations declare the header themselves, and say whose ETag it is
+    // other operations declare the header themselves, and describe which ETag it is
     [
       method === 'patch' || isLifecycle,
       'If-Match',
@@ -229,36 +233,36 @@ function headersTaken({ method, isLifecycle, takesIdempotencyKey, workspace }: T
       'The ETag of your copy. Returns 304 if the resource has not changed.',
     ],
   ];
-  return taken.flatMap(([isTaken, name, description]) =>
-    isTaken ? [{ name, in: 'header', required: false, description, schema: { type: 'string' } }] : [],
+  return headers.flatMap(([isAccepted, name, description]) =>
+    isAccepted ? [{ name, in: 'header', required: false, description, schema: { type: 'string' } }] : [],
   );
 }
 
-function headersAnswered(status: string, traits: Traits): object {
+function responseHeaders(status: string, traits: Traits): object {
   if (!status.startsWith('2')) return { ...REQUEST_ID_HEADER, ...ERROR_HEADERS[status] };
-  const isMade = status === '201' || status === '202';
-  const hasETag = traits.method === 'get' || traits.takesIfMatch || traits.makesVersioned;
+  const isCreated = status === '201' || status === '202';
+  const hasETag = traits.method === 'get' || traits.acceptsIfMatch || traits.createsVersioned;
   return {
     ...REQUEST_ID_HEADER,
-    ...(isMade && LOCATION_HEADER),
+    ...(isCreated && LOCATION_HEADER),
     ...(hasETag && ETAG_HEADER),
-    ...(traits.takesIdempotencyKey && REPLAYED_HEADER),
+    ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
 }
 
 function errorsOf(
   operation: Operation,
-  { path, method, isPublic, takesIfMatch, workspace }: Traits,
+  { path, method, isPublic, acceptsIfMatch, workspace }: Traits,
 ): number[] {
   const writes = method !== 'get';
   const statuses = [400, 500, 503, 504];
-  // a write without a token has its credentials in the body
+  // a public write carries its credentials in the body
   if (!isPublic || writes) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
   if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
   if (writes || workspace === 'required') statuses.push(409);
   if (writes || operation.parameters?.some((one) => one.in === 'query')) statuses.push(422);
-  if (takesIfMatch) statuses.push(412);
+  if (acceptsIfMatch) statuses.push(412);
   if (method === 'get') statuses.push(304);
   return [...new Set(statuses)];
 }

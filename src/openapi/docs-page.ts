@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Express, type RequestHandler, static as serveStatic } from 'express';
 
-/** Scripts and styles come from this service alone; the viewer sets some styles inline. */
+/** Allows scripts and styles of this service only. The viewer sets some styles inline. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -29,10 +29,10 @@ const START = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** Files of the viewer that are served; its package holds more. */
+/** The files of the viewer's package that are served. */
 const ASSETS = /^\/(swagger-ui\.css|swagger-ui-bundle\.js|favicon-(16x16|32x32)\.png)$/;
 
-/** Serves a readable page of the OpenAPI document at /docs, by Swagger UI, with all its files from here. */
+/** Serves the OpenAPI document as a page at /docs, using Swagger UI. All files come from this service. */
 export function serveDocs(app: NestExpressApplication): void {
   const files = serveStatic(path.dirname(require.resolve('swagger-ui-dist/package.json')), {
     index: false,
@@ -49,7 +49,7 @@ export function serveDocs(app: NestExpressApplication): void {
   routes.get('/docs/start.js', (_request, response) => {
     response.type('text/javascript').send(START);
   });
-  const onlyNamed: RequestHandler = (request, response, next) =>
+  const onlyAssets: RequestHandler = (request, response, next) =>
     ASSETS.test(request.path) ? files(request, response, next) : next();
-  app.use('/docs/assets', onlyNamed);
+  app.use('/docs/assets', onlyAssets);
 }

@@ -21,7 +21,8 @@ Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 
 /**
  * Builds the OpenAPI 3.1 document of an application from its controllers and DTOs.
- * @param baseUrl the server's URL; a relative URL is resolved against the address of the document.
+ *
+ * @param baseUrl the server's URL; clients resolve a relative URL against that of the document
  */
 export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObject {
   const config = new DocumentBuilder()

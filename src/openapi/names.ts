@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** Nouns of operations that differ from the name of their controller. */
+/** Nouns of operation ids that differ from the name of the controller. */
 const NOUNS: Record<string, string> = {
   AuditLog: 'AuditEntry',
   HumanScore: 'Score',
@@ -11,13 +11,13 @@ const NOUNS: Record<string, string> = {
   Tool: 'McpTool',
 };
 
-/** Verbs of operations that differ from the name of their handler. */
+/** Verbs of operation ids that differ from the name of the handler. */
 const VERBS: Record<string, string> = { patch: 'update', put: 'set' };
 
-/** Verbs that act on many resources of a kind at once. */
-const OF_MANY = new Set(['list', 'search', 'import', 'export', 'ingest']);
+/** Verbs that act on many resources at once, and take the noun in the plural. */
+const PLURAL_VERBS = new Set(['list', 'search', 'import', 'export', 'ingest']);
 
-/** Ids of operations that no verb and noun make up. */
+/** Operation ids that do not follow the pattern of verb and noun. */
 const OPERATION_IDS: Record<string, string> = {
   'Agreement.agreement': 'getScorerAgreement',
   'Comparison.compare': 'compareExperiments',
@@ -30,7 +30,7 @@ const OPERATION_IDS: Record<string, string> = {
 };
 
 /**
- * Returns the id of an operation: a verb, the noun of its controller, and what the handler adds to the verb.
+ * Returns the id of an operation: a verb, the noun of its controller, and the rest of the handler's name.
  * `DatasetController.get` is `getDataset`, `ResultController.list` is `listResults`, `RecordController.createBulk` is
  * `createRecordsBulk`, and `ScorerController.listVersions` is `listScorerVersions`.
  */
@@ -40,24 +40,24 @@ export function operationIdOf(controller: string, handler: string): string {
   if (listed !== undefined) return listed;
   const [, action = handler, rest = ''] = /^([a-z]+)(.*)$/.exec(handler) ?? [];
   const noun = NOUNS[name] ?? name;
-  const isOfMany = rest === 'Bulk' || (rest === '' && OF_MANY.has(action));
-  return `${VERBS[action] ?? action}${isOfMany ? plural(noun) : noun}${rest}`;
+  const isPlural = rest === 'Bulk' || (rest === '' && PLURAL_VERBS.has(action));
+  return `${VERBS[action] ?? action}${isPlural ? plural(noun) : noun}${rest}`;
 }
 
 const plural = (noun: string): string => (/[^aeou]y$/i.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`);
 
-/** Names of schemas that are more than their class without the suffix `Dto`. */
+/** Names of schemas that differ from the name of the class without its suffix `Dto`. */
 const SCHEMAS: Record<string, string> = {
   ProblemDto: 'ProblemDetails',
-  RecordDto: 'DatasetRecord', // `Record` is a type of TypeScript's own
+  RecordDto: 'DatasetRecord', // `Record` is a built-in type of TypeScript
   ScoreDto: 'ScoringRequest',
 };
 
 const REFERENCE = /"#\/components\/schemas\/([^"/]+)"/g;
 
 /**
- * Returns the document with schemas named as readers know them: without the suffix `Dto` of their classes. Every
- * reference follows. Throws where two classes would give one name.
+ * Removes the suffix `Dto` from the names of schemas, and from all references to them. Throws if two classes have the same
+ * name without it.
  */
 export function withPlainSchemaNames(document: OpenAPIObject): OpenAPIObject {
   const nameOf = (schema: string): string => SCHEMAS[schema] ?? schema.replace(/Dto$/, '');
@@ -70,12 +70,12 @@ export function withPlainSchemaNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(named.components?.schemas ?? {});
   const plain = new Map(schemas.map(([schema, definition]) => [nameOf(schema), definition]));
   if (plain.size < schemas.length)
-    throw new Error(`Two schemas have one name: ${collision(schemas, nameOf)}`);
+    throw new Error(`Several schemas have the same name: ${collisions(schemas, nameOf)}`);
   named.components = { ...named.components, schemas: Object.fromEntries(plain) };
   return named;
 }
 
-const collision = (schemas: [string, unknown][], nameOf: (schema: string) => string): string => {
+const collisions = (schemas: [string, unknown][], nameOf: (schema: string) => string): string => {
   const names = schemas.map(([schema]) => nameOf(schema));
   return names.filter((name, index) => names.indexOf(name) !== index).join(', ');
 };

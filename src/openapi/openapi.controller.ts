@@ -4,7 +4,7 @@ import { Public } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import { OpenApiSource } from './openapi.source';
 
-/** The document this service is described by. */
+/** Serves the OpenAPI document of this service. */
 @ApiExcludeController()
 @Controller()
 @Public()

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { RawJson } from '#platform/json';
 
-/** Holds the document; it is built when it is first asked for, since that takes longer than all the rest of a start. */
+/** Builds the document on first use, because building takes longer than the rest of the start. */
 @Injectable()
 export class OpenApiSource {
   private build: (() => OpenAPIObject) | null = null;
   private built: { document: OpenAPIObject; text: RawJson } | null = null;
 
-  /** Tells how the document is built, once the application exists that it describes. */
+  /** Sets the function that builds the document. Called once the application exists. */
   provide(build: () => OpenAPIObject): void {
     this.build = build;
   }
@@ -22,7 +22,7 @@ export class OpenApiSource {
   }
 
   private load(): { document: OpenAPIObject; text: RawJson } {
-    if (!this.build) throw new Error('The application has not said how its document is built.');
+    if (!this.build) throw new Error('OpenApiSource.provide has not been called.');
     this.built ??= wrap(this.build());
     return this.built;
   }

@@ -5,7 +5,12 @@ export { SessionService } from './sessions/session.service';
 export { ModelPrices } from './span-mapping/model-prices';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
-export { ARRIVAL_TEXTS, type ArrivalPlace, type TraceArrival, TraceArrivals } from './traces/trace-arrivals';
+export {
+  FEED_TEXT_FIELDS,
+  type FeedEntry,
+  type FeedPosition,
+  TraceFeedRepository,
+} from './traces/trace-feed.repository';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
   TRACE_AGGREGATIONS,

@@ -6,14 +6,14 @@ import { instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { ListQueryDto } from '#platform/paging';
 import { NAME_MAX } from './span-mapping/field.parser';
 
-/** Query parameters that narrow a list by the time that it is sorted by. */
+/** Query of a list that is sorted by time. */
 export class TimedListQueryDto extends ListQueryDto {
-  /** This time or later, by the time that the list is sorted by (RFC 3339). */
+  /** Inclusive lower bound of the time that the list is sorted by (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   since?: string;
 
-  /** Before this time, by the time that the list is sorted by (RFC 3339). */
+  /** Exclusive upper bound of the time that the list is sorted by (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)
@@ -26,7 +26,7 @@ const ATTRIBUTE_LENGTH_MAX = 1_000;
 /** The key is not empty and ends at the first colon. */
 const ATTRIBUTE = /^[^:]+:/;
 
-/** The query parameter `attribute`: pairs `key:value`, all of which must hold. */
+/** Declares the query parameter `attribute`: pairs `key:value`, all of which must match. */
 export const AttributePairs = () =>
   applyDecorators(
     ApiProperty({
@@ -42,7 +42,7 @@ export const AttributePairs = () =>
     MaxLength(ATTRIBUTE_LENGTH_MAX, { each: true }),
   );
 
-/** Query parameters that narrow lists of logs and metrics. All of them must hold. */
+/** Query of a list of logs or metrics. Records must meet all filters. */
 export class RecordListQueryDto extends TimedListQueryDto {
   /** `service.name` of the resource, compared exactly. */
   @NotNull()
@@ -51,8 +51,8 @@ export class RecordListQueryDto extends TimedListQueryDto {
   service_name?: string;
 
   /**
-   * `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Texts are compared as
-   * they are, anything else as JSON (`retry:true`). Repeatable; all must hold.
+   * `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared as
+   * they are, anything else as JSON (`retry:true`). Repeatable: all pairs must match.
    */
   @AttributePairs()
   attribute?: string[];

@@ -17,8 +17,8 @@ import { ModelPrices } from './span-mapping/model-prices';
 import { TraceStore } from './traces/trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';
-import { TraceArrivals } from './traces/trace-arrivals';
-import { TelemetryReading } from './telemetry-reading';
+import { TraceFeedRepository } from './traces/trace-feed.repository';
+import { ReadLimiter } from './read-limiter';
 import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
 import { TraceWriter } from './traces/trace.writer';
@@ -35,7 +35,7 @@ import { TraceWriter } from './traces/trace.writer';
     SessionWriteRepository,
     SourceWriteRepository,
     SpanRepository,
-    TelemetryReading,
+    ReadLimiter,
     TraceWriteRepository,
     TraceWriter,
     TraceExportService,
@@ -50,7 +50,7 @@ import { TraceWriter } from './traces/trace.writer';
     MetricWriteRepository,
     MetricExportService,
     MetricService,
-    TraceArrivals,
+    TraceFeedRepository,
     TraceStore,
   ],
   exports: [
@@ -59,7 +59,7 @@ import { TraceWriter } from './traces/trace.writer';
     ExportRepository,
     ModelPrices,
     SessionWriteRepository,
-    TraceArrivals,
+    TraceFeedRepository,
     TraceStore,
     TraceExportService,
     TraceService,

@@ -11,7 +11,7 @@ import { TelemetryModule } from './telemetry.module';
 const PARTITIONS_MS = 60 * 60_000;
 const RETENTION_MS = 10 * 60_000;
 
-/** Periodic work of a worker: creates partitions ahead, and drops them when their retention ends. */
+/** Periodic work of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
   providers: [TraceRetention, TraceRetentionRepository, SignalRetention, DayDropper],
@@ -26,9 +26,9 @@ export class TelemetryWorkerModule implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     for (const table of PARTITIONED_TABLES) {
-      this.tasks.every(`partitions of ${table}`, PARTITIONS_MS, () => this.partitions.makeAhead(table));
+      this.tasks.every(`partitions of ${table}`, PARTITIONS_MS, () => this.partitions.createAhead(table));
     }
-    this.tasks.every('retention of traces', RETENTION_MS, () => this.traces.sweep());
-    this.tasks.every('retention of logs and metrics', RETENTION_MS, () => this.signals.sweep());
+    this.tasks.every('retention of traces', RETENTION_MS, () => this.traces.deleteExpired());
+    this.tasks.every('retention of logs and metrics', RETENTION_MS, () => this.signals.deleteExpired());
   }
 }

@@ -86,6 +86,6 @@ describe('a schema name', () => {
   });
 
   it('is refused where two classes give the same', () => {
-    expect(() => withPlainSchemaNames(document('PageDto', 'Page'))).toThrow('one name: Page');
+    expect(() => withPlainSchemaNames(document('PageDto', 'Page'))).toThrow('the same name: Page');
   });
 });

@@ -5,7 +5,7 @@ import {
   type ActiveRule,
 } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { TraceArrivals } from '../../src/telemetry';
+import { TraceFeedRepository } from '../../src/telemetry';
 import { RulesFixture } from './scoring-rules.fixture';
 
 /** Whatever two do to a rule at the same time, one of them does it. */
@@ -30,11 +30,11 @@ describe('a scoring rule', () => {
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
     const all = await worker.get(ScoringRuleRepository).listActive('', 1_000, 3);
     const watched = all.find((one) => one.rule_id === rule_id) as ActiveRule;
-    const { settled_us } = await worker.get(TraceArrivals).clock();
+    const { settled_us } = await worker.get(TraceFeedRepository).clock();
     return worker.get(ScoringRuleRunner).step(watched, settled_us);
   };
   const settled = async (): Promise<void> => {
-    const arrivals = app.get(TraceArrivals);
+    const arrivals = app.get(TraceFeedRepository);
     const { now_us } = await arrivals.clock();
     while ((await arrivals.clock()).settled_us <= now_us) await delay(5);
   };
@@ -64,7 +64,7 @@ describe('a scoring rule', () => {
     const rule = await rules.rule(QUIET);
     await rules.on.trace();
     await settled();
-    const arrivals = workers[0]!.get(TraceArrivals);
+    const arrivals = workers[0]!.get(TraceFeedRepository);
     const { read } = arrivals;
     const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...asked) => {
       const found = await read.apply(arrivals, asked);

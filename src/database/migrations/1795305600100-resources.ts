@@ -1,13 +1,13 @@
 import type { QueryRunner } from 'typeorm';
 import { SqlMigration } from './sql-migration';
 
-/** All three are trusted: a role that may create objects in the database may create them, if the server has them. */
+/** All three are trusted: any role with CREATE on the database may create them, if they are installed on the server. */
 const EXTENSIONS = ['pg_trgm', 'btree_gin', 'cube'];
 
-/** ASCII punctuation and as many blanks, as the last two arguments of translate(). */
+/** The last two arguments of translate(): ASCII punctuation, and as many blanks. */
 const PUNCTUATION_TO_BLANKS = `$p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)`;
 
-/** What all resources share: the audit log, and the search index behind `POST /registry/v1/search`. */
+/** Tables that all resources share: the audit log, and the search index of `POST /registry/v1/search`. */
 export class Resources1795305600100 extends SqlMigration {
   override async up(runner: QueryRunner): Promise<void> {
     for (const name of EXTENSIONS) await createExtension(runner, name);
@@ -15,24 +15,24 @@ export class Resources1795305600100 extends SqlMigration {
   }
 
   protected readonly sql = `
-    -- Who changed what, and when. Each entry is written in the transaction of the change.
+    -- Every change of a resource, with its author and time. Each entry is written in the transaction of the change.
     CREATE TABLE audit_log (
       audit_entry_id text COLLATE "C" PRIMARY KEY,
-      -- empty for what platform principals do outside any organization
+      -- empty for actions of platform principals outside any organization
       org_id text COLLATE "C" NOT NULL,
-      -- null for what concerns the whole organization
+      -- null for actions on the whole organization
       workspace_id text COLLATE "C",
       principal_id text COLLATE "C" NOT NULL,
       action text COLLATE "C" NOT NULL,
       resource_type text COLLATE "C" NOT NULL,
       resource_id text COLLATE "C" NOT NULL,
-      -- [{"member", "before"?, "after"?}]; values only of members that are never secret
+      -- [{"member", "before"?, "after"?}]; without the values of members that may be secret
       changes jsonb NOT NULL,
       request_id text,
       created_at timestamptz NOT NULL
     );
-    -- GET /registry/v1/audit-log: everything, and its filters workspace_id, principal_id, resource_id, resource_type
-    -- (also with an action) and action. Ids sort by time, so since and until narrow each of them.
+    -- GET /registry/v1/audit-log: the whole list, and its filters workspace_id, principal_id, resource_id, resource_type
+    -- (also combined with action) and action. Ids sort by time, so these indexes also serve since and until.
     CREATE INDEX audit_log_by_creation ON audit_log (org_id, audit_entry_id);
     CREATE INDEX audit_log_by_workspace ON audit_log (workspace_id, audit_entry_id);
     CREATE INDEX audit_log_by_principal ON audit_log (org_id, principal_id, audit_entry_id);
@@ -40,17 +40,17 @@ export class Resources1795305600100 extends SqlMigration {
     CREATE INDEX audit_log_by_type ON audit_log (org_id, resource_type, action, audit_entry_id);
     CREATE INDEX audit_log_by_action ON audit_log (org_id, action, audit_entry_id);
 
-    -- The search functions call functions of pg_catalog by their full names. While a dump is restored, the search path
-    -- holds nothing else, and search_spelling runs then for its generated column.
+    -- The search functions qualify every function of pg_catalog, because the search path is empty while a dump is restored,
+    -- and search_spelling runs then to compute its generated column.
 
-    -- A text in the Unicode form NFKC, in which characters that look alike or mean the same are the same.
+    -- Normalizes a text to Unicode NFKC, in which compatible characters, such as full-width letters, are the same.
     CREATE FUNCTION search_plain(given text)
     RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
       SELECT CASE WHEN given IS NFKC NORMALIZED THEN given ELSE pg_catalog.normalize(given, 'NFKC') END
     $$;
 
-    -- A name in lower case with single blanks between its words: in place of punctuation, and within createInvoice.
-    -- Typo-tolerant search compares spellings.
+    -- Normalizes a name for typo-tolerant search: lower case, with single blanks instead of punctuation and between the
+    -- words of a name such as createInvoice.
     CREATE FUNCTION search_spelling(name text)
     RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
       SELECT pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.lower(pg_catalog.translate(
@@ -58,10 +58,10 @@ export class Resources1795305600100 extends SqlMigration {
         ${PUNCTUATION_TO_BLANKS})), '\\s+', ' ', 'g'))
     $$;
 
-    -- The words of a document. Each is kept as it is, so that queries can match its beginning, and as its English stem.
-    -- The organization's mark stands before each word, so that a prefix never runs into words of other organizations;
-    -- words of the name are there once more, after "!" and the mark. Words over 2,000 bytes are left out, because a
-    -- lexeme holds 2,046 bytes, mark included. Texts are cut after normalization, which can make 18 characters of one.
+    -- Returns the words of a document. Each word is stored unchanged, for prefix queries, and as its English stem. The mark
+    -- of the organization precedes each word, so that a prefix never matches words of other organizations. Words of the
+    -- name are stored a second time, after "!" and the mark. Words over 2,000 bytes are omitted, because a lexeme with its
+    -- mark has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
     CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
     RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH given AS MATERIALIZED (
@@ -94,10 +94,10 @@ export class Resources1795305600100 extends SqlMigration {
       ) both_marks (marked)
     $$;
 
-    -- The query for terms, joined by & or |. A term is a word, or a word followed by its parts with blanks between
-    -- them, which then also matches by all of its parts. Each word matches by its beginning or its stem; a stem that is
-    -- the word itself is left out, because ts_rank counts only one of the two. Stop words count only when there is
-    -- nothing else. weights names those of setweight that count, all by default. Null when no word is left.
+    -- Returns the query for terms that are joined by & or |; null if no word remains. A term is a word, or a word followed
+    -- by its parts, separated by blanks; it then also matches if all parts do. A word matches by prefix or by stem; a stem
+    -- that equals the word is omitted, because ts_rank would count only one of the two. Stop words are used only if there
+    -- are no other words. weights restricts the query to weights of setweight; by default all match.
     CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH read AS (
@@ -135,13 +135,13 @@ export class Resources1795305600100 extends SqlMigration {
       spelling text NOT NULL GENERATED ALWAYS AS (search_spelling(name)) STORED,
       description text,
       body text NOT NULL,
-      -- raised when a text changes, so that embeddings of earlier texts can be told
+      -- incremented when a text changes, to detect embeddings of earlier texts
       revision integer NOT NULL DEFAULT 1,
       updated_at timestamptz NOT NULL,
-      -- made by search_document_words
+      -- computed by search_document_words
       words tsvector NOT NULL
     );
-    -- upserts and deletes of a resource's document
+    -- upserts and deletes by resource
     CREATE UNIQUE INDEX search_documents_of_resources ON search_documents (resource_type, resource_id);
     -- keyword search, and names with typos
     CREATE INDEX search_documents_by_words ON search_documents USING gin (workspace_id, words);
@@ -149,38 +149,38 @@ export class Resources1795305600100 extends SqlMigration {
     -- the search filters updated_after and updated_before
     CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at);
 
-    -- The embedder that workers embed all documents by: that of the worker that started last.
+    -- The embedder that all workers use: that of the worker that started last.
     CREATE TABLE search_embedder (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
       identity text COLLATE "C" NOT NULL
     );
 
-    -- The embedding of each document. Where there is pgvector, workers add an HNSW index.
+    -- The embedding of each document. If pgvector is installed, workers add an HNSW index.
     CREATE TABLE search_embeddings (
       document_id bigint PRIMARY KEY REFERENCES search_documents ON DELETE CASCADE,
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       resource_type text COLLATE "C" NOT NULL,
       resource_id text COLLATE "C" NOT NULL,
-      -- of the document
+      -- the embedded revision of the document
       revision integer NOT NULL,
-      -- the embedder that made parts: only vectors of the same identity can be compared
+      -- the embedder that computed parts; vectors of different embedders cannot be compared
       identity text COLLATE "C",
       -- a unit vector in parts of 100 dimensions, the most a cube has; null for a text without words
       parts cube[],
-      -- identity and parts are those of earlier texts or of another embedder
+      -- whether identity and parts are outdated: from earlier texts or from another embedder
       is_pending boolean NOT NULL,
       attempts integer NOT NULL DEFAULT 0,
-      -- the next attempt, while pending
+      -- time of the next attempt, while pending
       due_at timestamptz NOT NULL
     ) WITH (toast_tuple_target = 8160);
     ALTER TABLE search_embeddings ALTER parts SET STORAGE EXTERNAL;
     -- exact vector search in an organization, and in a workspace
     CREATE INDEX search_embeddings_of_organizations ON search_embeddings (org_id, identity);
     CREATE INDEX search_embeddings_of_workspaces ON search_embeddings (workspace_id, identity);
-    -- embeddings of other embedders, and the dimensions of those of one
+    -- the embeddings of other embedders, and the dimensions of one embedder
     CREATE INDEX search_embeddings_of_identities ON search_embeddings (identity);
-    -- the worker that embeds what is due
+    -- workers: the embeddings that are due
     CREATE INDEX search_embeddings_pending ON search_embeddings (due_at) WHERE is_pending;
   `;
 }

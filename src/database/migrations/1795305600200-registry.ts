@@ -17,7 +17,7 @@ export class Registry1795305600200 extends SqlMigration {
     -- GET /registry/v1/orgs: sort updated_at, filter status
     CREATE INDEX organizations_by_update ON organizations (updated_at, org_id);
     CREATE INDEX organizations_by_status ON organizations (status, org_id);
-    -- each start looks for the organization that the first start made
+    -- bootstrap: the organization that the first start created
     CREATE INDEX organizations_created_by ON organizations (created_by, org_id);
 
     CREATE TABLE workspaces (
@@ -39,7 +39,7 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX workspaces_by_update ON workspaces (org_id, updated_at, workspace_id);
     CREATE INDEX workspaces_by_name ON workspaces (org_id, (name COLLATE "C"), workspace_id);
     CREATE INDEX workspaces_search ON workspaces USING gin (search);
-    -- search leaves out resources of archived workspaces
+    -- search: archived workspaces, whose resources it omits
     CREATE INDEX workspaces_archived ON workspaces (org_id, workspace_id) WHERE archived_at IS NOT NULL;
 
     CREATE TABLE workspace_members (
@@ -54,11 +54,11 @@ export class Registry1795305600200 extends SqlMigration {
       created_by text COLLATE "C" NOT NULL,
       PRIMARY KEY (workspace_id, principal_id)
     );
-    -- authentication: the workspaces and roles of a principal
+    -- authentication: workspaces and roles of a principal
     CREATE INDEX workspace_members_principal ON workspace_members (org_id, principal_id);
 
     CREATE TABLE users (
-      -- orders users by creation; clients see user_id, which their issuer gives
+      -- internal id that sorts users by creation; clients see user_id, which the issuer assigns
       user_ref text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       user_id text COLLATE "C" NOT NULL,
@@ -91,7 +91,7 @@ export class Registry1795305600200 extends SqlMigration {
       status text NOT NULL DEFAULT 'active'
         CONSTRAINT service_accounts_status CHECK (status IN ('active', 'suspended')),
       roles text[] NOT NULL DEFAULT '{}',
-      -- "*" is every workspace; workspaces are never deleted, so these ids stay valid
+      -- "*" stands for every workspace; workspaces are never deleted, so these ids stay valid
       workspace_ids text[] COLLATE "C" NOT NULL DEFAULT '{}',
       metadata json NOT NULL DEFAULT '{}',
       generation integer NOT NULL DEFAULT 1,
@@ -115,9 +115,9 @@ export class Registry1795305600200 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       service_account_id text COLLATE "C" NOT NULL REFERENCES service_accounts,
       name text NOT NULL,
-      -- the first characters, by which people tell keys apart
+      -- the first characters, by which people recognise a key
       prefix text NOT NULL,
-      -- HMAC-SHA-256: neither reveals the key nor lets it be guessed without SECRETS_KEY; authentication looks it up
+      -- HMAC-SHA-256, so that the key can neither be read nor guessed without SECRETS_KEY; authentication looks it up
       hash bytea NOT NULL CONSTRAINT api_keys_hash UNIQUE,
       expires_at timestamptz,
       revoked_at timestamptz,
@@ -130,14 +130,14 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX api_keys_by_update ON api_keys (service_account_id, updated_at, key_id);
     CREATE INDEX api_keys_by_name ON api_keys (service_account_id, (name COLLATE "C"), key_id);
 
-    -- The keys that sign the service's own tokens: a handful of rows.
+    -- The keys that sign the access tokens of the service. The table has few rows.
     CREATE TABLE signing_keys (
       kid text COLLATE "C" PRIMARY KEY,
       public_jwk jsonb NOT NULL,
-      -- sealed, with the id of the key that sealed it
+      -- encrypted, with the id of the encryption key
       private_jwk text NOT NULL,
       signs_from timestamptz NOT NULL,
-      -- null while no later key follows
+      -- null for the newest key
       signs_until timestamptz,
       created_at timestamptz NOT NULL DEFAULT now()
     );
@@ -147,21 +147,21 @@ export class Registry1795305600200 extends SqlMigration {
       jti text COLLATE "C" NOT NULL,
       -- empty for a platform principal
       org_id text COLLATE "C" NOT NULL,
-      -- of the token; null when not known
+      -- when the token expires; null if unknown
       expires_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),
       created_by text COLLATE "C" NOT NULL,
       PRIMARY KEY (issuer, jti, org_id)
     );
-    -- each revocation forgets the expired ones
+    -- each revocation deletes the expired rows
     CREATE INDEX revoked_tokens_expires_at ON revoked_tokens (expires_at);
 
-    -- Repositories that a team's agents, skills and servers come from.
+    -- Source repositories of a team's agents, skills and MCP servers.
     CREATE TABLE repos (
       repo_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- normalized: one for all spellings of the same repository
+      -- normalized, so that all spellings of a repository's URL are equal
       url text COLLATE "C" NOT NULL,
       name text NOT NULL,
       description text,
@@ -187,12 +187,12 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX repos_by_url ON repos (org_id, url, repo_id);
     CREATE INDEX repos_search ON repos USING gin (search);
 
-    -- Apps: what each declares, and how its last reconcile ended.
+    -- Apps, the resources that each declares, and the outcome of its last reconcile.
     CREATE TABLE apps (
       app_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- the slug
+      -- the slug of the app
       app text COLLATE "C" NOT NULL,
       display_name text,
       description text,
@@ -201,12 +201,12 @@ export class Registry1795305600200 extends SqlMigration {
       resource_count integer NOT NULL,
       sync_state text COLLATE "C" NOT NULL DEFAULT 'pending'
         CONSTRAINT apps_sync_state CHECK (sync_state IN ('pending', 'synced', 'failed')),
-      -- {"code", "detail", "errors", "at"} when the last reconcile failed
+      -- {"code", "detail", "errors", "at"} if the last reconcile failed
       sync_error jsonb,
       last_swept_at timestamptz,
-      -- the next reconcile; the worker that takes it moves it on
+      -- time of the next reconcile; the worker that claims it sets the following one
       next_sweep_at timestamptz NOT NULL,
-      -- [{"kind", "id", "name"}]: the resources that archiving released and restoring takes back
+      -- [{"kind", "id", "name"}]: the resources that archiving the app released, and that restoring it claims again
       released jsonb,
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL,
@@ -231,7 +231,7 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX apps_of_workspace_by_update ON apps (workspace_id, updated_at, app_id);
     CREATE INDEX apps_of_workspace_by_app ON apps (workspace_id, app, app_id);
     CREATE INDEX apps_search ON apps USING gin (search);
-    -- the worker that takes apps whose time has come
+    -- workers: the apps whose reconcile is due
     CREATE INDEX apps_due ON apps (next_sweep_at) WHERE archived_at IS NULL;
   `;
 }

@@ -7,7 +7,7 @@ export class Skills1795305600300 extends SqlMigration {
       skill_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- from the frontmatter of SKILL.md: name to metadata; its body is the instructions
+      -- name to metadata come from the frontmatter of SKILL.md, instructions from its body
       name text COLLATE "C" NOT NULL,
       description text NOT NULL,
       license text,
@@ -15,13 +15,13 @@ export class Skills1795305600300 extends SqlMigration {
       allowed_tools json,
       metadata json NOT NULL,
       instructions text NOT NULL,
-      -- of the newest version
+      -- version_ordinal to size_bytes describe the newest version
       version_ordinal integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       source_digest text COLLATE "C" NOT NULL,
       file_count integer NOT NULL,
       size_bytes integer NOT NULL,
-      -- the app that declares it, and the app's slug, which never changes; null without one
+      -- the app that declares the skill, and the app's slug, which never changes; null for an unmanaged skill
       app_id text COLLATE "C",
       app text COLLATE "C",
       sync_state text COLLATE "C" NOT NULL
@@ -68,7 +68,7 @@ export class Skills1795305600300 extends SqlMigration {
       source_digest text COLLATE "C" NOT NULL,
       file_count integer NOT NULL,
       size_bytes integer NOT NULL,
-      -- of the zip archive, which each download builds anew from the files, byte for byte the same
+      -- checksum and size of the zip archive, which each download builds from the files, with identical bytes
       archive_sha256 text COLLATE "C" NOT NULL,
       archive_bytes integer NOT NULL,
       created_at timestamptz NOT NULL,
@@ -80,14 +80,14 @@ export class Skills1795305600300 extends SqlMigration {
       PRIMARY KEY (skill_id, version_ordinal)
     );
 
-    -- The content of files, each stored once per organization.
+    -- The contents of files. Equal contents are stored once per organization.
     CREATE TABLE skill_blobs (
       org_id text COLLATE "C" NOT NULL,
       sha256 text COLLATE "C" NOT NULL,
       data bytea NOT NULL,
       PRIMARY KEY (org_id, sha256)
     );
-    -- Uncompressed, because large files are read in pieces, and each piece would decompress all that comes before it.
+    -- Uncompressed, because reading a part of a compressed value decompresses everything before it.
     ALTER TABLE skill_blobs ALTER COLUMN data SET STORAGE EXTERNAL;
 
     CREATE TABLE skill_files (
@@ -97,7 +97,7 @@ export class Skills1795305600300 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       sha256 text COLLATE "C" NOT NULL,
-      -- as zip archives have it, unsigned
+      -- the unsigned CRC-32 that zip archives contain
       crc32 bigint NOT NULL,
       size_bytes integer NOT NULL,
       PRIMARY KEY (skill_id, version_ordinal, path),

@@ -15,17 +15,17 @@ export class McpServers1795305600400 extends SqlMigration {
       auth_type text COLLATE "C" NOT NULL
         CONSTRAINT mcp_servers_auth_type CHECK (auth_type IN ('none', 'bearer', 'header')),
       auth_header text,
-      -- sealed for this server alone
+      -- encrypted, and bound to this server
       auth_secret text,
       is_system boolean NOT NULL DEFAULT false,
       metadata json NOT NULL DEFAULT '{}',
-      -- the app that declares it, the app's slug, and the name in the declaration: the server may be renamed later
+      -- the app that declares the server, the app's slug, and the declared name, which may differ after a rename
       app_id text COLLATE "C",
       app text COLLATE "C",
       declared_name text,
       sync_state text COLLATE "C" NOT NULL DEFAULT 'unmanaged' CONSTRAINT mcp_servers_sync_state
         CHECK (sync_state IN ('unmanaged', 'pending', 'synced', 'drifted', 'failed')),
-      -- the last time the server listed its tools; null while they are those of its registration
+      -- when the server last listed its tools; null while the tools are those sent at registration
       tools_listed_at timestamptz,
       version_ordinal integer NOT NULL DEFAULT 1,
       version_id text COLLATE "C" NOT NULL,
@@ -36,14 +36,14 @@ export class McpServers1795305600400 extends SqlMigration {
       archived_at timestamptz,
       bytes integer NOT NULL GENERATED ALWAYS AS
         (coalesce(octet_length(description), 0) + octet_length(url) + octet_length(metadata::text)) STORED,
-      -- without the query of the URL, which may carry a key
+      -- without the query of the URL, which may contain a key
       search tsvector GENERATED ALWAYS AS (
         search_words(name || ' ' || split_part(url, '?', 1) || ' ' || coalesce(description, ''))
       ) STORED,
       CONSTRAINT mcp_servers_app CHECK ((app_id IS NULL) = (app IS NULL) AND (app_id IS NULL) = (declared_name IS NULL))
     );
     CREATE UNIQUE INDEX mcp_servers_name ON mcp_servers (workspace_id, name) WHERE archived_at IS NULL;
-    -- an app declares a name once; its reconcile reads its servers by this, too
+    -- an app declares a name once; also used by the reconcile of an app
     CREATE UNIQUE INDEX mcp_servers_declared ON mcp_servers (app_id, declared_name) WHERE archived_at IS NULL;
     -- GET /mcp/v1/servers: sorts created_at, updated_at and name, in the organization and in one workspace, and filters
     -- transport, sync_state, app (a slug or an id) and q
@@ -91,7 +91,7 @@ export class McpServers1795305600400 extends SqlMigration {
       input_schema json NOT NULL,
       output_schema json,
       annotations json,
-      -- SHA-256 over the canonical JSON of the tool as the server describes it
+      -- SHA-256 of the canonical JSON of the tool, as the server describes it
       digest text COLLATE "C" NOT NULL,
       generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL,
@@ -103,7 +103,7 @@ export class McpServers1795305600400 extends SqlMigration {
         + coalesce(octet_length(output_schema::text), 0) + coalesce(octet_length(annotations::text), 0)
       ) STORED
     );
-    -- archived tools too: a tool that comes back keeps its id
+    -- includes archived tools, because a tool that reappears keeps its id
     CREATE UNIQUE INDEX mcp_tools_name ON mcp_tools (server_id, name);
     -- GET /mcp/v1/servers/{id}/tools: sorts created_at, updated_at and name
     CREATE INDEX mcp_tools_by_creation ON mcp_tools (server_id, tool_id);

@@ -19,7 +19,7 @@ export class Agents1795305600500 extends SqlMigration {
       required_permissions text[] NOT NULL,
       max_step_count integer NOT NULL,
       metadata json NOT NULL,
-      -- the app that declares it, and the app's slug; null without one
+      -- the app that declares the agent, and the app's slug; null for an unmanaged agent
       app_id text COLLATE "C",
       app text COLLATE "C",
       sync_state text COLLATE "C" NOT NULL CONSTRAINT agents_sync_state
@@ -83,7 +83,7 @@ export class Agents1795305600500 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       agent_id text COLLATE "C" NOT NULL REFERENCES agents,
-      -- the agent's version when the session began, to which it is pinned
+      -- the agent's version when the session started; the session is pinned to it
       version_ordinal integer NOT NULL,
       title text,
       prompt text NOT NULL,
@@ -108,7 +108,7 @@ export class Agents1795305600500 extends SqlMigration {
     CREATE INDEX agent_sessions_of_workspace_by_update ON agent_sessions (org_id, workspace_id, updated_at, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_workspace_by_status ON agent_sessions (org_id, workspace_id, session_status, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_agent_by_creation ON agent_sessions (agent_id, session_id);
-    -- scoring selects the newest sessions of agents
+    -- scoring: the newest sessions of agents
     CREATE INDEX agent_sessions_of_agent_by_message ON agent_sessions (agent_id, last_message_at);
 
     CREATE TABLE session_messages (
@@ -120,11 +120,11 @@ export class Agents1795305600500 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL,
       role text COLLATE "C" NOT NULL CONSTRAINT session_messages_role
         CHECK (role IN ('user', 'assistant', 'system', 'tool')),
-      -- the speaker
+      -- name of the speaker
       name text,
       content json NOT NULL,
       tool_calls json,
-      -- the call that a message of role tool answers
+      -- for role tool: the call that the message responds to
       tool_call_id text,
       trace_id text COLLATE "C",
       created_at timestamptz NOT NULL,

@@ -1,6 +1,6 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-/** Datasets, their records with every version of each, and CSV versions. */
+/** Datasets, their records, the versions of each record, and CSV versions of datasets. */
 export class EvaluationDatasets1795305600700 extends SqlMigration {
   protected readonly sql = `
     CREATE TABLE datasets (
@@ -8,7 +8,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL,
       name text NOT NULL,
       description text,
-      -- kept as it was sent; input that jsonb could not hold is refused, so the cast of its index never fails
+      -- stored as it was sent; input that jsonb cannot represent is rejected, so the cast in its index never fails
       metadata json NOT NULL DEFAULT '{}',
       tags text[] NOT NULL DEFAULT '{}',
       input_schema json,
@@ -16,7 +16,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       record_count integer NOT NULL DEFAULT 0,
       -- the newest CSV version
       latest_version integer,
-      -- raised by each change of the dataset or of a record in it: the order in which those changes committed
+      -- incremented by each change of the dataset or of one of its records, in commit order
       revision bigint NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
@@ -27,8 +27,8 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
     CREATE UNIQUE INDEX datasets_name ON datasets (workspace_id, name) WHERE archived_at IS NULL;
-    -- GET /eval/v1/datasets: sorts created_at, updated_at and name, filters name, q and tag. Each record written updates
-    -- updated_at, so this sort costs heap-only updates.
+    -- GET /eval/v1/datasets: sorts created_at, updated_at and name, filters name, q and tag. Each written record changes
+    -- updated_at, so the index on it prevents heap-only updates.
     CREATE INDEX datasets_by_creation ON datasets (workspace_id, dataset_id);
     CREATE INDEX datasets_by_update ON datasets (workspace_id, updated_at, dataset_id);
     CREATE INDEX datasets_by_name ON datasets (workspace_id, (name COLLATE "C"), dataset_id);
@@ -53,7 +53,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
         CONSTRAINT records_source_kind CHECK (source_kind IN ('manual', 'session', 'trace', 'external')),
       source_ref text,
       external_id text,
-      -- the dataset's revision that created the record, and those at which it was archived
+      -- the revision of the dataset that created the record, and the revisions during which it was archived
       created_revision bigint NOT NULL,
       archived_during int8multirange NOT NULL DEFAULT '{}',
       created_at timestamptz NOT NULL DEFAULT now(),
@@ -61,8 +61,8 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       created_by text NOT NULL,
       archived_at timestamptz,
       bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('input', 'expected', 'metadata')}) STORED,
-      -- A tsvector holds 1 MiB: metadata, which is small, and the first 40,000 characters of expected and of input, so
-      -- that a long input hides neither. JSON escapes go, because the word after a line break would begin with an n.
+      -- A tsvector is limited to 1 MiB, so it contains metadata, which is small, and the first 40,000 characters of expected
+      -- and of input. JSON escapes are removed, because otherwise the word after a line break would start with an n.
       search tsvector GENERATED ALWAYS AS (
         search_words(regexp_replace(
           metadata::text || ' ' || left(coalesce(expected::text, ''), 40000) || ' ' || left(coalesce(input::text, ''), 40000),
@@ -70,7 +70,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       ) STORED
     );
     -- GET /eval/v1/datasets/{id}/records: sorts created_at and updated_at, filters external_id, label, category,
-    -- source_ref, source_kind, q and tag. What is included lets totals be counted from the index alone.
+    -- source_ref, source_kind, q and tag. Included columns let totals be counted from the index alone.
     CREATE INDEX records_by_creation ON records (dataset_id, dataset_record_id) INCLUDE (workspace_id, archived_at);
     CREATE INDEX records_by_update ON records (dataset_id, updated_at, dataset_record_id);
     CREATE UNIQUE INDEX records_external_id ON records (dataset_id, external_id)
@@ -88,7 +88,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       version_id text COLLATE "C" NOT NULL,
       dataset_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
-      -- the dataset's revision that made this version
+      -- the revision of the dataset that created this version
       revision bigint NOT NULL,
       input json,
       expected json,
@@ -104,11 +104,11 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('input', 'expected', 'metadata')}) STORED,
       PRIMARY KEY (dataset_record_id, version)
     );
-    -- snapshots and exports: the records of a dataset as of a revision
+    -- snapshots and exports: the records of a dataset at a revision
     CREATE INDEX record_versions_as_of ON record_versions (dataset_id, dataset_record_id, revision);
 
-    -- An uploaded file is stored under a number of its own before it becomes a version. The version's number comes last,
-    -- so that the dataset is locked for a moment only.
+    -- The ids of uploaded files. A file is stored before it becomes a version, so that the dataset is locked only briefly,
+    -- while the version gets its number.
     CREATE SEQUENCE dataset_contents AS bigint;
 
     CREATE TABLE dataset_versions (
@@ -121,40 +121,40 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       columns text[] NOT NULL,
       size_bytes integer NOT NULL,
       sha256 text COLLATE "C" NOT NULL,
-      -- null when the case id is the row number
+      -- null if the case id is the row number
       case_id_column text,
       mapping jsonb NOT NULL,
-      -- of the options: the same bytes with other options are another version
+      -- hash of the options: the same bytes with other options are another version
       options_sha256 text COLLATE "C" NOT NULL,
       created_at timestamptz NOT NULL,
       created_by text NOT NULL,
-      -- the mapping names all columns but one a second time
+      -- twice the mapping, because it names nearly all columns a second time
       bytes integer NOT NULL GENERATED ALWAYS AS (2 * octet_length(mapping::text)) STORED,
       PRIMARY KEY (dataset_id, version)
     );
-    -- a file belongs to one version
+    -- each file belongs to one version
     CREATE UNIQUE INDEX dataset_versions_content ON dataset_versions (content_id);
-    -- the same upload again answers the version that has it
+    -- a repeated upload returns the existing version
     CREATE UNIQUE INDEX dataset_versions_same ON dataset_versions (dataset_id, sha256, options_sha256);
     -- GET /eval/v1/datasets/{id}/versions
     CREATE UNIQUE INDEX dataset_versions_by_creation ON dataset_versions (dataset_id, version_id);
 
-    -- The bytes of a file in chunks of one size, and where rows begin in them. Cells are read from the bytes.
+    -- The bytes of a file in chunks of equal size, with the position of the first row in each. Cells are parsed on read.
     CREATE TABLE dataset_chunks (
       content_id bigint NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       ordinal integer NOT NULL,
-      -- rows that began in earlier chunks, and the byte at which the next one begins, if one does
+      -- number of rows that start in earlier chunks, and the offset of the first row that starts here; null if none does
       rows_before integer NOT NULL,
       row_offset integer,
       data bytea NOT NULL,
       PRIMARY KEY (content_id, ordinal)
     );
-    -- Uncompressed, because compressing would take longer than the rest of an upload.
+    -- Uncompressed, because compression would take longer than the rest of an upload.
     ALTER TABLE dataset_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 
-    -- The case ids of a file with a case id column. No foreign key, because it would be checked case by case. A content
-    -- belongs to one workspace, so its number alone leads the primary key.
+    -- The case ids of a file with a case id column. No foreign key, because it would be checked for every case. A file
+    -- belongs to one workspace, so the primary key does not need the workspace.
     CREATE TABLE dataset_cases (
       content_id bigint NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,

@@ -17,11 +17,11 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       experiment_name text NOT NULL,
       description text,
       config json NOT NULL DEFAULT '{}',
-      -- "key:value" of each scalar member of config, for the filter config
+      -- "key:value" for each scalar member of config, for the filter config
       config_pairs text[] NOT NULL DEFAULT '{}',
       dataset_id text COLLATE "C" REFERENCES datasets,
       dataset_version integer,
-      -- the dataset's revision when the experiment was created, of which its snapshot is
+      -- the revision of the dataset when the experiment was created; its snapshot shows this revision
       dataset_revision bigint,
       baseline_experiment_id text COLLATE "C" REFERENCES experiments,
       subject_kind text CONSTRAINT experiments_subject_kind CHECK (subject_kind IN ('agent', 'harness', 'skill')),
@@ -33,7 +33,7 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       error json,
       summary json,
       dataset_snapshot json,
-      -- apart from dataset_snapshot, because there may be 10,000, and lists leave them out
+      -- separate from dataset_snapshot, because there may be 10,000 records, which lists omit
       snapshot_records json,
       tags text[] NOT NULL DEFAULT '{}',
       metadata json NOT NULL DEFAULT '{}',
@@ -68,7 +68,7 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
     -- POST /eval/v1/experiments/search: metadata
     CREATE INDEX experiments_metadata ON experiments USING gin ((metadata::jsonb) jsonb_path_ops);
 
-    -- The means of summaries, written when an experiment is finalized and never changed.
+    -- The mean scores of summaries, written once when an experiment is finalized.
     CREATE TABLE experiment_scores (
       workspace_id text COLLATE "C" NOT NULL,
       experiment_id text COLLATE "C" NOT NULL,
@@ -76,11 +76,11 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       mean double precision NOT NULL,
       PRIMARY KEY (workspace_id, experiment_id, scorer) INCLUDE (mean)
     );
-    -- POST /eval/v1/experiments/search: experiments by the mean of a scorer
+    -- POST /eval/v1/experiments/search: experiments by mean score
     CREATE INDEX experiment_scores_mean ON experiment_scores (workspace_id, scorer, mean, experiment_id);
 
-    -- Append-only and written in bulk. The experiment leads the key, so that its results lie together. No foreign keys,
-    -- because they would be checked row by row under the lock on the experiment.
+    -- Append-only and written in bulk. The experiment comes first in the key, so that its results are stored together. No
+    -- foreign keys, because they would be checked for every row while the experiment is locked.
     CREATE TABLE results (
       experiment_id text COLLATE "C" NOT NULL,
       result_id text COLLATE "C" NOT NULL,
@@ -95,7 +95,7 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       output json,
       error json,
       scores jsonb NOT NULL DEFAULT '{}',
-      -- json, because the metadata of a score is answered as it was sent
+      -- json, because the metadata of a score is returned as it was sent
       score_details json NOT NULL DEFAULT '{}',
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
@@ -106,19 +106,19 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       updated_at timestamptz NOT NULL,
       created_by text NOT NULL,
       bytes integer NOT NULL GENERATED ALWAYS AS (${RESULT_BYTES}) STORED,
-      -- the workspace is included, so that totals are counted from the index alone
+      -- includes the workspace, so that totals are counted from the index alone
       PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
     );
     CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
     -- GET /eval/v1/experiments/{id}/results: sort updated_at, filter dataset_record_id
     CREATE INDEX results_by_update ON results (experiment_id, updated_at, result_id);
     CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
-    -- the results that name a trace or a session: write-back of scores, the experiment's traces, filter session_id
+    -- results by trace or session: write-back of scores, the traces of an experiment, filter session_id
     CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
     CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
-    -- Human scores name a result by its id alone. A hash, so that no list is ever read in its order.
+    -- Human scores refer to a result by its id alone. A hash index, so that the planner never uses it to sort a list.
     CREATE INDEX results_id ON results USING hash (result_id);
-    -- agreement: the few results whose scores name a scorer or say more than a number
+    -- agreement: the few results whose scores have details besides the number
     CREATE INDEX results_detailed ON results (workspace_id, result_id) WHERE score_details::text <> '{}';
   `;
 }

@@ -2,7 +2,7 @@ import { bytesOf, SqlMigration } from './sql-migration';
 
 const BYTES = bytesOf('description', 'definition', 'metadata');
 
-/** Scorers, and every version of each. */
+/** Scorers and their versions. */
 export class EvaluationScorers1795305600900 extends SqlMigration {
   protected readonly sql = `
     CREATE TABLE scorers (

@@ -3,7 +3,7 @@ import { SqlMigration } from './sql-migration';
 /** Human scores. */
 export class EvaluationScores1795305601000 extends SqlMigration {
   protected readonly sql = `
-    -- The only change of a row is that another one, which corrects it, supersedes it.
+    -- Rows never change, except that a correction supersedes an earlier score.
     CREATE TABLE human_scores (
       score_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
@@ -11,7 +11,7 @@ export class EvaluationScores1795305601000 extends SqlMigration {
       scorer_version integer NOT NULL,
       target_kind text NOT NULL
         CONSTRAINT human_scores_target_kind CHECK (target_kind IN ('trace', 'session', 'result')),
-      -- of a result's score: the trace and session that the result names, which never change
+      -- for a score of a result, the trace and session of the result, which never change
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
       experiment_id text COLLATE "C",
@@ -19,11 +19,11 @@ export class EvaluationScores1795305601000 extends SqlMigration {
       target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
         CASE target_kind WHEN 'trace' THEN trace_id WHEN 'session' THEN session_id ELSE result_id END) STORED,
       score double precision NOT NULL,
-      -- the answer from which the score was computed: one of the three, by the output of the scorer's definition
+      -- the answer that the score was computed from; the scorer's definition determines which of the three is set
       choice text,
       value json,
       answers json,
-      -- SHA-256 of the definition's output (RFC 8785): scores with the same one are on the same scale
+      -- SHA-256 of the definition's output (RFC 8785); scores with equal hashes have the same scale
       output_sha256 text NOT NULL,
       comment text,
       metadata json NOT NULL DEFAULT '{}',
@@ -41,11 +41,11 @@ export class EvaluationScores1795305601000 extends SqlMigration {
         AND (target_kind <> 'trace' OR session_id IS NULL) AND (target_kind <> 'session' OR trace_id IS NULL)),
       CONSTRAINT human_scores_answer CHECK (num_nonnulls(choice, value, answers) = 1)
     );
-    -- A person has one current score per scorer and target. Write-back and agreement read it, too.
+    -- A person has one current score per scorer and target. Write-back and agreement use this index as well.
     CREATE UNIQUE INDEX human_scores_present
       ON human_scores (workspace_id, scorer_id, target_kind, target_id, created_by)
       WHERE superseded_by_score_id IS NULL;
-    -- write-back to a new result: the scores of the trace and session that it names
+    -- write-back to a new result: the scores of its trace and session
     CREATE INDEX human_scores_named ON human_scores (workspace_id, target_id)
       WHERE superseded_by_score_id IS NULL AND target_kind <> 'result';
     -- GET /eval/v1/scores: sorts created_at and updated_at, filters scorer_id, trace_id, session_id, result_id and
@@ -58,7 +58,7 @@ export class EvaluationScores1795305601000 extends SqlMigration {
     CREATE INDEX human_scores_result ON human_scores (workspace_id, result_id, score_id) WHERE result_id IS NOT NULL;
     CREATE INDEX human_scores_annotator ON human_scores (workspace_id, created_by, score_id);
 
-    -- The experiments with a result that named the score's target when the result was made: the filter experiment_id.
+    -- For the filter experiment_id: the experiments with a result for the target of the score.
     CREATE TABLE human_score_experiments (
       experiment_id text COLLATE "C" NOT NULL,
       score_id text COLLATE "C" NOT NULL REFERENCES human_scores,

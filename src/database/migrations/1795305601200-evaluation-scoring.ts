@@ -1,9 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
-/** Hosted scoring: rules that order runs, runs, their targets, and their results. */
+/** Hosted scoring: rules that start runs, runs, their targets, and their results. */
 export class EvaluationScoring1795305601200 extends SqlMigration {
   protected readonly sql = `
-    -- What scorers score as it arrives.
+    -- Rules that score traces and sessions as they arrive.
     CREATE TABLE scoring_rules (
       rule_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL,
@@ -12,13 +12,13 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
       sample_rate double precision NOT NULL CONSTRAINT scoring_rules_sample_rate CHECK (sample_rate BETWEEN 0 AND 1),
       filters json NOT NULL,
       grain text NOT NULL CONSTRAINT scoring_rules_grain CHECK (grain IN ('trace', 'session')),
-      -- null for the grain's default
+      -- null for the default of the grain
       quiet_seconds integer CONSTRAINT scoring_rules_quiet CHECK (quiet_seconds BETWEEN 1 AND 86400),
       enabled boolean NOT NULL,
       generation integer NOT NULL,
       enabled_at timestamptz NOT NULL,
-      -- The cursor into arriving traces: microseconds since 1970, and the id of a trace that arrived then. It moves in
-      -- the transaction that orders the run.
+      -- The cursor in the trace feed: microseconds since 1970, and the id of a trace that arrived then. It advances in the
+      -- transaction that starts the run.
       seen_us bigint NOT NULL,
       seen_trace_id text COLLATE "C" NOT NULL DEFAULT '',
       last_seen_at timestamptz,
@@ -28,7 +28,7 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
       last_run_at timestamptz,
       last_score_run_id text COLLATE "C",
       last_error text,
-      -- the lease of the worker that steps the rule
+      -- end of the lease of the worker that runs the rule
       held_until timestamptz,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
@@ -39,7 +39,7 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
     -- GET /eval/v1/scorers/{id}/rules: sorts created_at and updated_at
     CREATE INDEX scoring_rules_by_creation ON scoring_rules (workspace_id, scorer_id, rule_id);
     CREATE INDEX scoring_rules_by_update ON scoring_rules (workspace_id, scorer_id, updated_at, rule_id);
-    -- the worker that steps all enabled rules
+    -- workers: all enabled rules
     CREATE INDEX scoring_rules_live ON scoring_rules (rule_id) WHERE enabled AND archived_at IS NULL;
 
     CREATE TABLE score_runs (
@@ -49,7 +49,7 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
       scorer_id text COLLATE "C" NOT NULL,
       scorer_version integer NOT NULL,
       experiment_id text COLLATE "C",
-      -- the rule that ordered it
+      -- the rule that started it
       rule_id text COLLATE "C",
       grain text NOT NULL CONSTRAINT score_runs_grain CHECK (grain IN ('trace', 'session')),
       run_status text NOT NULL DEFAULT 'queued'
@@ -58,20 +58,20 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
       max_cost_usd double precision,
       uses_cache boolean NOT NULL DEFAULT true,
       total integer NOT NULL,
-      -- set when the run ends; until then they are counted from its results
+      -- set when the run ends; until then they are counted from the results
       completed_count integer NOT NULL DEFAULT 0,
       failed_count integer NOT NULL DEFAULT 0,
       cost_usd double precision,
       failure_code text,
       failure_detail text,
-      -- the worker that has the run, and until when without a heartbeat
+      -- the lease of the worker that has the run, and its end unless a heartbeat renews it
       lease_token text,
       lease_expires_at timestamptz,
-      -- how often it was taken over from a worker that had died
+      -- how often another worker took over the run from one that had died
       takeovers integer NOT NULL DEFAULT 0,
-      -- how often a worker gave it up, other than because it was stopped
+      -- how often a worker failed to complete the run, not counting shutdowns
       breakdowns integer NOT NULL DEFAULT 0,
-      -- when its job was last ordered again
+      -- when its job was last enqueued again
       swept_at timestamptz,
       deadline_at timestamptz,
       started_at timestamptz,
@@ -81,7 +81,7 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
       created_by text NOT NULL,
       FOREIGN KEY (scorer_id, scorer_version) REFERENCES scorer_versions
     );
-    -- GET /eval/v1/score-runs: sorts created_at and updated_at (both also for one rule), filters run_status, scorer_id,
+    -- GET /eval/v1/score-runs: sorts created_at and updated_at (also for one rule), filters run_status, scorer_id,
     -- experiment_id and rule_id
     CREATE INDEX score_runs_by_creation ON score_runs (workspace_id, score_run_id);
     CREATE INDEX score_runs_by_update ON score_runs (workspace_id, updated_at, score_run_id);
@@ -90,28 +90,28 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
     CREATE INDEX score_runs_experiment ON score_runs (experiment_id, score_run_id) WHERE experiment_id IS NOT NULL;
     CREATE INDEX score_runs_rule ON score_runs (rule_id, score_run_id) WHERE rule_id IS NOT NULL;
     CREATE INDEX score_runs_rule_by_update ON score_runs (rule_id, updated_at, score_run_id) WHERE rule_id IS NOT NULL;
-    -- targets that open runs of a scorer version have taken, and how many runs of a rule are open
+    -- the targets of open runs of a scorer version, and the number of open runs of a rule
     CREATE INDEX score_runs_open ON score_runs (scorer_id, scorer_version) WHERE run_status IN ('queued', 'running');
     CREATE INDEX score_runs_rule_open ON score_runs (rule_id)
       WHERE rule_id IS NOT NULL AND run_status IN ('queued', 'running');
-    -- the sweep that orders lost jobs again
+    -- the periodic task that enqueues lost jobs again
     CREATE INDEX score_runs_unfinished ON score_runs (swept_at NULLS FIRST) WHERE run_status IN ('queued', 'running');
 
-    -- Frozen when the run is accepted. A trace carries its session, if it has one; a session has no trace.
+    -- The targets of a run, frozen when the run is accepted. A trace has its session, if any; a session has no trace.
     CREATE TABLE score_targets (
       score_run_id text COLLATE "C" NOT NULL REFERENCES score_runs,
       ordinal integer NOT NULL,
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
       target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(trace_id, session_id)) STORED,
-      -- the result that names it
+      -- the result that refers to the target
       result_experiment_id text COLLATE "C",
       result_id text COLLATE "C",
       PRIMARY KEY (score_run_id, ordinal),
       CONSTRAINT score_targets_once UNIQUE (score_run_id, target_id)
     );
 
-    -- One for each target, even when a job is delivered twice.
+    -- One result for each target, even if a job is delivered twice.
     CREATE TABLE score_results (
       score_run_id text COLLATE "C" NOT NULL,
       ordinal integer NOT NULL,
@@ -144,9 +144,9 @@ export class EvaluationScoring1795305601200 extends SqlMigration {
     );
     -- GET /eval/v1/score-runs/{id}/results
     CREATE INDEX score_results_by_creation ON score_results (score_run_id, score_id);
-    -- the selection "unscored": targets that this version of the scorer has scored
+    -- unscored_only: the targets that this version of the scorer has scored
     CREATE INDEX score_results_target ON score_results (workspace_id, scorer_id, scorer_version, grain, target_id);
-    -- agreement: the newest scores of a scorer, and its scores of given targets
+    -- agreement: the newest scores of a scorer, and its scores for given targets
     CREATE INDEX score_results_newest ON score_results (workspace_id, scorer_id, score_id);
     CREATE INDEX score_results_scored ON score_results (workspace_id, scorer_id, target_id, score_id);
   `;

@@ -13,8 +13,8 @@ import { EvaluationJudges1795305601100 } from './1795305601100-evaluation-judges
 import { EvaluationScoring1795305601200 } from './1795305601200-evaluation-scoring';
 
 /**
- * Every migration, in the order in which they run: a baseline for each area. Databases have these, so never edit one.
- * To change the schema, add a migration at the end.
+ * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
+ * their schema. To change the schema, add a migration at the end.
  */
 export const MIGRATIONS = [
   Platform1795305600000,
@@ -32,5 +32,5 @@ export const MIGRATIONS = [
   EvaluationScoring1795305601200,
 ];
 
-/** When the first baseline was written (ms since 1970). Databases with earlier migrations cannot be brought forward. */
+/** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */
 export const BASELINE = 1795305600000;

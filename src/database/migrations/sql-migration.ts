@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A migration that is SQL. It runs in one transaction, together with the row that records it. */
+/** A migration that consists of SQL. It runs in one transaction, together with the row that records it. */
 export abstract class SqlMigration implements MigrationInterface {
   protected abstract readonly sql: string;
 
@@ -14,8 +14,8 @@ export abstract class SqlMigration implements MigrationInterface {
 }
 
 /**
- * Returns the expression of a generated column `bytes`: about how long these columns are as JSON. Lists end their pages
- * by it (`ListSpec.bytes`), because measuring the values themselves would mean to read them.
+ * Returns the expression of a generated column `bytes`, the approximate size of other columns as JSON. Lists limit their
+ * pages by it (`ListSpec.bytes`), because measuring the columns themselves would mean reading them.
  */
 export const bytesOf = (...columns: readonly string[]): string =>
   columns.map((column) => `coalesce(octet_length(${column}::text), 0)`).join(' + ');

@@ -9,14 +9,14 @@ import { ExportLimiter, ExportQueue } from './export-queue';
 const NEVER = new AbortController().signal;
 const MiB = 1024 * 1024;
 
-/** What a request holds, told by its body. */
+/** The content of a test request. */
 interface Sketch {
   name: string;
   recordCount?: number;
   repeated?: number;
 }
 
-/** Stores what it is told to, and notes in which groups. */
+/** A queue that records the groups it stores. */
 function queue() {
   const groups: string[][] = [];
   const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }>(
@@ -44,9 +44,9 @@ function queue() {
 describe('ExportQueue', () => {
   it.each([
     ['bytes', (name: string) => JSON.stringify({ name }) + ' '.repeat(2 * MiB)],
-    ['records, however small', (name: string) => JSON.stringify({ name, recordCount: 2_048 })],
-    ['what is stored again and again', (name: string) => JSON.stringify({ name, repeated: 2 * MiB })],
-  ])('stores exports together up to 4 MiB of %s', async (_, bodyOf) => {
+    ['weight by number of records', (name: string) => JSON.stringify({ name, recordCount: 2_048 })],
+    ['repeated parts', (name: string) => JSON.stringify({ name, repeated: 2 * MiB })],
+  ])('limits a group to 4 MiB: %s', async (_, bodyOf) => {
     const { groups, send } = queue();
     await Promise.all(['first', 'a', 'b', 'c'].map((name) => send(bodyOf(name))));
     expect(groups).toEqual([['first'], ['a', 'b'], ['c']]);
@@ -56,12 +56,12 @@ describe('ExportQueue', () => {
     [2, 1],
     [4, 1],
     [10, 2],
-  ])('stores with a quarter of %i connections: %i, and at least one', (size, expected) => {
+  ])('stores with a quarter of %i connections: %i', (size, expected) => {
     const environment = readEnvironment({ DATABASE_POOL_SIZE: String(size) });
     expect(new ExportLimiter(environment).concurrency).toBe(expected);
   });
 
-  it('answers a body that cannot be read by itself, and what was left out of each', async () => {
+  it('rejects only the export that cannot be decoded, and returns what was left out of the others', async () => {
     const { groups, send } = queue();
     const body = JSON.stringify({ name: 'a' });
     const answers = await Promise.allSettled([send('torn'), send(body)]);

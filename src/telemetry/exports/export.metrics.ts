@@ -6,7 +6,7 @@ export type Signal = 'traces' | 'logs' | 'metrics';
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics of storing exports. */
+/** Metrics about exports and how they are stored. */
 @Injectable()
 export class ExportMetrics {
   private readonly exports: Counter<'signal' | 'outcome'>;
@@ -16,17 +16,17 @@ export class ExportMetrics {
   constructor(metrics: Metrics) {
     this.exports = metrics.counter(
       'telemetry_exports_total',
-      'Exports of telemetry, by what became of them.',
+      'Exports of telemetry, by outcome: stored, refused or failed.',
       ['signal', 'outcome'],
     );
     this.groups = metrics.counter(
       'telemetry_groups_total',
-      'Transactions that exports were stored in, or could not be.',
+      'Groups of exports that the service tried to store, each in one transaction.',
       ['signal'],
     );
     this.duration = metrics.histogram(
       'telemetry_group_duration_seconds',
-      'Time that storing a group of exports took.',
+      'Duration of storing a group of exports.',
       BUCKETS,
       ['signal'],
     );
@@ -47,12 +47,12 @@ export class ExportMetrics {
 
   /** Writes a group, and observes its duration. */
   async observe<Result>(signal: Signal, write: () => Promise<Result>): Promise<Result> {
-    const begun = performance.now();
+    const start = performance.now();
     this.groups.inc({ signal });
     try {
       return await write();
     } finally {
-      this.duration.observe({ signal }, (performance.now() - begun) / 1000);
+      this.duration.observe({ signal }, (performance.now() - start) / 1000);
     }
   }
 }

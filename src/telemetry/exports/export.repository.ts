@@ -12,7 +12,7 @@ import {
 } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 
-/** An export and its workspace. */
+/** The key of an export. */
 export interface ExportKey {
   workspaceId: string;
   /** 128 bits, in hexadecimal. */
@@ -31,7 +31,8 @@ export class ExportRepository {
 
   /**
    * Inserts exports, given in the order of their keys. Waits for a transaction that is storing the same export.
-   * @returns those that were not stored yet
+   *
+   * @returns the exports that were not stored before
    */
   async insertNew(tx: Tx, exports: readonly ExportKey[]): Promise<ExportKey[]> {
     const rows = await inChunks(exports, (chunk) =>

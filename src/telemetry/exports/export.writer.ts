@@ -12,14 +12,14 @@ import { type ExportKey, ExportRepository } from './export.repository';
 export interface ExportedRecords<Row> {
   workspaceId: string;
   body: OtlpBody;
-  /** Whether all records have times of their own. Only then are two exports with the same bytes the same export. */
+  /** Whether every record has a time. Only then do identical bytes mean that the export was sent again. */
   isTimed: boolean;
   rows: readonly Row[];
 }
 
 /**
- * Stores records without ids of their own, each export once. An export that is sent again, because its response was lost,
- * is recognised by its body: the same bytes, with times in them, are the same export.
+ * Stores records that have no ids, each export once. An export that is sent again, because its response was lost, is
+ * recognised by its body: identical bytes that contain times are the same export.
  */
 @Injectable()
 export class ExportWriter {
@@ -34,7 +34,7 @@ export class ExportWriter {
    * Stores exports in one transaction. When it returns, they are committed. All writers lock exports, then sources, each in
    * the order of their keys.
    *
-   * @param insert writes the rows of exports that were not stored yet, in their order
+   * @param insert writes the rows of the exports that are not stored yet, in their order
    */
   async write<Row extends Sourced>(
     table: PartitionedTable,
@@ -51,16 +51,16 @@ export class ExportWriter {
     const keys = [...sent].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, key]) => key);
     await this.partitions.withPartitions(table, () =>
       this.database.transaction(async (tx) => {
-        const fresh = new Set((await this.exports.insertNew(tx, keys)).map(nameOf));
-        const rows = [...sent].flatMap(([name, one]) => (fresh.has(name) ? one.rows : []));
+        const inserted = new Set((await this.exports.insertNew(tx, keys)).map(nameOf));
+        const rows = [...sent].flatMap(([name, one]) => (inserted.has(name) ? one.rows : []));
         await insert(tx, rows);
-        await this.sources.keep(tx, sourcesOf(rows));
+        await this.sources.upsert(tx, sourcesOf(rows));
       }),
     );
   }
 }
 
-/** The same bytes may be a different export in another signal or encoding. */
+/** Hashes the encoding and the table as well, because the same bytes may be a different export there. */
 const exportIdOf = (table: PartitionedTable, { bytes, encoding }: OtlpBody): string =>
   createHash('sha256').update(`${table} ${encoding}\n`).update(bytes).digest('hex').slice(0, 32);
 

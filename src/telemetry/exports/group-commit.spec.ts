@@ -3,23 +3,23 @@ import { FairLimiter } from '#platform/concurrency';
 import { GroupCommit } from './group-commit';
 
 const NEVER = new AbortController().signal;
-const OUTAGE = new Error('the store is away');
+const OUTAGE = new Error('the store is unavailable');
 
 const limitTo = (concurrency: number): FairLimiter => new FairLimiter({ concurrency });
 
-/** Until all that is not held back is done: groups are put together over some turns of the event loop. */
+/** Waits until everything that can proceed has done so: forming a group takes several turns of the event loop. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await turn();
 }
 
 /**
- * Writes texts when it is told to, in capitals. Of what has `bad` in it nothing can be written; what has `refused` in it
- * cannot be made ready.
+ * A store of texts, which preparing converts to upper case, and whose writes wait for `proceed`. Writing a text with `bad`
+ * fails; preparing a text with `refused` fails.
  */
 function store(limiter = limitTo(1), maxWeight = 100) {
   const groups: string[][] = [];
   const waiting: (() => void)[] = [];
-  let isAway = false;
+  let isDown = false;
   const commits = new GroupCommit<string, string, string>({
     limiter,
     prepare: (text) => {
@@ -32,12 +32,12 @@ function store(limiter = limitTo(1), maxWeight = 100) {
     write: async (items) => {
       groups.push([...items]);
       await new Promise<void>((resolve) => waiting.push(resolve));
-      if (isAway) throw OUTAGE;
+      if (isDown) throw OUTAGE;
       if (items.some((text) => text.includes('BAD'))) throw new Error('cannot be written');
       return items.map((text) => `${text} is written`);
     },
   });
-  const goOn = async (): Promise<void> => {
+  const proceed = async (): Promise<void> => {
     await settle();
     while (waiting.length > 0) {
       waiting.shift()!();
@@ -46,51 +46,51 @@ function store(limiter = limitTo(1), maxWeight = 100) {
   };
   const add = (text: string, owner = 'o', signal = NEVER): Promise<string> =>
     commits.add([owner], text, signal).catch((error: unknown) => (error as Error).message);
-  /** Has a group be written that what comes next waits for. */
+  /** Starts writing a group, so that later items wait. */
   const occupy = async (): Promise<void> => {
     void add('1');
     await settle();
     groups.length = 0;
   };
-  return { groups, waiting, add, occupy, goOn, goAway: () => (isAway = true) };
+  return { groups, waiting, add, occupy, proceed, goDown: () => (isDown = true) };
 }
 
 describe('GroupCommit', () => {
-  it('writes what comes meanwhile together with what comes next', async () => {
-    const { groups, add, goOn } = store();
+  it('writes items that arrive during a write as one group', async () => {
+    const { groups, add, proceed } = store();
     const first = add('a');
     await settle();
     const others = ['b', 'c'].map((text) => add(text));
-    await goOn();
+    await proceed();
     expect(await Promise.all([first, ...others])).toEqual(['A is written', 'B is written', 'C is written']);
     expect(groups).toEqual([['A'], ['B', 'C']]);
   });
 
-  it('writes at once what comes alone, and so many groups at once', async () => {
-    const { groups, add, goOn } = store(limitTo(2));
+  it('writes a lone item at once, and several groups in parallel up to the limit', async () => {
+    const { groups, add, proceed } = store(limitTo(2));
     const answers: Promise<string>[] = [];
     for (const text of ['a', 'b', 'c']) {
       answers.push(add(text));
       await settle();
     }
     expect(groups).toEqual([['A'], ['B']]);
-    await goOn();
+    await proceed();
     expect(await Promise.all(answers)).toHaveLength(3);
     const last = add('d');
-    await goOn();
+    await proceed();
     expect(await last).toBe('D is written');
   });
 
-  it('closes a group when it is heavy enough, by what items come to when they are ready', async () => {
-    const { groups, add, occupy, goOn } = store(limitTo(1), 4);
+  it('closes a group when the weight of its prepared items reaches the limit', async () => {
+    const { groups, add, occupy, proceed } = store(limitTo(1), 4);
     await occupy();
     const answers = Promise.all(['aaa', 'bb', 'cccccccc', 'd'].map((text) => add(text)));
-    await goOn();
+    await proceed();
     await answers;
     expect(groups).toEqual([['AAA', 'BB'], ['CCCCCCCC'], ['D']]);
   });
 
-  it('makes no item ready that its group has no room for', async () => {
+  it('does not prepare items that do not fit the group', async () => {
     const prepared: string[] = [];
     const writing: (() => void)[] = [];
     const commits = new GroupCommit<string, string, void>({
@@ -113,8 +113,8 @@ describe('GroupCommit', () => {
     await answers;
   });
 
-  it('writes what can be read though what cannot be keeps coming', async () => {
-    const { groups, add, goOn } = store();
+  it('writes valid items despite a flood of invalid ones', async () => {
+    const { groups, add, proceed } = store();
     let isOver = false;
     const flood = Array.from({ length: 3 }, async () => {
       while (!isOver) await add('refused', 'flooding');
@@ -123,11 +123,11 @@ describe('GroupCommit', () => {
     await settle();
     expect(groups).toEqual([['GOOD']]);
     isOver = true;
-    await goOn();
+    await proceed();
     await Promise.all([answer, ...flood]);
   });
 
-  it('lets others have their turns between two items that are made ready', async () => {
+  it('yields to the event loop between two items', async () => {
     const seen: number[] = [];
     let turns = 0;
     const count = (): void => {
@@ -148,29 +148,29 @@ describe('GroupCommit', () => {
     expect(new Set(seen).size).toBe(3);
   });
 
-  it('has organizations take turns', async () => {
-    const { groups, add, occupy, goOn } = store(limitTo(1), 2);
+  it('lets organizations take turns', async () => {
+    const { groups, add, occupy, proceed } = store(limitTo(1), 2);
     await occupy();
     const answers = Promise.all([...['a1', 'a2', 'a3'].map((text) => add(text, 'a')), add('b1', 'b')]);
-    await goOn();
+    await proceed();
     await answers;
     expect(groups).toEqual([['A1'], ['B1'], ['A2'], ['A3']]);
   });
 
-  it('answers an item that cannot be made ready at once, and writes the others', async () => {
-    const { groups, add, occupy, goOn } = store();
+  it('rejects an item that cannot be prepared, and writes the others', async () => {
+    const { groups, add, occupy, proceed } = store();
     await occupy();
     const answers = Promise.all(['refused', 'b'].map((text) => add(text)));
-    await goOn();
+    await proceed();
     expect(await answers).toEqual(['refused cannot be read', 'B is written']);
     expect(groups).toEqual([['B']]);
   });
 
-  it('writes halves where a group cannot be written, so that one item sinks no other', async () => {
-    const { groups, add, occupy, goOn } = store();
+  it('splits a group that cannot be written, so that one item fails no other', async () => {
+    const { groups, add, occupy, proceed } = store();
     await occupy();
     const answers = Promise.all(['a', 'b', 'bad', 'd', 'e'].map((text) => add(text)));
-    await goOn();
+    await proceed();
     expect(await answers).toEqual([
       'A is written',
       'B is written',
@@ -181,43 +181,43 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([['A', 'B', 'BAD', 'D', 'E'], ['A', 'B', 'BAD'], ['A', 'B'], ['BAD'], ['D', 'E']]);
   });
 
-  it('leaves out of the halves what nobody waits for any more', async () => {
-    const { groups, waiting, add, occupy, goOn } = store();
+  it('leaves aborted items out of the halves', async () => {
+    const { groups, waiting, add, occupy, proceed } = store();
     await occupy();
     const gone = new AbortController();
     const answers = Promise.all([add('a'), add('b', 'o', gone.signal), add('bad')]);
     waiting.shift()!();
     await settle();
     gone.abort(new Error('gone'));
-    await goOn();
+    await proceed();
     expect(await answers).toEqual(['A is written', 'gone', 'cannot be written']);
     expect(groups).toEqual([['A', 'B', 'BAD'], ['A'], ['BAD']]);
   });
 
-  it('tells all of a group where the store is away, and does not try fewer of them', async () => {
-    const { groups, add, occupy, goOn, goAway } = store();
+  it('rejects a whole group during an outage, without splitting it', async () => {
+    const { groups, add, occupy, proceed, goDown } = store();
     await occupy();
-    goAway();
+    goDown();
     const answers = Promise.all(['a', 'b'].map((text) => add(text)));
-    await goOn();
-    expect(await answers).toEqual(Array(2).fill('the store is away'));
+    await proceed();
+    expect(await answers).toEqual(Array(2).fill('the store is unavailable'));
     expect(groups).toEqual([['A', 'B']]);
   });
 
-  it('does not write what nobody waits for any more, unless it has begun', async () => {
-    const { groups, add, goOn } = store();
+  it('does not write aborted items, unless their write has begun', async () => {
+    const { groups, add, proceed } = store();
     const gone = new AbortController();
     const begun = add('begun', 'o', gone.signal);
     await settle();
     const answers = Promise.all([begun, add('waits', 'o', gone.signal), add('stays')]);
     gone.abort(new Error('gone'));
-    await goOn();
+    await proceed();
     expect(await answers).toEqual(['BEGUN is written', 'gone', 'STAYS is written']);
     expect(groups).toEqual([['BEGUN'], ['STAYS']]);
     expect(() => add('late', 'o', gone.signal)).toThrow('gone');
   });
 
-  it('shares a limit with others, and writes together all items that came while it waited', async () => {
+  it('shares a limiter, and writes the items that arrived while it waited as one group', async () => {
     const limiter = limitTo(1);
     const [one, other] = [store(limiter), store(limiter)];
     const first = one.add('1');
@@ -225,10 +225,10 @@ describe('GroupCommit', () => {
     const answers = Promise.all([first, other.add('a'), other.add('b'), one.add('2')]);
     await settle();
     expect([one.groups, other.groups]).toEqual([[['1']], []]);
-    await one.goOn();
+    await one.proceed();
     expect(other.groups).toEqual([['A', 'B']]);
-    await other.goOn();
-    await one.goOn();
+    await other.proceed();
+    await one.proceed();
     expect(await answers).toHaveLength(4);
     expect(one.groups).toEqual([['1'], ['2']]);
   });

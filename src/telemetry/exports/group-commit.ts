@@ -3,14 +3,14 @@ import { type FairLimiter, FairQueue, type OwnerPath, yieldToEventLoop } from '#
 export interface GroupRules<Item, Ready, Result> {
   /** Limits how many groups are written at once. Several kinds of groups may share it. */
   limiter: FairLimiter;
-  /** Makes an item ready to be written, as its group is put together. Where that throws, the item is left out. */
+  /** Prepares an item when its group is formed. An item whose preparation fails is left out. */
   prepare: (item: Item) => Ready;
-  /** Weight at which a group is closed; a single item may weigh more. */
+  /** Weight at which a group is full. A single item may weigh more. */
   maxWeight: number;
   weightOf: (ready: Ready) => number;
-  /** Writes all of a group, or none. Returns results in the order of the items. */
+  /** Writes a whole group or nothing. Returns the results in the order of the items. */
   write: (items: readonly Ready[]) => Promise<Result[]>;
-  /** Whether an error of `write` would occur for any of the items, so that retrying with fewer is useless. */
+  /** Tells whether an error of `write` concerns every item alike, so that writing fewer of them is pointless. */
   isOutage: (error: unknown) => boolean;
 }
 
@@ -30,21 +30,20 @@ interface Member<Item, Ready, Result> {
 }
 
 /**
- * Writes many small items in few commits: items that arrive while groups are being written form the next group. Nobody waits
- * for a group to fill. Organizations take turns, and workspaces within them. A group that cannot be written is retried in
- * halves, so that one bad item does not fail the others.
+ * Writes many small items in few commits. Items that arrive while groups are being written form the next group; no item
+ * waits for a group to fill. Organizations take turns, and workspaces within them. A group that cannot be written is split
+ * in halves, so that one bad item does not fail the others.
  */
 export class GroupCommit<Item, Ready, Result> {
   private readonly waiting = new FairQueue<Waiter<Item, Result>>();
-  private underWay = 0;
+  private writing = 0;
 
   constructor(private readonly rules: GroupRules<Item, Ready, Result>) {}
 
   /**
    * Writes an item. @returns its result, once it is committed.
    *
-   * @throws the signal's reason, at once, when it is aborted before the item is prepared; else the error of preparing or
-   *   writing
+   * @throws the signal's reason, if it is aborted before the item is prepared; else the error of preparing or writing
    */
   add(owner: OwnerPath, item: Item, signal: AbortSignal): Promise<Result> {
     signal.throwIfAborted();
@@ -62,20 +61,20 @@ export class GroupCommit<Item, Ready, Result> {
       };
       signal.addEventListener('abort', leave, { once: true });
       this.waiting.push(owner, waiter);
-      if (this.underWay < this.rules.limiter.concurrency) void this.writeGroups();
+      if (this.writing < this.rules.limiter.concurrency) void this.writeGroups();
     });
   }
 
-  /** Writes groups until nothing waits. Items that arrive before a slot is free join the group. */
+  /** Writes groups until no item waits. Items that arrive before the limiter grants a slot join the group. */
   private async writeGroups(): Promise<void> {
-    this.underWay++;
+    this.writing++;
     while (this.waiting.size > 0) {
       await this.rules.limiter.run('groups', undefined, async () => this.writeGroup(await this.nextGroup()));
     }
-    this.underWay--;
+    this.writing--;
   }
 
-  /** Forms a group of the items that wait now; later ones go into the next. Yields to the event loop between items. */
+  /** Forms a group of the items that wait now. Yields to the event loop between items, because preparing takes time. */
   private async nextGroup(): Promise<Member<Item, Ready, Result>[]> {
     const { maxWeight, weightOf, prepare } = this.rules;
     const group: Member<Item, Ready, Result>[] = [];
@@ -97,7 +96,7 @@ export class GroupCommit<Item, Ready, Result> {
   }
 
   private async writeGroup(group: readonly Member<Item, Ready, Result>[]): Promise<void> {
-    if (group.length === 0) return; // its items joined another group, or none could be prepared
+    if (group.length === 0) return; // all items joined another group, or none could be prepared
     try {
       const results = await this.rules.write(group.map(({ ready }) => ready));
       for (const [index, { waiter }] of group.entries()) waiter.resolve(results[index]!);
@@ -108,7 +107,7 @@ export class GroupCommit<Item, Ready, Result> {
     }
   }
 
-  /** Leaves out items whose signal is aborted. */
+  /** Writes each half as a group, without items whose signal is aborted. */
   private async writeHalves(group: readonly Member<Item, Ready, Result>[]): Promise<void> {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {

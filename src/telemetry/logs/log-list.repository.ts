@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { raw, type Sql, type SqlExecutor } from '#platform/db';
 import type { RowPage } from '#platform/paging';
-import { mentionsInJson } from '../list-conditions';
+import { mentionsInJson } from '../list-conditions.repository';
 import { equals, RecordListRepository, type RecordTable } from '../records/record-list.repository';
 import { type LogListQueryDto, type LogRecordRow, severityNumberOf } from './log.dto';
 
@@ -14,7 +14,7 @@ const TABLE: RecordTable = {
     lpad(to_hex(t.span_id), 16, '0') AS span_id, t.flags`,
 };
 
-/** An index serves this severity and higher ones. */
+/** A partial index serves this severity and higher ones. */
 const SEVERE = 13;
 
 /** Lists log records by their times. */
@@ -28,7 +28,7 @@ export class LogListRepository {
   list(scope: Scope, query: LogListQueryDto): Promise<RowPage<LogRecordRow>> {
     const { trace_id, service_name, q } = query;
     const severity = severityNumberOf(query);
-    // the most selective first: an index serves one of them
+    // an index serves the first of them, so the most selective comes first
     const [indexed, ...columns] = [
       ...(trace_id === undefined ? [] : [equals('trace_id', trace_id)]),
       ...(service_name === undefined ? [] : [equals('service_name', service_name)]),
@@ -40,5 +40,5 @@ export class LogListRepository {
   }
 }
 
-/** A literal, so that PostgreSQL sees that the partial index of severe records covers it. */
+/** A literal, because PostgreSQL uses the partial index only if it knows the value when it plans. */
 const isAtLeast = (severity: number): Sql => raw(`t.severity_number >= ${Math.trunc(severity)}`);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OtlpLogRecord } from '#otlp';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
-import { serviceNameOf, type Source, SourceReader } from '../sources/source-record';
+import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
 import { bitsOf, sentTime } from '../traces/span-record';
 
 /** A log record to store. */
@@ -11,14 +11,14 @@ export interface LogRow {
   record: OtlpLogRecord;
   source: Source;
   serviceName: string | null;
-  /** Microseconds since 1970; null where none was sent. */
+  /** Microseconds since 1970; null if it was not sent. */
   happenedAt: bigint | null;
   observedAt: bigint | null;
 }
 
-/** Prepares the records of one export, in their order. */
+/** Prepares the records of one export to be stored, in their order. */
 export function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): LogRow[] {
-  const sources = new SourceReader();
+  const sources = new SourceCache();
   return records.map((record) => ({
     workspaceId,
     record,

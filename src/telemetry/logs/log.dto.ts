@@ -6,25 +6,25 @@ import { PageMetaDto, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
 
-/** A log record. OpenTelemetry gives it no id. */
+/** A log record. It has no id, because OpenTelemetry defines none. */
 export class LogRecordDto extends RecordDto {
-  /** When it happened, else when it was observed, else when it arrived. Lists are sorted by it. */
+  /** The time by which lists are sorted: `occurred_at`, else `observed_at`, else the time of arrival. */
   logged_at!: Date;
-  /** When it happened; null where none was sent. */
+  /** When it happened; null if the sender did not say. */
   occurred_at!: Date | null;
-  /** When it was observed; null where none was sent. */
+  /** When it was observed; null if the sender did not say. */
   observed_at!: Date | null;
-  /** 1 to 24, as OpenTelemetry numbers them; 0 where none was sent. */
+  /** Severity number of OpenTelemetry, 1 to 24; 0 if none was sent. */
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 24 })
   severity_number!: number;
   /** Short name of the severity. */
   @ApiProperty({ enum: [...SEVERITIES] })
   severity!: string;
-  /** The level in the words of its source. */
+  /** The severity as its source calls it. */
   severity_text!: string | null;
-  /** The kind of event. */
+  /** Name of the event that the record describes. */
   event_name!: string | null;
-  @AnyJson({ description: 'As it was sent; null for none.' })
+  @AnyJson({ description: 'The body as it was sent; null if there is none.' })
   body!: unknown;
   /** 32 lower-case hexadecimal digits. */
   trace_id!: string | null;
@@ -37,7 +37,7 @@ export class LogRecordPageDto {
   page!: PageMetaDto;
 }
 
-/** A log record as it is read. */
+/** A log record as the repository reads it. */
 export type LogRecordRow = Omit<LogRecordDto, 'severity'>;
 
 export const toLogRecordDto = (row: LogRecordRow): LogRecordDto => ({
@@ -47,14 +47,14 @@ export const toLogRecordDto = (row: LogRecordRow): LogRecordDto => ({
 
 const TEXT_MAX = 200;
 
-/** Names and numbers of severities, without `unspecified`. */
+/** Names and numbers of severities, except `unspecified`. */
 const SEVERITY_NAMES = SEVERITIES.slice(1);
 const SEVERITY_NUMBERS = SEVERITY_NAMES.map((_, index) => String(index + 1));
 
 /** The log records to list. */
 @SortedBy('logged_at')
 export class LogListQueryDto extends RecordListQueryDto {
-  /** Records of this trace: 32 lower-case hexadecimal digits. */
+  /** Only records of this trace: 32 lower-case hexadecimal digits. */
   @NotNull()
   @Matches(/^[0-9a-f]{32}$/, { message: 'must be 32 lower-case hexadecimal digits' })
   trace_id?: string;
@@ -62,35 +62,35 @@ export class LogListQueryDto extends RecordListQueryDto {
   @NotNull()
   @IsOneOf([...SEVERITY_NAMES, ...SEVERITY_NUMBERS], {
     required: false,
-    description: 'The minimum severity, by its short name or its number in OpenTelemetry.',
+    description: 'Minimum severity: its short name, or its number in OpenTelemetry.',
   })
   severity?: string;
 
-  /** A text in the body. Upper and lower case are the same. */
+  /** Text that the body contains. Case-insensitive. */
   @NotNull()
   @IsString()
   @Length(1, TEXT_MAX)
   q?: string;
 }
 
-/** The number of a query's severity; 0 for none. */
+/** Returns the number of a query's severity; 0 if it has none. */
 export function severityNumberOf({ severity }: LogListQueryDto): number {
   if (severity === undefined) return 0;
   return SEVERITY_NUMBERS.includes(severity) ? Number(severity) : SEVERITY_NAMES.indexOf(severity) + 1;
 }
 
-/** The invalid items of an export, which were not stored. */
+/** The invalid items of an export, which are not stored. */
 export class ExportLogsPartialSuccessDto {
-  /** Log records that were not stored because they are invalid. A 64-bit integer, as text. */
+  /** Number of invalid log records, a 64-bit integer as text. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedLogRecords!: string;
 
-  /** The reasons. */
+  /** Why they are invalid. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportLogsServiceResponse of OTLP, in the encoding of the request. */
 export class ExportLogsResponseDto {
-  /** Only present where items were invalid. */
+  /** Present only if items are invalid. */
   partialSuccess?: ExportLogsPartialSuccessDto;
 }

@@ -5,21 +5,20 @@ import type { Page } from '#platform/paging';
 import { ExportLimiter, ExportQueue } from '../exports/export-queue';
 import { ExportMetrics } from '../exports/export.metrics';
 import { ExportWriter } from '../exports/export.writer';
-import { storeProblem } from '../exports/store-problem';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
 import { LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Reads logs. Errors: 503 when they cannot be read, or not in time. */
+/** Reads logs. Errors: 503 when they cannot be read in time. */
 @Injectable()
 export class LogService {
-  constructor(private readonly reading: TelemetryReading) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   async list(scope: Scope, query: LogListQueryDto, signal: AbortSignal): Promise<Page<LogRecordDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       HINT,
       (on) => new LogListRepository(on).list(scope, query),
@@ -42,18 +41,14 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest> {
       signal: 'logs',
       decode: decodeLogsRequest,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
-      store: async (exports) => {
+      store: (exports) => {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
           workspaceId,
           body,
           isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
           rows: toLogRows(workspaceId, request.logRecords),
         }));
-        try {
-          await writer.write('log_records', rows, (tx, fresh) => logs.insertMany(tx, fresh));
-        } catch (error) {
-          throw storeProblem(error, 'Logs cannot be stored at the moment. Try again later.');
-        }
+        return writer.write('log_records', rows, (tx, missing) => logs.insertMany(tx, missing));
       },
     });
   }

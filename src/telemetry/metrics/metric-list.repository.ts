@@ -13,7 +13,7 @@ const TABLE: RecordTable = {
     coalesce(t.metadata, '{}') AS metadata, t.flags`,
 };
 
-/** The index has the first 255 characters of a name. */
+/** The index contains the first 255 characters of a name. */
 const isNamed = (name: string): Sql => sql`left(t.name, 255) = ${name} AND t.name = ${name}`;
 
 /** Lists data points by their times. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from '#otlp';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
-import { serviceNameOf, type Source, SourceReader } from '../sources/source-record';
+import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
 import { nanosecondTime, sentTime } from '../traces/span-record';
 
 /** A data point to store. */
@@ -11,14 +11,14 @@ export interface PointRow {
   point: OtlpDataPoint;
   source: Source;
   serviceName: string | null;
-  /** Microseconds since 1970; null where none was sent. */
+  /** Microseconds since 1970; null if it was not sent. */
   measuredAt: bigint | null;
   startedAt: bigint | null;
 }
 
-/** Prepares the data points of one export, in their order. */
+/** Prepares the data points of one export to be stored, in their order. */
 export function toPointRows(workspaceId: string, points: readonly OtlpDataPoint[]): PointRow[] {
-  const sources = new SourceReader();
+  const sources = new SourceCache();
   return points.map((point) => ({
     workspaceId,
     point,
@@ -33,7 +33,7 @@ export function toPointRows(workspaceId: string, points: readonly OtlpDataPoint[
 const valueJson = (value: OtlpPointValue | null): string | null =>
   value === null ? null : JSON.stringify(typeof value === 'object' ? distribution(value) : value);
 
-/** Renames the members of a distribution as the service's own JSON does. */
+/** Renames the members of a distribution to the names in the service's own JSON. */
 function distribution(value: Exclude<OtlpPointValue, string | number>): object {
   const { count, sum } = value;
   if ('quantiles' in value) return { count, sum, quantiles: value.quantiles };
@@ -71,7 +71,7 @@ const exemplarsJson = (exemplars: readonly OtlpExemplar[]): string | null =>
 const metadataJson = (metadata: OtlpAttributes): string | null =>
   Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
 
-/** An int8 that the statement converts into a boolean. */
+/** Returns an integer that the statement converts into a boolean. */
 const bit = (value: boolean | null): number | null => (value === null ? null : Number(value));
 
 const COLUMNS: BulkColumn<PointRow>[] = [

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { exportReply, type OtlpBody, OtlpContent, TakesOtlp } from '../otlp-http/otlp-body.decorator';
+import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
 import { RECORD_PAGE } from '../records/record.dto';
 import {
   ExportMetricsResponseDto,
@@ -26,7 +26,7 @@ export class MetricController {
   @ApiTags('Telemetry')
   @HttpCode(200)
   @RequireRole('editor', 'runtime')
-  @TakesOtlp('ExportMetricsServiceRequest', ExportMetricsResponseDto)
+  @AcceptsOtlp('ExportMetricsServiceRequest', ExportMetricsResponseDto)
   async ingest(
     @CurrentScope() scope: Scope,
     @OtlpContent() body: OtlpBody,

@@ -7,20 +7,20 @@ import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
 
-/** One of the measurements behind a data point. */
+/** An example of the measurements that a data point aggregates. */
 export class ExemplarDto {
-  /** To the nanosecond. */
+  /** Time with nanoseconds. */
   @ApiProperty({ format: 'date-time' })
   timestamp!: string;
-  @AnyJson({ description: 'A number; a text where a double cannot hold it; or null.' })
+  @AnyJson({ description: 'A number, or a text if a double cannot represent it, or null.' })
   value!: unknown;
   trace_id!: string | null;
   span_id!: string | null;
-  @AnyJsonObject({ description: 'Attributes that the data point does not have.' })
+  @AnyJsonObject({ description: 'Attributes of the measurement that the data point does not have.' })
   attributes!: unknown;
 }
 
-/** A data point of a metric. OpenTelemetry gives it no id. */
+/** A data point of a metric. It has no id, because OpenTelemetry defines none. */
 export class MetricPointDto extends RecordDto {
   /** Name of the metric. */
   name!: string;
@@ -28,25 +28,25 @@ export class MetricPointDto extends RecordDto {
   unit!: string | null;
   @ApiProperty({ enum: METRIC_TYPES })
   type!: string;
-  /** Null for a gauge and a summary. */
+  /** Null for gauges and summaries. */
   @ApiProperty({ enum: TEMPORALITIES, nullable: true })
   temporality!: string | null;
-  /** Null unless it is a sum. */
+  /** Null for types other than sum. */
   is_monotonic!: boolean | null;
-  /** When it was measured; when it arrived where no time was sent. Lists are sorted by it. */
+  /** The time by which lists are sorted: when it was measured, else when it arrived. */
   measured_at!: Date;
-  /** Start of the measured period; null where none was sent. */
+  /** Start of the measured period; null if the sender did not say. */
   started_at!: Date | null;
   @AnyJson({
     description:
-      `A number for a gauge or a sum. For the other types an object with the members of OpenTelemetry: \`count\`,
+      `A number for a gauge or a sum. For other types, an object with members named as in OpenTelemetry: \`count\`,
 \`sum\`, \`min\`, \`max\`, \`bucket_counts\`, \`explicit_bounds\`, \`scale\`, \`zero_count\`, \`zero_threshold\`, \`positive\`, \`negative\`, \`quantiles\`.
-A number that a double cannot hold is a text. Null where none was recorded.`.replaceAll('\n', ' '),
+A number that a double cannot represent is a text. Null if no value was recorded.`.replaceAll('\n', ' '),
   })
   value!: unknown;
   @ApiProperty({ type: [ExemplarDto] })
   exemplars!: unknown;
-  @AnyJsonObject({ description: 'Of the metric.' })
+  @AnyJsonObject({ description: 'Metadata of the metric.' })
   metadata!: unknown;
 }
 
@@ -69,18 +69,18 @@ export class MetricListQueryDto extends RecordListQueryDto {
   type?: string;
 }
 
-/** The invalid items of an export, which were not stored. */
+/** The invalid items of an export, which are not stored. */
 export class ExportMetricsPartialSuccessDto {
-  /** Data points that were not stored because they are invalid. A 64-bit integer, as text. */
+  /** Number of invalid data points, a 64-bit integer as text. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedDataPoints!: string;
 
-  /** The reasons. */
+  /** Why they are invalid. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportMetricsServiceResponse of OTLP, in the encoding of the request. */
 export class ExportMetricsResponseDto {
-  /** Only present where items were invalid. */
+  /** Present only if items are invalid. */
   partialSuccess?: ExportMetricsPartialSuccessDto;
 }

@@ -5,21 +5,20 @@ import type { Page } from '#platform/paging';
 import { ExportLimiter, ExportQueue } from '../exports/export-queue';
 import { ExportMetrics } from '../exports/export.metrics';
 import { ExportWriter } from '../exports/export.writer';
-import { storeProblem } from '../exports/store-problem';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { MetricListRepository } from './metric-list.repository';
 import { MetricWriteRepository, toPointRows } from './metric-write.repository';
 import type { MetricListQueryDto, MetricPointDto } from './metric.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Reads metrics. Errors: 503 when they cannot be read, or not in time. */
+/** Reads metrics. Errors: 503 when they cannot be read in time. */
 @Injectable()
 export class MetricService {
-  constructor(private readonly reading: TelemetryReading) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   async list(scope: Scope, query: MetricListQueryDto, signal: AbortSignal): Promise<Page<MetricPointDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       HINT,
       (on) => new MetricListRepository(on).list(scope, query),
@@ -29,7 +28,7 @@ export class MetricService {
   }
 }
 
-/** The part of a metric that is stored with each of its points. */
+/** Returns the part of a metric that is stored with each of its points. */
 const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string =>
   JSON.stringify([name, unit, description, metadata]);
 
@@ -49,18 +48,14 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
         repeated.addSources(dataPoints.map(({ metric }) => metric));
         for (const { metric } of dataPoints) repeated.add(metric, repeatedPart);
       },
-      store: async (exports) => {
+      store: (exports) => {
         const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
           workspaceId,
           body,
           isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
           rows: toPointRows(workspaceId, request.dataPoints),
         }));
-        try {
-          await writer.write('metric_points', rows, (tx, fresh) => points.insertMany(tx, fresh));
-        } catch (error) {
-          throw storeProblem(error, 'Metrics cannot be stored at the moment. Try again later.');
-        }
+        return writer.write('metric_points', rows, (tx, missing) => points.insertMany(tx, missing));
       },
     });
   }

@@ -21,10 +21,10 @@ import {
 export const PROTOBUF_MEDIA = 'application/x-protobuf';
 const JSON_MEDIA = 'application/json';
 
-/** The media types of OTLP/HTTP. A response has that of its request. */
+/** The media types of OTLP/HTTP. A response has the media type of its request. */
 const OTLP_MEDIA: readonly string[] = [PROTOBUF_MEDIA, JSON_MEDIA];
 
-/** Returns the encoding of a request's media type; JSON for any other type, because its error is sent as JSON. */
+/** Returns the encoding of a request: protobuf or, for any other media type, JSON, in which its error is sent. */
 export const otlpEncodingOf = (request: Pick<IncomingMessage, 'headers'>): OtlpEncoding =>
   mediaTypeOf(request) === PROTOBUF_MEDIA ? 'protobuf' : 'json';
 
@@ -37,27 +37,27 @@ export interface OtlpBody {
 const BINARY = { schema: { type: 'string', format: 'binary' } };
 const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
 
-/** Memory of all exports together, from their headers until they are stored. */
+/** Byte budget of all exports together, from their headers until they are stored. */
 export const EXPORT_BUDGET: BudgetRule = {
   name: 'telemetry',
   bytes: (environment) => environment.TELEMETRY_QUEUE_BYTES,
-  detail: 'The service receives more telemetry than it can store. Try again later.',
+  detail: 'The service receives more telemetry than it can store at the moment. Try again later.',
 };
 
-/** Errors are sent in the encoding of the request. Each status but 429 means the same as everywhere. */
-const REFUSALS: [status: number, description: string][] = [
+/** Error responses, in the encoding of the request. Only 429 needs a description of its own. */
+const ERRORS: [status: number, description: string][] = [
   ...[400, 401, 403, 408, 409, 413, 415, 422, 500, 503, 504].map((status): [number, string] => [status, '']),
-  [429, 'Too many requests; Retry-After says when to try again.'],
+  [429, 'Too many requests. Wait for `Retry-After` seconds.'],
 ];
 
 /**
- * Declares an OTLP/HTTP export route. Its body is protobuf or JSON, gzip or plain, at most `TELEMETRY_LIMIT_BYTES` both
- * compressed and inflated.
+ * Declares an OTLP/HTTP export route. Its body is protobuf or JSON, plain or gzip, and at most `TELEMETRY_LIMIT_BYTES`
+ * long, both before and after decompression.
  *
  * @param message name of the OTLP message in the body
- * @param answer the response in JSON
+ * @param response the response in JSON
  */
-export const TakesOtlp = (message: string, answer: new () => object) =>
+export const AcceptsOtlp = (message: string, response: new () => object) =>
   applyDecorators(
     RequestBody({
       kind: 'bytes',
@@ -71,12 +71,12 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
       description: `An OTLP ${message}, in protobuf or its JSON mapping, plain or gzip.`,
       schema: {},
     }),
-    ApiExtraModels(answer),
+    ApiExtraModels(response),
     ApiOkResponse({
-      description: 'The data is stored and can be read. In the encoding of the request.',
-      content: { [JSON_MEDIA]: { schema: { $ref: getSchemaPath(answer) } }, [PROTOBUF_MEDIA]: BINARY },
+      description: 'The data is stored and can be read. The response has the encoding of the request.',
+      content: { [JSON_MEDIA]: { schema: { $ref: getSchemaPath(response) } }, [PROTOBUF_MEDIA]: BINARY },
     }),
-    ...REFUSALS.map(([status, description]) =>
+    ...ERRORS.map(([status, description]) =>
       ApiResponse({
         status,
         description,
@@ -85,7 +85,7 @@ export const TakesOtlp = (message: string, answer: new () => object) =>
     ),
   );
 
-/** The body of a route that `TakesOtlp`. Error: 415 for JSON in a charset other than UTF-8. */
+/** The body of a route that `AcceptsOtlp`. Error: 415 for JSON in a charset other than UTF-8. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
   const encoding = otlpEncodingOf(request);
@@ -93,7 +93,7 @@ export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionC
   return { bytes: request.rawBody ?? Buffer.alloc(0), encoding };
 });
 
-/** The response to a stored export, in the encoding of its request. */
+/** Returns the response to a stored export, in the encoding of its request. */
 export function exportReply({ encoding }: OtlpBody, signal: OtlpSignal, rejected: OtlpRejection): Reply {
   const type = encoding === 'protobuf' ? PROTOBUF_MEDIA : JSON_MEDIA;
   return new Reply(200, encodeExportResponse(encoding, signal, rejected), { 'Content-Type': type });

@@ -6,7 +6,7 @@ import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
 import { Problem } from '#platform/problem';
 import { otlpProblems } from './otlp-problem.middleware';
 
-/** What a server answers that refuses every export with this problem. */
+/** Returns the response of a server that rejects every export with this problem. */
 async function refuse(problem: Problem, media: string): Promise<Response> {
   const app = express();
   app.use(otlpProblems, (_request, response) => {
@@ -24,21 +24,21 @@ async function refuse(problem: Problem, media: string): Promise<Response> {
   }
 }
 
-describe.each(['application/x-protobuf', 'application/json'])('to an exporter of %s', (media) => {
+describe.each(['application/x-protobuf', 'application/json'])('the error of an export as %s', (media) => {
   it.each(['rate_limited', 'service_overloaded', 'auth_unavailable'] as const)(
-    'a refusal that passes (%s) says when to try again, even where nobody thought of it',
+    'has a default Retry-After if it is temporary (%s)',
     async (code) => {
       const answer = await refuse(new Problem(code, 'Later.'), media);
       expect(answer.headers.get('retry-after')).toBe('1');
     },
   );
 
-  it('the time that the refusal itself names is kept', async () => {
+  it('keeps the Retry-After of the problem', async () => {
     const later = new Problem('rate_limited', 'Later.', { headers: { 'Retry-After': '17' } });
     expect((await refuse(later, media)).headers.get('retry-after')).toBe('17');
   });
 
-  it('a refusal for good does not ask for another attempt', async () => {
+  it('has no Retry-After if it is permanent', async () => {
     const answer = await refuse(new Problem('access_denied', 'No.'), media);
     expect(answer.headers.get('retry-after')).toBeNull();
   });

@@ -7,8 +7,8 @@ import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-body.decorator';
 const RETRY_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
 
 /**
- * Sends the errors of export routes in the form of OTLP/HTTP. Runs before everything else, for errors before routing and
- * authentication. A JSON request gets the problem body, a protobuf request a google.rpc.Status.
+ * Sends the errors of export routes as OTLP/HTTP requires: the problem body for a JSON request, a google.rpc.Status for a
+ * protobuf request. Runs before everything else, so that it covers errors before routing and authentication.
  */
 export function otlpProblems(request: Request, response: Response, next: NextFunction): void {
   const writer = otlpEncodingOf(request) === 'protobuf' ? writeStatus : writeProblem;

@@ -8,7 +8,7 @@ export type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 /** Today, UTC, by the clock of the database. */
 export const TODAY = raw(`(clock_timestamp() AT TIME ZONE 'UTC')::date`);
 
-/** Advisory lock for creating partitions: any number, the same in every process. */
+/** Key of the advisory lock for creating partitions: an arbitrary number, the same in every process. */
 const CREATION_LOCK = 7_160_301_448;
 
 const nameOf = (table: PartitionedTable, day: string): string => `${table}_${day.replaceAll('-', '')}`;
@@ -31,18 +31,18 @@ export class DayPartitionRepository {
     return rows.map(({ day }) => day);
   }
 
-  /** Returns the days of a table in their order. */
+  /** Returns the days that a table has partitions for, oldest first. */
   async list(table: PartitionedTable): Promise<string[]> {
     return (await this.database.query<{ day: string }>(partitionsOf(table))).map(({ day }) => day);
   }
 
   /** Creates the partition of a day unless it exists. Blocks neither reads nor writes of other days. */
-  async make(table: PartitionedTable, day: string): Promise<void> {
+  async create(table: PartitionedTable, day: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(sql`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
       const existing = await tx.query<{ day: string }>(partitionsOf(table));
       if (existing.some((one) => one.day === day)) return;
-      // created on its own and then attached, because PARTITION OF would block everybody
+      // created on its own and then attached, because PARTITION OF would lock the whole table
       await tx.query(`CREATE TABLE ${nameOf(table, day)} (LIKE ${table} INCLUDING ALL)`);
       await tx.query(
         `ALTER TABLE ${table} ATTACH PARTITION ${nameOf(table, day)} FOR VALUES FROM ('${day}') TO ('${nextDay(day)}')`,
@@ -51,11 +51,11 @@ export class DayPartitionRepository {
   }
 
   /** Makes the transaction fail when it waits longer than this for a lock. */
-  async waitAtMost(tx: Tx, milliseconds: number): Promise<void> {
+  async setLockTimeout(tx: Tx, milliseconds: number): Promise<void> {
     await tx.query(`SET LOCAL lock_timeout = ${milliseconds}`);
   }
 
-  /** Drops the partition of a day. Waits for all work on the table, and blocks new work. */
+  /** Drops the partition of a day. Waits until nobody uses the table, and blocks new statements meanwhile. */
   async drop(tx: Tx, table: PartitionedTable, day: string): Promise<void> {
     await tx.query(`DROP TABLE IF EXISTS ${nameOf(table, day)}`);
   }

@@ -10,23 +10,23 @@ import {
   Where,
 } from '#platform/db';
 import { listPage, type RowPage, scanPage } from '#platform/paging';
-import { addTimes, attributeConditions } from '../list-conditions';
+import { addTimes, attributeConditions } from '../list-conditions.repository';
 import type { RecordListQueryDto } from '../list-query.dto';
 import { cutPage, type SizedRow } from '../page-budget';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';
 
-/** A table of records by day. Each record has a time, by which it is listed, and a number. */
+/** A table of records that is partitioned by day. Lists sort by its time column, then by its number column. */
 export interface RecordTable {
   name: 'log_records' | 'metric_points';
   time: string;
   number: string;
-  /** Columns of a record `t`, without its source. */
+  /** The selected columns of a record `t`, without its source. */
   columns: string;
 }
 
-/** The conditions of a list besides its times and attributes, all on a record `t`. */
+/** Conditions on a record `t`, besides those on times and attributes. */
 export interface RecordConditions {
-  /** A condition with an index of its own that ends with the time and the number. */
+  /** A condition that an index serves whose last columns are the time and the number. */
   indexed?: Sql | undefined;
   /** Other conditions on its columns. */
   columns: readonly Sql[];
@@ -40,11 +40,11 @@ interface SizedRecord extends SizedRow {
   page_key: string;
 }
 
-/** Members of a fixed size, and content. Sources are looked up by the keys of the row, not joined. */
-const ANSWERED_SIZE = `1000 + t.content_size + coalesce((SELECT o.size FROM span_sources o
+/** An upper bound of a record's size as JSON, in bytes: members of a fixed size, and content. */
+const RESPONSE_SIZE = `1000 + t.content_size + coalesce((SELECT o.size FROM span_sources o
   WHERE o.workspace_id = t.workspace_id AND o.source_id = t.source_id), 0)`;
 
-/** A KiB of content costs as much as a row. */
+/** The cost of checking a record's content: a KiB costs as much as a row. */
 const LOOKUP_COST = raw('(1 + t.content_size / 1024)');
 
 /** Lists records by their times. */
@@ -55,9 +55,9 @@ export class RecordListRepository<Row> {
   ) {}
 
   /**
-   * Reads a page of the selected records. It has fewer than the limit, but at least one, where they exceed PAGE_BYTES.
-   * Their sizes decide which are on the page, and only those are read. Conditions that no index serves are checked on a
-   * bounded number of records, see `scanPage`.
+   * Reads a page of the selected records. Ends the page early, after at least one record, when it exceeds PAGE_BYTES. Reads
+   * the sizes first, and the content only of the records on the page. Checks conditions that no index serves on a bounded
+   * number of records, see `scanPage`.
    */
   async list(
     scope: Scope,
@@ -65,8 +65,8 @@ export class RecordListRepository<Row> {
     conditions: RecordConditions,
   ): Promise<RowPage<Row & SourceParts>> {
     await followIndexes(this.database);
-    const found = await this.find(scope, query, conditions);
-    const { rows, page } = cutPage(found, query.sort ?? this.defaultSort);
+    const sized = await this.find(scope, query, conditions);
+    const { rows, page } = cutPage(sized, query.sort ?? this.defaultSort);
     return { rows: await this.read(scope, rows), page };
   }
 
@@ -85,7 +85,7 @@ export class RecordListRepository<Row> {
     const isUnfiltered = query.since === undefined && query.until === undefined && !indexed;
     const lookups = [...content, ...attributeConditions('t', query.attribute)];
     const spec = {
-      columns: `t.day::text AS day, ${ANSWERED_SIZE} AS answered_size`,
+      columns: `t.day::text AS day, ${RESPONSE_SIZE} AS response_size`,
       where,
       id: `t.${number}`,
       idType: 'int8' as const,
@@ -106,8 +106,8 @@ export class RecordListRepository<Row> {
   }
 
   /**
-   * Reads records in this order, each by its own keys. The days are given once more as a list: PostgreSQL knows it before
-   * it plans, and neither plans for nor locks the partitions of other days. Never prepared, for the same reason.
+   * Reads records in the given order, each by its keys. The list of days repeats some of them, so that PostgreSQL neither
+   * plans for nor locks the partitions of other days. Never prepared, because the plan must know the days.
    */
   private async read(scope: Scope, records: readonly SizedRecord[]): Promise<(Row & SourceParts)[]> {
     if (records.length === 0) return [];
@@ -120,16 +120,16 @@ export class RecordListRepository<Row> {
     const stored = await this.database.query<Row & { source_id: string; record_no: string }>(
       sql`SELECT ${raw(columns)}, t.source_id, ${numberColumn}::text AS record_no
       FROM unnest(${records.map(() => scope.workspaceId)}::text[], ${records.map(({ day }) => day)}::date[],
-        ${places}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS asked(workspace_id, day, time, number),
-      LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = asked.workspace_id
-        AND t.day = asked.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
-        AND ${timeColumn} = asked.time AND ${numberColumn} = asked.number OFFSET 0) t`,
+        ${places}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS wanted(workspace_id, day, time, number),
+      LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = wanted.workspace_id
+        AND t.day = wanted.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
+        AND ${timeColumn} = wanted.time AND ${numberColumn} = wanted.number OFFSET 0) t`,
     );
-    const found = await new SourceReadRepository(this.database).join(scope, stored);
-    const rows = new Map<string, object>(found.map(({ record_no, ...row }) => [record_no as string, row]));
-    return records.flatMap(({ page_id }) => (rows.get(page_id) as (Row & SourceParts) | undefined) ?? []); // or gone since
+    const joined = await new SourceReadRepository(this.database).join(scope, stored);
+    const rows = new Map<string, object>(joined.map(({ record_no, ...row }) => [record_no as string, row]));
+    return records.flatMap(({ page_id }) => (rows.get(page_id) as (Row & SourceParts) | undefined) ?? []); // deleted since
   }
 }
 
-/** The condition that a column has this value. */
+/** Returns the condition that a column has this value. */
 export const equals = (column: string, value: unknown): Sql => sql`t.${raw(column)} = ${value}`;

@@ -2,13 +2,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AnyJsonObject } from '#platform/http';
 import { SpanResourceDto, SpanScopeDto } from '../traces/span.dto';
 
-/** Members that log records and data points have in common. */
+/** The members that log records and data points share. */
 export class RecordDto {
-  /** `service.name` of the resource; null where it has none, or one of more than 255 characters. */
+  /** `service.name` of the resource; null if it is missing or longer than 255 characters. */
   service_name!: string | null;
-  @AnyJsonObject({ description: 'As they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as they were sent.' })
   attributes!: unknown;
-  /** Unsigned 32 bits, as they were sent. */
+  /** OTLP flags as they were sent, an unsigned 32-bit integer. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   flags!: number;
   @ApiProperty({ type: SpanResourceDto })
@@ -17,9 +17,9 @@ export class RecordDto {
   scope!: unknown;
 }
 
-/** Describes the pages of their lists. */
+/** Describes the pages of lists of records. */
 export const RECORD_PAGE = [
-  'At most `limit` records; fewer where they exceed 32 MiB, or where the page reached the number of records that it checks',
-  'against filters without an index. `next_cursor` continues in both cases, and carries the rest of an `offset`. `total`',
-  'is null where counting would check more records than that.',
+  'At most `limit` records. A page ends early when it exceeds 32 MiB, or when it has checked the maximum number of records',
+  'against filters that no index serves. `next_cursor` then continues, and carries the rest of an `offset`. `total` is null',
+  'if counting would check more records than that.',
 ].join(' ');

@@ -4,18 +4,18 @@ import { Database, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import { DayPartitionRepository, type PartitionedTable } from '../partitions/day-partition.repository';
 
-/** How long dropping a partition may wait for running work, and block new work. */
+/** How long dropping a partition may wait for running statements, and block new ones. */
 const LOCK_MS = 500;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Work in the transaction that drops a partition. */
-export interface DropRules {
+/** Steps in the transaction that drops a partition. */
+export interface DropSteps {
   before?: (tx: Tx) => Promise<void>;
   after?: (tx: Tx) => Promise<void>;
 }
 
-/** Drops the partitions of days. Any number of workers may do so at once. */
+/** Drops the partitions of days. Safe to run in any number of workers at once. */
 @Injectable()
 export class DayDropper {
   constructor(
@@ -24,25 +24,25 @@ export class DayDropper {
   ) {}
 
   /**
-   * Drops the partition of a day, in one transaction with the work before and after. A day whose lock is not free in time is
-   * left for the next run.
+   * Drops the partition of a day, in one transaction with the steps before and after. Leaves a day to the next run if its
+   * lock is not free in time.
    */
-  async drop(table: PartitionedTable, day: string, { before, after }: DropRules = {}): Promise<void> {
+  async drop(table: PartitionedTable, day: string, { before, after }: DropSteps = {}): Promise<void> {
     try {
       await this.database.transaction(async (tx) => {
-        await this.partitions.waitAtMost(tx, LOCK_MS);
+        await this.partitions.setLockTimeout(tx, LOCK_MS);
         await before?.(tx);
         await this.partitions.drop(tx, table, day);
         await after?.(tx);
       });
     } catch (error) {
       if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
-      rootLogger.info({ day }, `a day of ${table} is in use and is dropped later`);
+      rootLogger.info({ day }, `a partition of ${table} is in use and will be dropped later`);
     }
   }
 }
 
-/** Days to keep rows after the day on which they arrived, by table. Absent: for ever. */
+/** Returns how many days after its arrival each kind of row is kept. Undefined: for ever. */
 export const retentionDays = (environment: Environment): Record<PartitionedTable, number | undefined> => ({
   spans: environment.TRACE_RETENTION_DAYS,
   log_records: environment.LOG_RETENTION_DAYS ?? environment.TRACE_RETENTION_DAYS,

@@ -4,12 +4,12 @@ import { ExportRepository } from '../exports/export.repository';
 import { DayPartitionRepository } from '../partitions/day-partition.repository';
 import { DayDropper, daysBefore, retentionDays } from './day-dropper';
 
-/** Days to remember stored exports. Exporters stop retrying after minutes. */
+/** Days for which stored exports are remembered. Exporters stop retrying after minutes. */
 const EXPORT_DAYS = 2;
 
 /**
  * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, day by day, the oldest
- * first. Any number of workers may do so at once.
+ * first. Safe to run in any number of workers at once.
  */
 @Injectable()
 export class SignalRetention {
@@ -20,20 +20,20 @@ export class SignalRetention {
     private readonly exports: ExportRepository,
   ) {}
 
-  async sweep(): Promise<void> {
-    const kept = retentionDays(this.environment);
-    await this.dropBefore('log_records', kept.log_records);
-    await this.dropBefore('metric_points', kept.metric_points);
+  async deleteExpired(): Promise<void> {
+    const days = retentionDays(this.environment);
+    await this.dropExpired('log_records', days.log_records);
+    await this.dropExpired('metric_points', days.metric_points);
     const [today] = await this.partitions.days(0);
     await this.exports.deleteBefore(daysBefore(today!, EXPORT_DAYS));
   }
 
-  private async dropBefore(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
+  private async dropExpired(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
     if (days === undefined) return;
     const [today] = await this.partitions.days(0);
-    const kept = daysBefore(today!, days);
+    const firstKept = daysBefore(today!, days);
     for (const day of await this.partitions.list(table)) {
-      if (day >= kept) break;
+      if (day >= firstKept) break;
       await this.days.drop(table, day);
     }
   }

@@ -3,25 +3,25 @@ import { Database, DELETE_BATCH, deleteInBatches, prepared, raw, type Sql, sql, 
 import { SessionWriteRepository } from '../traces/session-write.repository';
 
 /** How many traces of a session were deleted; null for traces without a session. */
-export interface GoneTraces {
+export interface DeletedTraces {
   workspace_id: string;
   session_id: string | null;
-  gone: number;
+  count: number;
 }
 
 const BATCH = raw(String(DELETE_BATCH));
 
 /** Deletes the selected traces of a day with their models. */
-const deleteTraces = (day: string, selected: Sql): Sql => sql`WITH gone AS (
+const deleteTraces = (day: string, selected: Sql): Sql => sql`WITH deleted AS (
     DELETE FROM traces WHERE ctid = ANY(ARRAY(${selected})) AND day = ${day}::date
     RETURNING workspace_id, trace_id, session_id
-  ), used AS (
-    DELETE FROM trace_models m USING gone
-    WHERE m.workspace_id = gone.workspace_id AND m.trace_id = gone.trace_id
+  ), models AS (
+    DELETE FROM trace_models m USING deleted
+    WHERE m.workspace_id = deleted.workspace_id AND m.trace_id = deleted.trace_id
   )
-  SELECT workspace_id, session_id, count(*) AS gone FROM gone GROUP BY workspace_id, session_id`;
+  SELECT workspace_id, session_id, count(*) AS count FROM deleted GROUP BY workspace_id, session_id`;
 
-/** Deletes the rows of old traces outside of their spans' partitions, in all workspaces. */
+/** Deletes the rows that old traces have outside the partitions of their spans, in all workspaces. */
 @Injectable()
 export class TraceRetentionRepository {
   constructor(
@@ -29,7 +29,7 @@ export class TraceRetentionRepository {
     private readonly sessions: SessionWriteRepository,
   ) {}
 
-  /** Deletes the traces of a day in batches, except those that are being written. */
+  /** Deletes the traces of a day in batches, except those that a writer has locked. */
   async deleteUnlocked(day: string): Promise<void> {
     const statement = prepared(
       'trace.delete-unlocked',
@@ -39,29 +39,32 @@ export class TraceRetentionRepository {
       ),
     );
     const deleteBatch = async (tx: Tx): Promise<number> => {
-      const gone = await tx.query<GoneTraces>(statement);
-      await this.updateSessions(tx, gone);
-      return gone.reduce((sum, one) => sum + one.gone, 0);
+      const deleted = await tx.query<DeletedTraces>(statement);
+      await this.updateSessions(tx, deleted);
+      return deleted.reduce((sum, { count }) => sum + count, 0);
     };
     while ((await this.database.transaction(deleteBatch)) === DELETE_BATCH);
   }
 
   /**
-   * Deletes the other traces of a day, once their writers have ended. They are locked by a statement of their own, because
-   * a statement that waits for a lock does not see the rows it waited for. @returns the changes for their sessions
+   * Deletes the remaining traces of a day, once their writers have ended. Locks them in a separate statement, because a
+   * statement that waits for a lock does not see the rows it waited for.
    */
-  async deleteRest(tx: Tx, day: string): Promise<GoneTraces[]> {
+  async deleteRemaining(tx: Tx, day: string): Promise<DeletedTraces[]> {
     await tx.query(
-      prepared('trace.lock-rest', sql`SELECT 1 FROM traces WHERE day = ${day}::date FOR UPDATE`),
+      prepared('trace.lock-remaining', sql`SELECT 1 FROM traces WHERE day = ${day}::date FOR UPDATE`),
     );
-    return tx.query<GoneTraces>(
-      prepared('trace.delete-rest', deleteTraces(day, sql`SELECT ctid FROM traces WHERE day = ${day}::date`)),
+    return tx.query<DeletedTraces>(
+      prepared(
+        'trace.delete-remaining',
+        deleteTraces(day, sql`SELECT ctid FROM traces WHERE day = ${day}::date`),
+      ),
     );
   }
 
   /** Updates the sessions of deleted traces. */
-  updateSessions(tx: Tx, gone: readonly GoneTraces[]): Promise<void> {
-    const changes = gone.flatMap(({ workspace_id, session_id }) =>
+  updateSessions(tx: Tx, deleted: readonly DeletedTraces[]): Promise<void> {
+    const changes = deleted.flatMap(({ workspace_id, session_id }) =>
       session_id === null
         ? []
         : [{ workspaceId: workspace_id, sessionId: session_id, startedAt: null, isShrunk: true }],

@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { DayPartitionRepository, PARTITIONED_TABLES } from '../partitions/day-partition.repository';
 import { DayDropper, daysBefore } from './day-dropper';
-import { type GoneTraces, TraceRetentionRepository } from './trace-retention.repository';
+import { type DeletedTraces, TraceRetentionRepository } from './trace-retention.repository';
 
-/** Sources are kept a day longer than their records, because processes remember for a day to have stored them. */
+/** Sources are kept longer than their records, because a process that stored a source does not write it again that day. */
 const SOURCE_DAYS = 2;
 
 /**
- * Drops traces that first arrived more than `TRACE_RETENTION_DAYS` ago, day by day, the oldest first. Any number of workers
- * may do so at once.
+ * Drops traces that first arrived more than `TRACE_RETENTION_DAYS` ago, day by day, the oldest first. Safe to run in any
+ * number of workers at once.
  */
 @Injectable()
 export class TraceRetention {
@@ -20,32 +20,34 @@ export class TraceRetention {
     private readonly traces: TraceRetentionRepository,
   ) {}
 
-  async sweep(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     const { TRACE_RETENTION_DAYS: days } = this.environment;
     const [today] = await this.partitions.days(0);
     if (days !== undefined) {
-      const kept = daysBefore(today!, days);
-      for (const day of await this.partitions.list('spans')) if (day < kept) await this.dropDay(day);
+      const firstKept = daysBefore(today!, days);
+      for (const day of await this.partitions.list('spans')) {
+        if (day < firstKept) await this.dropDay(day);
+      }
     }
-    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestBefore(today!), SOURCE_DAYS));
+    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today!), SOURCE_DAYS));
   }
 
   /**
-   * Deletes the rows of the traces first, in batches. Their spans cannot be found any more, and a span that still arrives
-   * starts the trace anew, today. Then drops the partition together with the trace rows that were being written meanwhile:
-   * locks those before the partition, and their sessions after it, as writers do.
+   * Deletes the rows of the traces in batches. From then on their spans cannot be found, and a late span creates its trace
+   * again, today. Then drops the partition together with the rows that were locked by writers: locks these rows before the
+   * partition, and their sessions after it, in the order of all writers.
    */
   private async dropDay(day: string): Promise<void> {
     await this.traces.deleteUnlocked(day);
-    let gone: GoneTraces[] = [];
+    let deleted: DeletedTraces[] = [];
     await this.days.drop('spans', day, {
-      before: async (tx) => void (gone = await this.traces.deleteRest(tx, day)),
-      after: (tx) => this.traces.updateSessions(tx, gone),
+      before: async (tx) => void (deleted = await this.traces.deleteRemaining(tx, day)),
+      after: (tx) => this.traces.updateSessions(tx, deleted),
     });
   }
 
-  /** Returns the day, or the oldest day with records if that is earlier. All signals share the sources. */
-  private async oldestBefore(day: string): Promise<string> {
+  /** Returns the oldest day with records of any signal, at most the given day. All signals share the sources. */
+  private async oldestDay(day: string): Promise<string> {
     const tables = await Promise.all(PARTITIONED_TABLES.map((table) => this.partitions.list(table)));
     return tables
       .flatMap(([oldest]) => oldest ?? [])

@@ -11,8 +11,8 @@ import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
 
 /**
- * The session id of the path: any text of 1 to 255 characters, because agents name sessions themselves. Error: 404 for
- * anything else.
+ * Reads the session id from the path: any text of 1 to 255 characters, because agents name sessions themselves. Error: 404
+ * for anything else.
  */
 const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): string => {
   const id = String(context.switchToHttp().getRequest<ServiceRequest>().params.session_id);
@@ -21,10 +21,10 @@ const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): 
 });
 
 /** Documents the path parameter. */
-const NamesSession = () =>
+const ApiSessionId = () =>
   ApiParam({
     name: 'session_id',
-    description: 'The id that agents use, percent-encoded.',
+    description: 'The session id as agents send it, percent-encoded.',
     schema: { type: 'string', minLength: 1, maxLength: NAME_MAX },
   });
 
@@ -49,7 +49,7 @@ export class SessionController {
   /** Get a session */
   @Get(':session_id')
   @RequireRole('viewer')
-  @NamesSession()
+  @ApiSessionId()
   @ApiOkResponse({ type: SessionDto })
   get(
     @CurrentScope() scope: Scope,
@@ -62,7 +62,7 @@ export class SessionController {
   /** List a session's traces, newest first */
   @Get(':session_id/traces')
   @RequireRole('viewer')
-  @NamesSession()
+  @ApiSessionId()
   @ApiOkResponse({ type: TracePageDto })
   listTraces(
     @CurrentScope() scope: Scope,

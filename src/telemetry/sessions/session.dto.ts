@@ -13,22 +13,22 @@ export class SessionDto {
   trace_count!: number;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   span_count!: number;
-  /** Spans whose status is an error. */
+  /** Number of spans with an error. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   error_count!: number;
-  /** Over the traces that report them; null where none does. */
+  /** Sum over the traces that report it; null if none does. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
-  /** US dollars. Null where no trace has a cost, or a trace with tokens has none. */
+  /** Cost in US dollars. Null if no trace has a cost, or if the cost of a trace with tokens is unknown. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
-  /** At most 100, by name. */
+  /** The first 100 models by name. */
   models!: string[];
-  /** At most 100, by name. */
+  /** The first 100 services by name. */
   service_names!: string[];
-  /** The session has more than 10,000 traces. All members but its times cover the last 10,000. */
+  /** Whether the session has more than 10,000 traces. All members except its times then cover the last 10,000. */
   is_truncated!: boolean;
 }
 
@@ -37,6 +37,6 @@ export class SessionPageDto {
   page!: PageMetaDto;
 }
 
-/** The sessions to list: `since` and `until` refer to the start of their last trace. */
+/** Query of a list of sessions. `since` and `until` apply to the start of their last trace. */
 @SortedBy('last_started_at')
 export class SessionListQueryDto extends StartedListQueryDto {}

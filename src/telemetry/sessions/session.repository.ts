@@ -1,27 +1,27 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, type SortKey } from '#platform/paging';
-import { addTimes } from '../list-conditions';
-import { FIGURES } from '../traces/trace-figures';
+import { addTimes } from '../list-conditions.repository';
+import { FIGURES } from '../traces/trace-columns.repository';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
-/** Traces of a session that its totals include: the last ones. */
+/** Number of traces, the last ones, that the totals of a session include. */
 export const SESSION_TRACES_MAX = 10_000;
 
-/** Names of models, and of services, of a session. */
+/** Limit of the model names, and of the service names, of a session. */
 const NAMES_MAX = 100;
 
 const SORTS: Record<string, SortKey> = {
   last_started_at: { expression: 's.last_started_at', type: 'timestamptz' },
 };
 
-/** Sorted distinct names. */
+/** Returns an expression for sorted distinct names. */
 const namesOf = (column: string, from: string) =>
   raw(
     `ARRAY(SELECT ${column} COLLATE "C" AS name FROM ${from} GROUP BY name ORDER BY name LIMIT ${NAMES_MAX})`,
   );
 
-const MOST = raw(String(SESSION_TRACES_MAX));
+const LIMIT = raw(String(SESSION_TRACES_MAX));
 
 /** Reads sessions from the traces that name them. */
 export class SessionRepository {
@@ -48,8 +48,8 @@ export class SessionRepository {
   }
 
   /**
-   * Reads sessions with their totals, in the order of these distinct ids, without unknown ones. The traces of each are read
-   * once, up to one more than the totals include.
+   * Reads sessions with their totals, in the order of distinct ids, and omits unknown ones. Reads the traces of each session
+   * once, and one more than the totals include, to detect truncation.
    */
   async totals({ workspaceId }: Scope, ids: readonly string[]): Promise<SessionDto[]> {
     if (ids.length === 0) return [];
@@ -69,14 +69,14 @@ export class SessionRepository {
                 ${raw(FIGURES.cost_usd)} AS cost, row_number() OVER (ORDER BY t.started_at DESC, t.trace_id DESC) AS place
               FROM traces t WHERE t.workspace_id = ${workspaceId} AND t.session_id = s.session_id
               ORDER BY t.started_at DESC, t.trace_id DESC LIMIT ${raw(String(SESSION_TRACES_MAX + 1))}
-            ), last AS NOT MATERIALIZED (SELECT * FROM read WHERE read.place <= ${MOST})
+            ), last AS NOT MATERIALIZED (SELECT * FROM read WHERE read.place <= ${LIMIT})
             SELECT max(started_at) AS last_started_at, count(*) AS trace_count, sum(span_count) AS span_count,
               sum(error_count) AS error_count, sum(input)::float8 AS input_tokens, sum(output)::float8 AS output_tokens,
               CASE WHEN NOT bool_or(cost IS NULL AND coalesce(input, 0) + coalesce(output, 0) > 0)
                 THEN sum(cost)::float8 END AS cost_usd,
               ${namesOf('model', '(SELECT DISTINCT models FROM last) named, unnest(models) model')} AS models,
               ${namesOf('service_name', 'last WHERE service_name IS NOT NULL')} AS service_names,
-              EXISTS (SELECT 1 FROM read WHERE read.place > ${MOST}) AS is_truncated
+              EXISTS (SELECT 1 FROM read WHERE read.place > ${LIMIT}) AS is_truncated
             FROM last
           ) totals
           ORDER BY s.place`,

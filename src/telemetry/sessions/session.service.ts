@@ -2,23 +2,23 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import { TraceStore } from '../traces/trace-store';
 import { toTraceDto, type TraceDto } from '../traces/trace.dto';
 import type { StartedListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 import { SessionRepository } from './session.repository';
 
-/** Reads sessions from their traces. Errors: 404 for a session that no trace names, 503 as for traces. */
+/** Reads sessions from their traces. Errors: 404 for a session that no trace names, 503 if it cannot be read in time. */
 @Injectable()
 export class SessionService {
   constructor(
-    private readonly reading: TelemetryReading,
+    private readonly limiter: ReadLimiter,
     private readonly store: TraceStore,
   ) {}
 
   async list(scope: Scope, query: SessionListQueryDto, signal: AbortSignal): Promise<Page<SessionDto>> {
-    const { rows, page } = await this.reading.read(
+    const { rows, page } = await this.limiter.read(
       scope,
       'Narrow the times (since, until), or use a smaller limit.',
       (on) => new SessionRepository(on).list(scope, query),
@@ -28,7 +28,7 @@ export class SessionService {
   }
 
   async get(scope: Scope, sessionId: string, signal: AbortSignal): Promise<SessionDto> {
-    const [session] = await this.reading.read(
+    const [session] = await this.limiter.read(
       scope,
       'Try again.',
       (on) => new SessionRepository(on).totals(scope, [sessionId]),
@@ -44,12 +44,12 @@ export class SessionService {
     query: StartedListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
-    const found = await this.tracesOf(scope, sessionId, query, signal);
-    if (found.page.total === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
-    return found;
+    const traces = await this.tracesOf(scope, sessionId, query, signal);
+    if (traces.page.total === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
+    return traces;
   }
 
-  /** The same for a session that exists whether or not a trace names it. */
+  /** Lists the traces of a session that exists whether or not a trace names it. */
   async tracesOf(
     scope: Scope,
     sessionId: string,

@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import { prepared, sql, type SqlExecutor } from '#platform/db';
 import { RawJson } from '#platform/json';
 
-/** The source of a record, as JSON. */
+/** The source of a record. */
 export interface SourceParts {
   resource: RawJson;
   scope: RawJson;
@@ -14,7 +14,7 @@ const UNKNOWN: SourceParts = { resource: new RawJson('null'), scope: new RawJson
 export class SourceReadRepository {
   constructor(private readonly database: SqlExecutor) {}
 
-  /** Replaces each row's `source_id` by the source. Each source is read once, and its rows share it. */
+  /** Replaces the `source_id` of each row by its source. Reads each source once; rows with the same source share it. */
   async join<Row extends { source_id: string }>(
     scope: Scope,
     rows: readonly Row[],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OtlpResource, OtlpScope } from '#otlp';
 import { isName } from '../span-mapping/field.parser';
 
-/** The resource and instrumentation scope that many records share. Stored once. */
+/** The resource and instrumentation scope of records. Many records share them, so they are stored once. */
 export interface Source {
   /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
   id: string;
@@ -22,18 +22,18 @@ export interface Sourced {
   source: Source;
 }
 
-/** Creates the sources of exports, each once. A scope belongs to one resource, so it identifies the pair. */
-export class SourceReader {
-  private readonly known = new Map<OtlpScope, Source>();
+/** Returns the sources of records, creating each once. A scope object belongs to one resource, so it identifies both. */
+export class SourceCache {
+  private readonly sources = new Map<OtlpScope, Source>();
   private readonly resources = new Map<OtlpResource, string>();
 
   sourceOf({ resource, scope }: { resource: OtlpResource; scope: OtlpScope }): Source {
-    let source = this.known.get(scope);
+    let source = this.sources.get(scope);
     if (!source) {
       const texts = { resource: this.textOf(resource), scope: scopeJson(scope) };
       const id = createHash('sha256').update(`${texts.resource}\n${texts.scope}`).digest('hex').slice(0, 32);
       source = { id, ...texts };
-      this.known.set(scope, source);
+      this.sources.set(scope, source);
     }
     return source;
   }
@@ -45,7 +45,7 @@ export class SourceReader {
   }
 }
 
-/** Returns each source of these records once, in the order of their keys. */
+/** Returns the distinct sources of records, in the order of their keys. */
 export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
   const sources = new Map<string, WorkspaceSource>();
   let last: Sourced | undefined;
@@ -58,7 +58,7 @@ export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
   return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
 }
 
-/** Joins both into a text that sorts like the pair. */
+/** Returns a text that sorts like the pair of ids. */
 export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
 
 const resourceJson = (resource: OtlpResource): string =>
@@ -77,7 +77,7 @@ const scopeJson = (scope: OtlpScope): string =>
     schema_url: scope.schemaUrl,
   });
 
-/** Returns the `service.name` of a record; null where the resource has none, or too long a one. */
+/** Returns the `service.name` of a resource; null if it is missing or longer than a name may be. */
 export function serviceNameOf({ attributes }: OtlpResource): string | null {
   const name = attributes['service.name'];
   return typeof name === 'string' && isName(name) ? name : null;

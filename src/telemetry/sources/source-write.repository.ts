@@ -4,7 +4,7 @@ import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { sourceKey, type WorkspaceSource } from './source-record';
 
-/** Sources that a process remembers to have stored. */
+/** Number of stored sources that a process remembers, so that it does not write them again. */
 const REMEMBERED = 10_000;
 
 const COLUMNS = new BulkColumns<WorkspaceSource>([
@@ -20,21 +20,21 @@ export class SourceWriteRepository {
   /** The day on which this process last stored each source. */
   private readonly storedOn = new LRUCache<string, string>({ max: REMEMBERED });
 
-  /** Stores missing sources, and marks all as used today. Skips those that this process has marked today. */
-  async keep(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
+  /** Stores missing sources and marks all as used today. Skips those that this process has already marked today. */
+  async upsert(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
     const today = new Date().toISOString().slice(0, 10);
     const unmarked = sources.filter(
       ({ workspaceId, id }) => this.storedOn.get(sourceKey(workspaceId, id)) !== today,
     );
-    await inChunks(unmarked, (chunk) => tx.query(upsert(chunk)));
+    await inChunks(unmarked, (chunk) => tx.query(upsertMany(chunk)));
     tx.afterCommit(() => {
       for (const { workspaceId, id } of unmarked) this.storedOn.set(sourceKey(workspaceId, id), today);
     });
   }
 }
 
-/** Locks in the order of the keys. A stored source only gets the new day. */
-const upsert = (sources: readonly WorkspaceSource[]) =>
+/** Locks sources in the order of their keys. For a stored source, only the day changes. */
+const upsertMany = (sources: readonly WorkspaceSource[]) =>
   prepared(
     'span-source.upsert',
     sql`INSERT INTO span_sources AS o (day, ${COLUMNS.columnList})

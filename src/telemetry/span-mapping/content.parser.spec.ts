@@ -1,6 +1,6 @@
 import { contentOf } from './content.parser';
 
-describe('what a message attribute holds', () => {
+describe('contentOf', () => {
   it.each([
     ['plain text', undefined, 'plain text'],
     ['{"a":1}', undefined, { a: 1 }],
@@ -20,31 +20,31 @@ describe('what a message attribute holds', () => {
     [{ a: 1 }, 'text/plain', { a: 1 }],
     [7, undefined, 7],
     [false, undefined, false],
-  ])('of %j with the type %j is %j', (value, mimeType, content) => {
+  ])('reads %j with the type %j as %j', (value, mimeType, content) => {
     expect(contentOf(value, mimeType)).toEqual(content);
   });
 
-  it('holds nothing that PostgreSQL could not store, whatever its JSON escapes', () => {
+  it('replaces escaped characters that PostgreSQL cannot store', () => {
     expect(contentOf('{"a\\u0000":["b\\u0000","\\ud800","\\ud83c\\udf0d"]}')).toEqual({
       'a\ufffd': ['b\ufffd', '\ufffd', '🌍'],
     });
     expect(contentOf('[1e999]')).toEqual(['Infinity']);
   });
 
-  it('has integers beyond 2^53 as their digits, as attributes have', () => {
+  it('reads integers beyond 2^53 as texts', () => {
     expect(contentOf('{"id":1234567890123456789,"ids":[-9007199254740993,1000000000000000,7]}')).toEqual({
       id: '1234567890123456789',
       ids: ['-9007199254740993', 1_000_000_000_000_000, 7],
     });
   });
 
-  it('named __proto__ is a member like any other', () => {
+  it('treats __proto__ as an ordinary member', () => {
     const content = contentOf('{"__proto__":{"x":1}}');
     expect(JSON.stringify(content)).toBe('{"__proto__":{"x":1}}');
     expect((content as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it('stays text where it is nested deeper than 64 levels', () => {
+  it('leaves JSON as a text if it is nested deeper than 64 levels', () => {
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
     expect(JSON.stringify(contentOf(nested(64)))).toBe(nested(64));
     expect(contentOf(nested(65))).toBe(nested(65));

@@ -8,7 +8,7 @@ import {
   storableText,
 } from '#otlp';
 
-/** Length of texts whose integers are read exactly: with many long integers that takes ten times as long. */
+/** Maximum length of texts whose integers are parsed exactly, which may take ten times as long. */
 const EXACT_MAX = 1024 * 1024;
 
 /**
@@ -16,8 +16,8 @@ const EXACT_MAX = 1024 * 1024;
  * attributes send JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
  *
  * @param mimeType the media type that the span names; without one, only objects and lists are read as JSON
- * @returns null for an absent value or an empty text. A text that is cut off, or nested deeper than 64 levels, stays a
- *   text. An integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB, what a double holds.
+ * @returns null for an absent value or an empty text. Invalid JSON, or JSON nested deeper than 64 levels, stays a text. An
+ *   integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB it is rounded to a double.
  */
 export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
   if (typeof value !== 'string') return value ?? null;
@@ -28,7 +28,7 @@ export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): O
 
 /**
  * Reads a message attribute like {@link contentOf}, and puts `gen_ai.system_instructions` before the messages as a system
- * message: up to version 1.36 it was the first message, and readers of a trace see the same for both.
+ * message. Up to version 1.36 instructions were the first message, so readers of a trace see the same for both.
  */
 export function instructedContentOf(
   value: OtlpValue | undefined,
@@ -53,7 +53,7 @@ function parsed(text: string): OtlpValue {
   return stored === undefined ? text : stored;
 }
 
-/** Copies a value so that PostgreSQL can store it (JSON can escape what text cannot hold); undefined when nested too deeply. */
+/** Copies a value, replacing characters that PostgreSQL cannot store. Returns undefined if it is nested too deeply. */
 function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
   if (typeof value === 'string') return storableText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

@@ -1,15 +1,15 @@
 import type { OtlpValue } from '#otlp';
 
-/** No model uses more tokens in a span. A larger count is a mistake, and would spoil every sum. */
+/** Limit of a span's tokens. No model uses more; a larger count is a mistake that would distort every sum. */
 const MAX_TOKENS = 1e9;
 const MAX_DOLLARS = 1e6;
 
-/** Length of names that traces are found and shown by, in characters. A longer text is kept as an attribute only. */
+/** Maximum length of names that traces are filtered by, in characters. A longer text is kept only as an attribute. */
 export const NAME_MAX = 255;
 
-/** Whether a text has the length of a name. */
+/** Tells whether a text has the length of a name. */
 export const isName = (text: string): boolean =>
-  // characters beyond U+FFFF are two units each
+  // a character beyond U+FFFF counts twice in `length`
   text !== '' && (text.length <= NAME_MAX || (text.length <= 2 * NAME_MAX && [...text].length <= NAME_MAX));
 
 /** Reads a name or an id: a text of 1 to 255 characters, or a number as text. */
@@ -24,17 +24,17 @@ export function tokensOf(value: OtlpValue | undefined): number | null {
   return Number.isInteger(number) && number >= 0 && number <= MAX_TOKENS ? number : null;
 }
 
-/** Reads an amount, from 0 to 10^6. */
+/** Reads an amount of US dollars, from 0 to 10^6. */
 export function dollarsOf(value: OtlpValue | undefined): number | null {
   const number = numberOf(value);
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
-/** Length limit of decimals, because V8 matches long texts with a stack that overflows. */
+/** Length limit of decimals, because the regular expression overflows the stack on long texts. */
 const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
-/** Reads a number, or a decimal text, as some instrumentations send it. NaN for anything else. */
+/** Reads a number, or a decimal text, which some instrumentations send. Returns NaN for anything else. */
 function numberOf(value: OtlpValue | undefined): number {
   if (typeof value === 'number') return value;
   const isDecimal = typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value);

@@ -4,8 +4,8 @@ const OPENINFERENCE = ['message', 'message_content', 'tool_call'];
 const list = (attributes: Record<string, string | number>) =>
   flattenedList(attributes, 'llm.input_messages', OPENINFERENCE);
 
-describe('a list that was flattened into attributes', () => {
-  it('is put together again', () => {
+describe('flattenedList', () => {
+  it('rebuilds the list', () => {
     expect(
       list({
         'llm.input_messages.0.message.role': 'user',
@@ -30,7 +30,7 @@ describe('a list that was flattened into attributes', () => {
     ]);
   });
 
-  it('is in the order of its indexes, however the attributes come', () => {
+  it('sorts items by index, in any order of attributes', () => {
     const attributes: Record<string, number> = {};
     for (const index of [10, 2, 1, 0]) {
       attributes[`llm.input_messages.${index}.message.n`] = index;
@@ -38,27 +38,27 @@ describe('a list that was flattened into attributes', () => {
     expect(list(attributes)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }, { n: 10 }]);
   });
 
-  it('may hold values instead of objects', () => {
+  it('accepts values instead of objects', () => {
     expect(list({ 'llm.input_messages.0': 'a', 'llm.input_messages.1': 'b' })).toEqual(['a', 'b']);
   });
 
-  it('is not there without an index', () => {
+  it('returns undefined without an index', () => {
     expect(
       list({ 'llm.input_messages': 'x', 'llm.input_messages.count': 1, 'llm.input_messages2.0': 1 }),
     ).toBeUndefined();
   });
 
-  it('takes no memory for an index that is out of all proportion', () => {
+  it('does not allocate memory for a huge index', () => {
     expect(list({ 'llm.input_messages.999999999.message.role': 'user' })).toEqual([{ role: 'user' }]);
     expect(list({ 'llm.input_messages.9999999999.message.role': 'user' })).toBeUndefined();
   });
 
-  it('keeps the first of two that contend for a place', () => {
+  it('keeps the first of two values for the same place', () => {
     expect(list({ 'llm.input_messages.0.a': 1, 'llm.input_messages.0.a.b': 2 })).toEqual([{ a: 1 }]);
     expect(list({ 'llm.input_messages.0.a.b': 2, 'llm.input_messages.0.a': 1 })).toEqual([{ a: { b: 2 } }]);
   });
 
-  it('leaves out a path deeper than 64 levels, and pollutes nothing', () => {
+  it('ignores a path deeper than 64 levels, and does not pollute prototypes', () => {
     expect(list({ [`llm.input_messages.0${'.a'.repeat(63)}`]: 1 })).toBeDefined();
     expect(list({ [`llm.input_messages.0${'.a'.repeat(64)}`]: 1 })).toBeUndefined();
     const polluting = list({ 'llm.input_messages.0.__proto__.x': 1 });

@@ -2,12 +2,12 @@ import { MAX_VALUE_DEPTH, type OtlpAttributes, type OtlpValue, setMember } from 
 
 type Branch = Map<string, Branch | OtlpValue>;
 
-/** An index as instrumentations write them. More digits are a name. */
+/** An index. A step with more digits is a name. */
 const INDEX = /^\d{1,9}$/;
 
 /**
- * Rebuilds a list that was flattened into attributes `<name>.<index>.<path>`, such as `llm.input_messages.0.message.role`.
- * Attributes of OpenTelemetry could not hold objects.
+ * Rebuilds a list that was flattened into attributes `<name>.<index>.<path>`, such as `llm.input_messages.0.message.role`,
+ * because attributes of OpenTelemetry could not hold objects.
  *
  * Items are sorted by index, without gaps. A step named in `itemNames` right after an index is dropped: `message.role`
  * becomes `role`.
@@ -26,10 +26,10 @@ export function flattenedList(
     const steps = stepsOf(key.slice(prefix.length), itemNames);
     if (INDEX.test(steps[0] as string) && steps.length <= MAX_VALUE_DEPTH) {
       root ??= new Map();
-      grow(root, steps, attributes[key] as OtlpValue);
+      addTo(root, steps, attributes[key] as OtlpValue);
     }
   }
-  return root && grown(root);
+  return root && toValue(root);
 }
 
 function stepsOf(path: string, itemNames: readonly string[]): string[] {
@@ -40,8 +40,8 @@ function stepsOf(path: string, itemNames: readonly string[]): string[] {
     );
 }
 
-/** Where a value and a branch have the same place, the first one keeps it. */
-function grow(root: Branch, steps: readonly string[], value: OtlpValue): void {
+/** Adds a value to a tree. If its place is taken, the earlier value or branch stays. */
+function addTo(root: Branch, steps: readonly string[], value: OtlpValue): void {
   let branch = root;
   for (const step of steps.slice(0, -1)) {
     let next = branch.get(step);
@@ -58,10 +58,10 @@ function grow(root: Branch, steps: readonly string[], value: OtlpValue): void {
   }
 }
 
-function grown(branch: Branch): OtlpValue {
+function toValue(branch: Branch): OtlpValue {
   const entries = [...branch].map(([step, value]): [string, OtlpValue] => [
     step,
-    value instanceof Map ? grown(value) : value,
+    value instanceof Map ? toValue(value) : value,
   ]);
   if (entries.every(([step]) => INDEX.test(step))) {
     return entries.sort(([one], [other]) => Number(one) - Number(other)).map(([, value]) => value);

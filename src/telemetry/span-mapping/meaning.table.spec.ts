@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { MEANING_TABLE } from './meaning.table';
 import type { MeaningSource, SpanMeaning } from './span-meaning.types';
 
-/** What the documentation calls each field. */
+/** Names of the fields in the documentation. */
 const MEANINGS: Record<keyof SpanMeaning, string> = {
   model: 'model',
   provider: 'provider',
@@ -23,7 +23,7 @@ const MEANINGS: Record<keyof SpanMeaning, string> = {
 
 const code = (text: string): string => `\`${text}\``;
 
-/** A source, in the words of the documentation. */
+/** Describes a source as the documentation does. */
 function wordsOf(source: MeaningSource): string {
   switch (source.from) {
     case 'attribute': {
@@ -48,7 +48,7 @@ function wordsOf(source: MeaningSource): string {
   }
 }
 
-/** A row for each run of sources of one convention, so that the order of the rows is that of the preference. */
+/** Returns a row for each run of sources of one convention, so that rows are in the order of preference. */
 function rowsOfTable(): string[][] {
   return Object.entries(MEANING_TABLE).flatMap(([field, { sources }]) => {
     const rows: string[][] = [];
@@ -79,12 +79,12 @@ function rowsOfDocumentation(): string[][] {
   return rows.slice(2);
 }
 
-describe('the table of meanings', () => {
-  it('stands in docs/telemetry.md, with every name, in the order of preference', () => {
+describe('MEANING_TABLE', () => {
+  it('equals the table in docs/telemetry.md', () => {
     expect(rowsOfDocumentation()).toEqual(rowsOfTable());
   });
 
-  it('has each name of a field once, and under one convention', () => {
+  it('contains each name of a field once', () => {
     for (const { sources } of Object.values(MEANING_TABLE)) {
       const words = sources.map((source) => wordsOf(source));
       expect(new Set(words).size).toBe(words.length);

@@ -2,7 +2,7 @@ import { contentOf, instructedContentOf } from './content.parser';
 import { dollarsOf, textOf, tokensOf } from './field.parser';
 import type { Convention, MeaningSource, MeaningTable } from './span-meaning.types';
 
-/** Events that recorded one message each, up to version 1.36, with the role of the message. */
+/** Events that recorded one message each (up to version 1.36), and the role of the message. */
 const ROLES_OF_INPUT = {
   'gen_ai.system.message': 'system',
   'gen_ai.user.message': 'user',
@@ -12,9 +12,9 @@ const ROLES_OF_INPUT = {
 const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
 
 /**
- * The places of each field of a {@link SpanMeaning} in a span, in the order of preference. To support another name, add
- * a row. To support another field, add it to SpanMeaning and a rule here. docs/telemetry.md documents the same for users,
- * and a test compares the two.
+ * Where each field of a {@link SpanMeaning} may be found in a span, in the order of preference. To support another name,
+ * add a row. To support another field, add it to SpanMeaning and a rule here. docs/telemetry.md documents the same for
+ * users, and a test compares the two.
  *
  * The conventions:
  * - OpenTelemetry: its semantic conventions for generative AI, current names
@@ -33,8 +33,8 @@ const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
  * - OpenLIT (https://github.com/openlit/openlit), for the cost, which the OpenTelemetry conventions do not know.
  * - Strands (https://github.com/strands-agents/sdk-python, telemetry/tracer.py), for tokens written to a cache.
  *
- * Messages come before whole values: `input.value` of an OpenInference LLM span is the raw request with all its
- * parameters, `llm.input_messages` holds the messages. Tool calls and searches come last, because only their spans have
+ * Messages take precedence over whole values: in an OpenInference LLM span, `input.value` is the raw request with all its
+ * parameters, and `llm.input_messages` holds the messages. Tool calls and searches come last, because only their spans have
  * them.
  */
 export const MEANING_TABLE: MeaningTable = {
@@ -65,7 +65,7 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenInference', 'openinference.span.kind'),
       ...attributes('OpenLLMetry', 'traceloop.span.kind', 'llm.request.type'),
       ...attributes('AI SDK', 'ai.operationId'),
-      // its agent runs report the usage of their calls, and had no operation name at first
+      // its agent runs repeat the usage of their calls, but earlier versions send no operation name
       present('Pydantic AI', 'pydantic_ai.all_messages', 'invoke_agent'),
       present('Pydantic AI', 'all_messages_events', 'invoke_agent'),
     ],
@@ -75,7 +75,7 @@ export const MEANING_TABLE: MeaningTable = {
     sources: [
       ...attributes('OpenTelemetry', 'gen_ai.agent.name'),
       ...attributes('OpenInference', 'agent.name'),
-      // graph nodes that are not agents have names, too
+      // graph nodes that are not agents have names as well
       where('OpenInference', 'graph.node.name', 'openinference.span.kind', 'AGENT'),
       where('OpenInference', 'graph.node.id', 'openinference.span.kind', 'AGENT'),
       where('OpenLLMetry', 'traceloop.entity.name', 'traceloop.span.kind', 'agent'),
@@ -156,7 +156,7 @@ export const MEANING_TABLE: MeaningTable = {
   sessionId: {
     as: textOf,
     sources: [
-      ...attributes('OpenTelemetry', 'session.id', 'gen_ai.conversation.id'), // OpenInference uses the first, too
+      ...attributes('OpenTelemetry', 'session.id', 'gen_ai.conversation.id'), // OpenInference uses the first as well
       ...attributes('OpenLLMetry', 'traceloop.association.properties.session_id'),
       ...attributes('AI SDK', 'ai.telemetry.metadata.sessionId', 'ai.settings.context.sessionId'),
       { from: 'resource', convention: 'OpenTelemetry', name: 'session.id' },

@@ -2,7 +2,7 @@ import { type OtlpAttributes, type OtlpValue, setMember } from '#otlp';
 import { contentOf } from './content.parser';
 import type { MeaningfulEvent } from './span-meaning.types';
 
-/** Holds the whole message as JSON (Azure AI Inference and its followers). */
+/** The attribute with the whole message as JSON (Azure AI Inference and its followers). */
 const WHOLE_MESSAGE = 'gen_ai.event.content';
 
 /** Attributes that identify the event and are not part of the message. */
@@ -16,8 +16,8 @@ const NO_CONTENT = new Set([
 
 /**
  * Reads messages that were recorded as one event each (OpenTelemetry semantic conventions up to 1.36:
- * gen_ai.user.message, gen_ai.choice …): a list of `{role, …}` in the order of the events, with their attributes, JSON
- * parsed.
+ * gen_ai.user.message, gen_ai.choice …). Returns a list of `{role, …}` in the order of the events, with their attributes;
+ * JSON texts are parsed.
  *
  * @param roles the role of the message by event name; a `role` attribute of the event takes precedence
  * @returns undefined when the span has no such event
@@ -53,7 +53,7 @@ function message(role: string, attributes: OtlpAttributes): OtlpAttributes {
 /**
  * Reads events that were written into an attribute as a list of objects, each with its name as `event.name`.
  *
- * @returns no events where the attribute is not such a list
+ * @returns an empty list if the attribute is not such a list
  */
 export function eventsIn(attribute: OtlpValue | undefined): MeaningfulEvent[] {
   const list = contentOf(attribute);

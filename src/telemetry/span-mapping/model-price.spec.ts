@@ -25,7 +25,7 @@ describe('the cost of tokens', () => {
     ['gpt-4@2024-08-06', 90],
     ['gpt-4-20240620-v1:0', 90],
     ['gpt-4_v1.5', 90],
-    // models of their own, at prices of their own
+    // different models with different prices
     ['gpt-4-turbo', null],
     ['gpt-4-32k', null],
     ['gpt-4o-audio-preview', null],
@@ -41,11 +41,11 @@ describe('the cost of tokens', () => {
     ['__proto__', null],
     ['constructor', null],
     [null, null],
-  ])('of the model %j is %j dollars for a million each', (model, dollars) => {
+  ])('of a million tokens each of the model %j is %j dollars', (model, dollars) => {
     expect(costOf(model, tokens(1e6, 1e6), PRICES)).toBe(dollars);
   });
 
-  it('counts what is known of input and output', () => {
+  it('includes input or output alone if only one is known', () => {
     expect(costOf('gpt-4o', tokens(1000, 100), PRICES)).toBeCloseTo(0.0035, 10);
     expect(costOf('gpt-4o', tokens(1e6, null), PRICES)).toBe(2.5);
     expect(costOf('gpt-4o', tokens(null, 1e6), PRICES)).toBe(10);
@@ -54,23 +54,33 @@ describe('the cost of tokens', () => {
   });
 
   it.each([
-    ['cached ones at their price', 'cached', { cachedInputTokens: 4e5 }, 26.4],
-    ['those written to the cache at theirs', 'cached', { cacheWriteTokens: 4e5 }, 31],
+    ['cached tokens at their price', 'cached', { cachedInputTokens: 4e5 }, 26.4],
+    ['tokens written to the cache at their price', 'cached', { cacheWriteTokens: 4e5 }, 31],
     ['both', 'cached', { cachedInputTokens: 4e5, cacheWriteTokens: 6e5 }, 27.9],
-    ['none of the cache', 'cached', { cachedInputTokens: null, cacheWriteTokens: 0 }, 30],
-    ['all as input, where the cache has no price', 'gpt-4o', { cachedInputTokens: 4e5 }, 12.5],
-    ['more of the cache than of the input on top of it', 'cached', { cachedInputTokens: 9e6 }, 39],
-    ['also with those written', 'cached', { cachedInputTokens: 6e5, cacheWriteTokens: 6e5 }, 38.1],
-  ])('takes of a million tokens of the input %s', (_, model, cache, dollars) => {
+    ['no cache tokens', 'cached', { cachedInputTokens: null, cacheWriteTokens: 0 }, 30],
+    ['cached tokens as input if they have no price', 'gpt-4o', { cachedInputTokens: 4e5 }, 12.5],
+    [
+      'more cached tokens than input tokens in addition to the input',
+      'cached',
+      { cachedInputTokens: 9e6 },
+      39,
+    ],
+    [
+      'more cached and written tokens than input tokens in addition to the input',
+      'cached',
+      { cachedInputTokens: 6e5, cacheWriteTokens: 6e5 },
+      38.1,
+    ],
+  ])('counts %s', (_, model, cache, dollars) => {
     expect(costOf(model, { ...tokens(1e6, 1e6), ...cache }, PRICES)).toBeCloseTo(dollars, 10);
   });
 
-  it('does not look for the beginnings of a name that is none', () => {
+  it('ignores texts that are too long to be a model name', () => {
     expect(costOf(`gpt-4o-${'1'.repeat(249)}`, tokens(1e6, 0), PRICES)).toBe(2.5);
     expect(costOf(`gpt-4o-${'1'.repeat(250)}`, tokens(1e6, 0), PRICES)).toBeNull();
   });
 
-  it('is what the span itself says, if it does', () => {
+  it('is the cost that the span reports, if any', () => {
     const figures = { model: 'gpt-4o', inputTokens: 1e6, outputTokens: 0, costUsd: 0.5 };
     expect(costOfSpan(figures, PRICES)).toBe(0.5);
     expect(costOfSpan({ ...figures, costUsd: 0 }, PRICES)).toBe(0);

@@ -13,7 +13,7 @@ export interface ModelPrice {
   readonly cache_write_usd_per_million?: number;
 }
 
-/** The tokens of a call; null or absent where they are unknown. */
+/** The tokens of a call; null or absent if they are unknown. */
 export interface TokenCounts {
   /** Includes tokens of the provider's cache. */
   readonly inputTokens: number | null;
@@ -23,9 +23,9 @@ export interface TokenCounts {
 }
 
 /**
- * Prices by model name. A name is also the price of its versions: `gpt-4o` prices `gpt-4o-2024-08-06` and `gpt-4o:latest`,
- * but not `gpt-4o-mini`, which costs a sixteenth: an unknown price is better than a wrong one. An entry that ends in one
- * of `-`, `:`, `@`, `_` and `/` prices all names with that prefix.
+ * Prices by model name. An entry also prices the versions of its model: `gpt-4o` prices `gpt-4o-2024-08-06` and
+ * `gpt-4o:latest`, but not `gpt-4o-mini`, which costs a sixteenth: an unknown price is better than a wrong one. An entry
+ * that ends in one of `-`, `:`, `@`, `_` and `/` prices all names with that prefix.
  */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
@@ -46,7 +46,7 @@ export class ModelPrices {
     this.table = readPriceTable(environment.MODEL_PRICES);
   }
 
-  /** Prices a call of a model, in US dollars; null where the price is unknown. */
+  /** Prices a call of a model, in US dollars. Returns null if the price is unknown. */
   costOf(model: string, inputTokens: number | null, outputTokens: number | null): number | null {
     return costOf(model, { inputTokens, outputTokens }, this.table);
   }
@@ -75,7 +75,7 @@ const invalid = (detail: string): Error =>
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 
-/** Longer texts are not model names. Trying all their prefixes would take time with the square of the length. */
+/** Longer texts are not model names. Trying all their prefixes would take quadratic time. */
 const MAX_NAME_LENGTH = 256;
 
 const SEPARATORS = new Set(['-', ':', '@', '_', '/']);
@@ -84,10 +84,10 @@ const SEPARATORS = new Set(['-', ':', '@', '_', '/']);
 const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
 
 /**
- * Prices tokens of a model, in US dollars. The longest entry that fits is used. Where none fits, the name behind the last
- * slash is tried (`openai/gpt-4o`, as gateways name models). Reasoning tokens are output tokens.
+ * Prices tokens of a model, in US dollars. Uses the longest entry that matches the name; if none does, the one that matches
+ * the part after the last slash (gateways name models like `openai/gpt-4o`). Reasoning tokens are output tokens.
  *
- * @returns null when the model is not in the table, or both counts are unknown; one alone is priced alone
+ * @returns null if the model is not in the table or both counts are unknown; a single known count is priced alone
  */
 export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
   const isKnown = tokens.inputTokens !== null || tokens.outputTokens !== null;
@@ -98,8 +98,8 @@ export function costOf(model: string | null, tokens: TokenCounts, prices: PriceT
 }
 
 /**
- * Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). Where they exceed the input, the sender
- * forwarded the counts of a provider that reports them apart, such as Anthropic, and they are added on top.
+ * Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). If they exceed the input, the sender forwarded
+ * the counts of a provider that reports them separately, such as Anthropic; then they are added to the input.
  */
 function inputCost(tokens: TokenCounts, price: ModelPrice): number {
   const input = tokens.inputTokens ?? 0;
@@ -113,7 +113,7 @@ function inputCost(tokens: TokenCounts, price: ModelPrice): number {
   );
 }
 
-/** The cost of a span: its own attribute, else its tokens by the price table. */
+/** Returns the cost of a span: the cost that it reports, else the price of its tokens. */
 export function costOfSpan(
   figures: TokenCounts & { readonly model: string | null; readonly costUsd: number | null },
   prices: PriceTable,
@@ -121,7 +121,7 @@ export function costOfSpan(
   return figures.costUsd ?? costOf(figures.model, figures, prices);
 }
 
-/** Prices by name for each table, because most spans ask for one of a few names. */
+/** Caches prices by name for each table, because most spans name one of a few models. */
 const caches = new WeakMap<PriceTable, LRUCache<string, { price: ModelPrice | undefined }>>();
 const CACHED_NAMES = 1_000;
 

@@ -35,7 +35,7 @@ const BITS = {
 
 /** The figures that may be read from an attribute, by its name. */
 const FIGURES_OF = new Map<string, number>();
-/** Figures that may be read from something other than an attribute of the span. */
+/** The figures that may be found elsewhere than in the span's attributes. */
 let figuresOfAll = 0;
 
 for (const [field, bit] of Object.entries(BITS)) {
@@ -48,11 +48,11 @@ for (const [field, bit] of Object.entries(BITS)) {
 
 /**
  * Reads the figures and names of a span: for each field, the first place of the {@link MEANING_TABLE} with a valid value.
- * Numbers may be strings; negative, broken and absurd ones are ignored. Usage that an agent's span repeats from the model
- * calls below it is not removed here.
+ * Numbers may be strings; negative, invalid and absurdly large ones are ignored. Usage that an agent's span repeats from
+ * the model calls below it is included.
  *
- * The attribute names are checked first, and only fields that they may fill are looked up. Most spans are of HTTP or
- * databases and have none of the hundred names of the table.
+ * Checks the attribute names first, and looks up only the fields that they may fill, because most spans describe HTTP or
+ * database calls and have none of the hundred names of the table.
  */
 export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
   let possible = figuresOfAll;
@@ -76,7 +76,7 @@ export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
   };
 }
 
-/** Reads input and output. It may have to parse them, which costs about as much as JSON.parse. */
+/** Reads input and output. It may parse them, which costs about as much as JSON.parse. */
 export function readSpanContent(span: MeaningfulSpan): SpanContent {
   return { input: read(MEANING_TABLE.input, span), output: read(MEANING_TABLE.output, span) };
 }
@@ -125,7 +125,7 @@ function mimeType(source: MeaningSource, span: MeaningfulSpan): OtlpValue | unde
   return source.from === 'attribute' && source.mimeType ? span.attributes[source.mimeType] : undefined;
 }
 
-/** System instructions stand beside the messages: in the span, or in the same event. */
+/** System instructions are next to the messages: in the span, or in the same event. */
 function instructions(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   if ((source.from !== 'attribute' && source.from !== 'event') || !source.instructions) return undefined;
   const attributes = source.from === 'event' ? attributesOf(source.event, span) : span.attributes;

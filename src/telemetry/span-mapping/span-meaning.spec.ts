@@ -54,24 +54,21 @@ const QUESTION = { role: 'user', parts: [{ type: 'text', content: 'Weather in Pa
 const ANSWER = { role: 'assistant', parts: [{ type: 'text', content: 'Rainy.' }], finish_reason: 'stop' };
 
 describe('the meaning of a span', () => {
-  it('is nothing for a span of something else', () => {
+  it('is empty for an unrelated span', () => {
     expect(meaning({ 'http.request.method': 'GET', 'server.port': 443 })).toEqual(NOTHING);
   });
 
-  it.each(INSTRUMENTED_SPANS)(
-    'is read from what is sent by $sentBy',
-    ({ attributes, events, meaning: read }) => {
-      expect(meaning(attributes, events)).toEqual({ ...NOTHING, ...read });
-    },
-  );
+  it.each(INSTRUMENTED_SPANS)('is read from spans of $sentBy', ({ attributes, events, meaning: read }) => {
+    expect(meaning(attributes, events)).toEqual({ ...NOTHING, ...read });
+  });
 
-  it.each(ATTRIBUTES)('has its $field from $name alone', ({ field, name, where }) => {
+  it.each(ATTRIBUTES)('reads $field from $name alone', ({ field, name, where }) => {
     const found = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
     expect([1, '1']).toContain(found);
   });
 
   it.each(ATTRIBUTES.filter(({ where }) => where))(
-    'has its $field from $name on spans of one kind only',
+    'reads $field from $name only on spans of the required kind',
     ({ field, name, where }) => {
       expect(meaning({ [name]: 'x', [where!.name]: where!.is.toUpperCase() })[field]).toBe('x');
       expect(meaning({ [name]: 'x', [where!.name]: 'another' })[field]).toBeNull();
@@ -79,14 +76,14 @@ describe('the meaning of a span', () => {
     },
   );
 
-  it('puts what the system was told apart before the messages', () => {
-    const told = (instructions: OtlpValue, messages: OtlpValue) =>
+  it('puts system instructions before the messages', () => {
+    const inputOf = (instructions: OtlpValue, messages: OtlpValue) =>
       meaning({ 'gen_ai.system_instructions': instructions, 'gen_ai.input.messages': messages }).input;
     const system = { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] };
-    expect(told('Be brief.', [QUESTION])).toEqual([system, QUESTION]);
-    expect(told(JSON.stringify(system.parts), JSON.stringify([QUESTION]))).toEqual([system, QUESTION]);
-    expect(told(system.parts, 'Weather in Paris?')).toBe('Weather in Paris?');
-    expect(told('', [QUESTION])).toEqual([QUESTION]);
+    expect(inputOf('Be brief.', [QUESTION])).toEqual([system, QUESTION]);
+    expect(inputOf(JSON.stringify(system.parts), JSON.stringify([QUESTION]))).toEqual([system, QUESTION]);
+    expect(inputOf(system.parts, 'Weather in Paris?')).toBe('Weather in Paris?');
+    expect(inputOf('', [QUESTION])).toEqual([QUESTION]);
     const event = {
       name: 'gen_ai.client.inference.operation.details',
       attributes: { 'gen_ai.system_instructions': system.parts, 'gen_ai.input.messages': [QUESTION] },
@@ -95,13 +92,13 @@ describe('the meaning of a span', () => {
   });
 
   it.each(['Launch', '{"a":1}', '[1, null, {"name": "x"}, {"event.name": 7}]', ['a'], 3])(
-    'takes nothing from an attribute `events` that holds no messages: %j',
+    'ignores an attribute `events` without messages: %j',
     (events) => {
       expect(meaning({ events })).toEqual(NOTHING);
     },
   );
 
-  it('is read from message events, as instrumentations sent them up to version 1.36', () => {
+  it('is read from message events, which instrumentations sent up to version 1.36', () => {
     const events: MeaningfulEvent[] = [
       { name: 'gen_ai.system.message', attributes: { content: 'Be brief.', 'gen_ai.system': 'openai' } },
       {
@@ -125,7 +122,7 @@ describe('the meaning of a span', () => {
     });
   });
 
-  it('is read from the events of one message list each', () => {
+  it('is read from events with a list of messages each', () => {
     const details = {
       name: 'gen_ai.client.inference.operation.details',
       attributes: { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [ANSWER] },
@@ -138,7 +135,7 @@ describe('the meaning of a span', () => {
     expect(meaning({}, events)).toMatchObject({ input: [{ role: 'user' }], output: 'Paris.' });
   });
 
-  it('of a tool call is its arguments and its result', () => {
+  it('contains the arguments and the result of a tool call', () => {
     const attributes = {
       'gen_ai.tool.call.arguments': '{"city":"Paris"}',
       'gen_ai.tool.call.result': 'rain',
@@ -146,7 +143,7 @@ describe('the meaning of a span', () => {
     expect(meaning(attributes)).toMatchObject({ input: { city: 'Paris' }, output: 'rain' });
   });
 
-  it('prefers the current name to the earlier one, whatever the order of the attributes', () => {
+  it('prefers current names to earlier ones, in any order of attributes', () => {
     const attributes = {
       'ai.usage.promptTokens': 4,
       'llm.token_count.prompt': 3,
@@ -176,12 +173,12 @@ describe('the meaning of a span', () => {
     [true, null],
     [null, null],
     [[97], null],
-  ])('has for the token count %j %j', (sent, tokens) => {
+  ])('reads the token count %j as %j', (sent, tokens) => {
     const attributes = { 'gen_ai.usage.input_tokens': sent, 'gen_ai.usage.output_tokens': sent };
     expect(meaning(attributes)).toMatchObject({ inputTokens: tokens, outputTokens: tokens });
   });
 
-  it('passes over a broken value for one of a later name', () => {
+  it('skips an invalid value if another name has a valid one', () => {
     const attributes = {
       'gen_ai.usage.input_tokens': -1,
       'gen_ai.usage.prompt_tokens': 5,
@@ -191,7 +188,7 @@ describe('the meaning of a span', () => {
     expect(meaning(attributes)).toMatchObject({ inputTokens: 5, model: 'gpt-4o' });
   });
 
-  it('passes over a text that is too long to be a name, which is told by its characters', () => {
+  it('skips a text that has too many characters for a name', () => {
     const named = (model: string) => ({ 'gen_ai.response.model': model, 'gen_ai.request.model': 'gpt-4o' });
     for (const longest of ['x'.repeat(255), '🚀'.repeat(255)]) {
       expect(meaning(named(longest))).toMatchObject({ model: longest });
@@ -208,11 +205,11 @@ describe('the meaning of a span', () => {
     ['0x1f', null],
     [' 1e-3 ', 0.001],
     [1e7, null],
-  ])('has for the cost %j %j', (sent, cost) => {
+  ])('reads the cost %j as %j', (sent, cost) => {
     expect(meaning({ 'operation.cost': sent })).toMatchObject({ costUsd: cost });
   });
 
-  it('is read at once of a text that is nearly a number, however long', () => {
+  it('rejects a text that is nearly a number in linear time', () => {
     const texts = [
       '1'.repeat(5_000_000),
       ' '.repeat(5_000_000),
@@ -224,11 +221,11 @@ describe('the meaning of a span', () => {
     }
   });
 
-  it('takes numbers for ids', () => {
+  it('accepts numbers as ids', () => {
     expect(meaning({ 'session.id': 42 })).toMatchObject({ sessionId: '42' });
   });
 
-  it('takes the service from the resource, and the session when the span has none', () => {
+  it('reads the service from the resource first, and the session from the span first', () => {
     const resource = { 'service.name': 'shop', 'session.id': 'r' };
     expect(readSpanFigures(span({ 'service.name': 'other' }, [], resource))).toMatchObject({
       serviceName: 'shop',
@@ -237,7 +234,7 @@ describe('the meaning of a span', () => {
     expect(readSpanFigures(span({ 'service.name': 'other' }))).toMatchObject({ serviceName: 'other' });
   });
 
-  it('is read in two parts, the cheap one and the other', () => {
+  it('is read in two parts: figures, and content', () => {
     const one = span({ 'gen_ai.request.model': 'gpt-4o', 'input.value': 'x' });
     expect(readSpanFigures(one)).not.toHaveProperty('input');
     expect(readSpanContent(one)).not.toHaveProperty('model');

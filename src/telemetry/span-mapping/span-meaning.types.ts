@@ -1,14 +1,14 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 
-/** What a span's attributes say about the work of a model or an agent. Null where they do not say it. */
+/** Fields about the work of a model or an agent, read from a span. Null if the span has no such field. */
 export interface SpanMeaning {
-  /** The model that answered, else the requested one. */
+  /** The model that responded, else the requested one. */
   model: string | null;
-  /** Who serves the model, as the span names it ('openai', 'aws.bedrock'). */
+  /** The provider that serves the model, as the span names it ('openai', 'aws.bedrock'). */
   provider: string | null;
-  /** The kind of step, in the words of its convention ('chat', 'execute_tool'; 'LLM', 'TOOL'). */
+  /** The kind of step, as its convention names it ('chat', 'execute_tool'; 'LLM', 'TOOL'). */
   operation: string | null;
-  /** The agent that the step is or belongs to. */
+  /** The agent that the span represents or belongs to. */
   agentName: string | null;
   /** The called tool. */
   toolName: string | null;
@@ -24,11 +24,11 @@ export interface SpanMeaning {
   reasoningTokens: number | null;
   /** The cost that the span itself reports, in US dollars; from 0 to 10^6. */
   costUsd: number | null;
-  /** Its session or conversation. */
+  /** The session or conversation. */
   sessionId: string | null;
-  /** Its service. */
+  /** The service. */
   serviceName: string | null;
-  /** Input messages or value: JSON where the span holds JSON, else the text. */
+  /** Input messages or value: parsed if it is JSON, else the text. */
   input: OtlpValue;
   /** Output messages or value, likewise. */
   output: OtlpValue;
@@ -57,7 +57,7 @@ export type Convention =
   | 'OpenLIT'
   | 'Strands';
 
-/** A place in a span that may hold a field of its meaning. */
+/** A place in a span where a field of its meaning may be found. */
 export type MeaningSource = MeaningPlace & { readonly convention: Convention };
 
 export type MeaningPlace =
@@ -77,8 +77,8 @@ export type MeaningPlace =
       readonly instructions?: string;
     }
   /**
-   * One message per event; the role of the message by the event's name. The events are those of the span or, where an
-   * `attribute` is named, the list in it, whose items have their name as `event.name`.
+   * One message per event; the name of the event determines the role. The events are those of the span or, if `attribute`
+   * is set, the list in that attribute, whose items carry their name as `event.name`.
    */
   | {
       readonly from: 'messages';
@@ -96,13 +96,13 @@ export interface MeaningAttribute {
   readonly mimeType?: string;
   /** Name of the attribute with system instructions, which become the first message. */
   readonly instructions?: string;
-  /** The attribute has this meaning only where another attribute has this value, in upper or lower case. */
+  /** The attribute has this meaning only if another attribute has this value. Case-insensitive. */
   readonly where?: { readonly name: string; readonly is: string };
 }
 
 /**
- * Reads a field from the value found there; null when that is invalid. The other parameters are the values of the
- * attributes that the source names as `mimeType` and `instructions`.
+ * Parses the value of a field; returns null if it is invalid. `mimeType` and `instructions` are the values of the
+ * attributes that the source names.
  */
 export type MeaningParser<T> = (
   found: OtlpValue | undefined,
@@ -110,7 +110,7 @@ export type MeaningParser<T> = (
   instructions?: OtlpValue,
 ) => T | null;
 
-/** The places of one field: the first with a valid value wins. */
+/** The places of one field. The first with a valid value wins. */
 export interface MeaningRule<T> {
   readonly as: MeaningParser<T>;
   readonly sources: readonly MeaningSource[];

@@ -1,4 +1,4 @@
-import { changesOf, oneForEach, type SessionChange } from './session-change';
+import { changesOf, mergeBySession, type SessionChange } from './session-change';
 
 const trace = (sessionId: string | null, startedAt: bigint) => ({ workspaceId: 'w', sessionId, startedAt });
 const change = (sessionId: string, startedAt: bigint | null, isShrunk = false): SessionChange => ({
@@ -8,19 +8,29 @@ const change = (sessionId: string, startedAt: bigint | null, isShrunk = false): 
   isShrunk,
 });
 
-describe('what traces change of sessions', () => {
+describe('changes of sessions', () => {
   it.each([
-    ['a new trace', undefined, trace('a', 5n), [change('a', 5n)]],
-    ['a new trace without a session', undefined, trace(null, 5n), []],
-    ['one that stays as it was', trace('a', 5n), trace('a', 5n), []],
-    ['one that gets a session', trace(null, 5n), trace('a', 5n), [change('a', 5n)]],
-    ['one that begins earlier', trace('a', 5n), trace('a', 4n), [change('a', 4n), change('a', null, true)]],
-    ['one of another session', trace('a', 5n), trace('b', 5n), [change('b', 5n), change('a', null, true)]],
+    ['follow from a new trace', undefined, trace('a', 5n), [change('a', 5n)]],
+    ['do not follow from a new trace without a session', undefined, trace(null, 5n), []],
+    ['do not follow from an unchanged trace', trace('a', 5n), trace('a', 5n), []],
+    ['follow from a trace that joins a session', trace(null, 5n), trace('a', 5n), [change('a', 5n)]],
+    [
+      'follow from a trace that now starts earlier',
+      trace('a', 5n),
+      trace('a', 4n),
+      [change('a', 4n), change('a', null, true)],
+    ],
+    [
+      'follow from a trace that moves to another session',
+      trace('a', 5n),
+      trace('b', 5n),
+      [change('b', 5n), change('a', null, true)],
+    ],
   ])('%s', (_, before, after, changes) => {
     expect(changesOf(before, after)).toEqual(changes);
   });
 
-  it('is one change for each session, in the order in which all who write lock them', () => {
+  it('are merged into one per session, in the order in which writers lock sessions', () => {
     const changes = [
       change('b', 1n),
       { ...change('a', 9n), workspaceId: 'v' },
@@ -36,7 +46,7 @@ describe('what traces change of sessions', () => {
       change('b', 3n),
       change('c', 2n, true),
     ];
-    expect(oneForEach(changes)).toEqual(expected);
-    expect(oneForEach([...changes].reverse())).toEqual(expected);
+    expect(mergeBySession(changes)).toEqual(expected);
+    expect(mergeBySession([...changes].reverse())).toEqual(expected);
   });
 });

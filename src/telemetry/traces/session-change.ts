@@ -1,14 +1,14 @@
-/** The effect of a changed trace on a session. */
+/** The effect of a new or changed trace on a session. */
 export interface SessionChange {
   workspaceId: string;
   sessionId: string;
-  /** Start of a trace of it, in microseconds since 1970; null where the trace has left it. */
+  /** Start of the trace in microseconds since 1970; null if the trace has left the session. */
   startedAt: bigint | null;
-  /** A trace that may have been the last has left it, or now starts earlier. */
+  /** A trace that may have been its last one has left the session, or now starts earlier. */
   isShrunk: boolean;
 }
 
-/** The part of a trace that its session depends on. */
+/** The members of a trace that its session depends on. */
 export interface SessionTrace {
   workspaceId: string;
   sessionId: string | null;
@@ -32,18 +32,18 @@ export function changesOf(before: SessionTrace | undefined, after: SessionTrace)
   return changes;
 }
 
-/** Combines the changes of each session, in the order of the sessions' keys, in which all writers lock. */
-export function oneForEach(changes: readonly SessionChange[]): SessionChange[] {
+/** Merges the changes of each session. Sorts sessions by key, the order in which all writers lock them. */
+export function mergeBySession(changes: readonly SessionChange[]): SessionChange[] {
   const sessions = new Map<string, SessionChange>();
   for (const change of changes) {
     const key = `${change.workspaceId} ${change.sessionId}`;
     const known = sessions.get(key);
-    sessions.set(key, known ? together(known, change) : change);
+    sessions.set(key, known ? merged(known, change) : change);
   }
   return [...sessions].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, change]) => change);
 }
 
-const together = (one: SessionChange, other: SessionChange): SessionChange => ({
+const merged = (one: SessionChange, other: SessionChange): SessionChange => ({
   ...one,
   startedAt: later(one.startedAt, other.startedAt),
   isShrunk: one.isShrunk || other.isShrunk,

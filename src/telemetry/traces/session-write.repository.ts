@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BulkColumns, inChunks, prepared, raw, sql, type Tx } from '#platform/db';
-import { oneForEach, type SessionChange } from './session-change';
+import { mergeBySession, type SessionChange } from './session-change';
 
 const COLUMNS = new BulkColumns<SessionChange>([
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
@@ -8,7 +8,7 @@ const COLUMNS = new BulkColumns<SessionChange>([
   { name: 'last_started_at', type: 'timestamptz', value: ({ startedAt }) => startedAt },
 ]);
 
-/** Locks all of these sessions, including those that stay as they are or are looked up next. */
+/** Locks all of these sessions, including those whose row stays unchanged. */
 const upsertLater = (sessions: readonly SessionChange[]) =>
   prepared(
     'trace-session.upsert-later',
@@ -19,20 +19,20 @@ const upsertLater = (sessions: readonly SessionChange[]) =>
   );
 
 /**
- * The traces of a session, the last first. A range in the order of the index, so that only that index fits: where the
- * statistics know a single session, PostgreSQL would search all traces for others.
+ * The last trace of a session. A range condition in the order of the index, so that only that index fits: if the
+ * statistics know a single session only, PostgreSQL would otherwise search all traces.
  */
 const LAST_OF =
   raw(`t.workspace_id = given.workspace_id AND t.session_id BETWEEN given.session_id AND given.session_id
       ORDER BY t.session_id DESC, t.started_at DESC, t.trace_id DESC LIMIT 1`);
 
 /**
- * Sets the start of each session's last trace. A statement of its own after the lock, so that it sees the traces of the
+ * Sets the start of each session's last trace. A separate statement after the lock, so that it sees the traces of
  * transactions that the lock waited for.
  */
-const lookUpLast = (sessions: readonly SessionChange[]) =>
+const recomputeLast = (sessions: readonly SessionChange[]) =>
   prepared(
-    'trace-session.look-up-last',
+    'trace-session.recompute-last',
     sql`INSERT INTO trace_sessions (${COLUMNS.columnList})
     SELECT given.workspace_id, given.session_id, last.started_at FROM ${COLUMNS.table(sessions, 'given')}
     CROSS JOIN LATERAL (SELECT t.started_at FROM traces t WHERE ${LAST_OF}) last
@@ -49,18 +49,18 @@ const deleteEmpty = (sessions: readonly SessionChange[]) =>
     WHERE (SELECT t.trace_id FROM traces t WHERE ${LAST_OF}) IS NULL))`,
   );
 
-/** Stores which sessions exist, and when the last trace of each started. */
+/** Stores which sessions exist and when the last trace of each started. */
 @Injectable()
 export class SessionWriteRepository {
   /**
-   * Applies changes of traces, in their transaction and after them. Locks sessions in the order of their keys. Whoever
-   * changes traces of a session at the same time waits here, and sees the earlier changes.
+   * Applies the effects of changed traces, in the same transaction and after the traces. Locks sessions in the order of
+   * their keys. A concurrent writer of the same session waits here, and then sees the earlier changes.
    */
   async apply(tx: Tx, changes: readonly SessionChange[]): Promise<void> {
-    const sessions = oneForEach(changes);
+    const sessions = mergeBySession(changes);
     await inChunks(sessions, (chunk) => tx.query(upsertLater(chunk)));
     const shrunk = sessions.filter(({ isShrunk }) => isShrunk);
-    await inChunks(shrunk, (chunk) => tx.query(lookUpLast(chunk)));
+    await inChunks(shrunk, (chunk) => tx.query(recomputeLast(chunk)));
     await inChunks(shrunk, (chunk) => tx.query(deleteEmpty(chunk)));
   }
 }

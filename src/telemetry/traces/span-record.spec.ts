@@ -1,6 +1,5 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
 
@@ -20,7 +19,7 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
 };
 const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {
   const batch = { scope: {} as Scope, spans: [span(attributes)] };
-  return (await toSpanRecords([batch], prices, new Pace()))[0]!;
+  return (await toSpanRecords([batch], prices))[0]!;
 };
 
 const NAMES = {
@@ -33,18 +32,15 @@ const NAMES = {
   serviceName: 'service.name',
 };
 
-describe('a span as it is stored', () => {
-  it.each(Object.entries(NAMES))(
-    'has its %s as a column, unless it is too long to be a name',
-    async (field, name) => {
-      const longest = 'x'.repeat(NAME_MAX);
-      expect(await record({ [name]: longest })).toHaveProperty(['figures', field], longest);
-      expect(await record({ [name]: `${longest}x` })).toHaveProperty(['figures', field], null);
-      expect(await record({})).toHaveProperty(['figures', field], null);
-    },
-  );
+describe('toSpanRecords', () => {
+  it.each(Object.entries(NAMES))('reads %s, unless it is too long to be a name', async (field, name) => {
+    const longest = 'x'.repeat(NAME_MAX);
+    expect(await record({ [name]: longest })).toHaveProperty(['figures', field], longest);
+    expect(await record({ [name]: `${longest}x` })).toHaveProperty(['figures', field], null);
+    expect(await record({})).toHaveProperty(['figures', field], null);
+  });
 
-  it('has the tokens of the cache and of reasoning, and costs what they cost', async () => {
+  it('reads cache and reasoning tokens, and prices them', async () => {
     const attributes = {
       'gen_ai.request.model': 'm',
       'gen_ai.usage.input_tokens': 1000,
@@ -67,7 +63,7 @@ describe('a span as it is stored', () => {
     });
   });
 
-  it('repeats what calls used where Pydantic AI sends a run of an agent without an operation', async () => {
+  it('recognises agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {
     expect(await record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 })).toHaveProperty(
       'repeatsUsage',
       true,

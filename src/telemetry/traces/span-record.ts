@@ -1,8 +1,8 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
-import type { Pace } from '#platform/concurrency';
+import { yieldToEventLoop } from '#platform/concurrency';
 import { costOfSpan, type PriceTable } from '../span-mapping/model-prices';
 import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
-import { type Source, SourceReader } from '../sources/source-record';
+import { type Source, SourceCache } from '../sources/source-record';
 import type { SpanBatch } from './trace.types';
 
 /** A span to store, with the fields that its trace aggregates. */
@@ -10,7 +10,7 @@ export interface SpanRecord {
   workspaceId: string;
   span: OtlpSpan;
   source: Source;
-  /** Microseconds since 1970; nanoseconds are cut off. */
+  /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
   endedAt: bigint;
   figures: SpanFigures;
@@ -20,23 +20,26 @@ export interface SpanRecord {
   repeatsUsage: boolean;
 }
 
+/** Spans to process before other work gets a turn: a few milliseconds. An export may have 100,000 spans. */
+export const SPANS_PER_TICK = 1_000;
+
 /**
- * Prepares spans to be stored together: by trace, in the order of the traces' keys, in which all writers lock. Of a span
- * that was sent twice, the first is kept.
+ * Prepares spans to be stored together: sorted by the key of their trace, which is the order in which all writers lock
+ * traces. If a span was sent twice, the first one is kept.
  */
 export async function toSpanRecords(
   batches: readonly SpanBatch[],
   prices: PriceTable,
-  pace: Pace,
 ): Promise<SpanRecord[]> {
+  let count = 0;
   const traces = new Map<string, Map<string, SpanRecord>>();
-  const sources = new SourceReader();
+  const sources = new SourceCache();
   for (const { scope, spans } of batches) {
     const { workspaceId } = scope;
     let traceId: string | undefined;
     let ofTrace = new Map<string, SpanRecord>();
     for (const span of spans) {
-      if (pace.isDue()) await pace.rest();
+      if (++count % SPANS_PER_TICK === 0) await yieldToEventLoop();
       if (span.traceId !== traceId) {
         traceId = span.traceId;
         const key = traceKey(workspaceId, traceId);
@@ -53,7 +56,7 @@ export async function toSpanRecords(
     .flatMap(([, spans]) => [...spans.values()]);
 }
 
-/** Joins both into a text that sorts like the pair. */
+/** Returns a text that sorts like the pair of ids. */
 export const traceKey = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
 
 /** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
@@ -67,7 +70,7 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     span,
     source,
     startedAt,
-    // 0: no end was sent
+    // 0 if no end was sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     figures,
     costUsd: costOfSpan(figures, prices),
@@ -75,10 +78,9 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
   };
 }
 
-/** Cuts off nanoseconds. */
 const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
-/** Converts a time to microseconds; null for 0, which is an unknown time in OTLP. */
+/** Converts a time to microseconds, rounded down; null for 0, which is an unknown time in OTLP. */
 export const sentTime = (nanoseconds: bigint): bigint | null =>
   nanoseconds === 0n ? null : microseconds(nanoseconds);
 
@@ -109,15 +111,15 @@ export const linksJson = (links: readonly OtlpLink[]): string | null =>
         })),
       );
 
-/** Returns RFC 3339 with nine decimals. */
+/** Formats a time as RFC 3339 with nine decimals. */
 export function nanosecondTime(nanoseconds: bigint): string {
   const seconds = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
   return `${seconds}.${String(nanoseconds % 1_000_000_000n).padStart(9, '0')}Z`;
 }
 
 /**
- * Steps that consist of model calls rather than being one, in the words of the conventions (lower case). Instrumentations
- * report on such a span the summed usage of the calls below it, so adding both would count it twice.
+ * Operations that consist of model calls rather than being one, as the conventions name them, in lower case.
+ * Instrumentations report the summed usage of the calls below on such a span, so adding both would count it twice.
  */
 const STEPS_OF_CALLS = new Set([
   // gen_ai.operation.name

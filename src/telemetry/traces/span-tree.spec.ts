@@ -4,13 +4,13 @@ const span = (span_id: string, parent_span_id: string | null = null) => ({ span_
 const drawn = (...spans: ReturnType<typeof span>[]): string[] =>
   inTreeOrder(spans).map(({ span_id, depth }) => `${' '.repeat(depth)}${span_id}`);
 
-describe('the tree of a trace', () => {
-  it('has each span before what is below it, and those below one span in their order', () => {
+describe('inTreeOrder', () => {
+  it('places each span before its children, and keeps the order of siblings', () => {
     const spans = [span('root'), span('b', 'root'), span('c', 'root'), span('b1', 'b'), span('c1', 'c')];
     expect(drawn(...spans)).toEqual(['root', ' b', '  b1', ' c', '  c1']);
   });
 
-  it('has a span at the top whose parent is not there, with what is below it', () => {
+  it('places a span with a missing parent at the top, with its children below', () => {
     expect(drawn(span('late', 'lost'), span('root'), span('below', 'late'))).toEqual([
       'late',
       ' below',
@@ -18,11 +18,11 @@ describe('the tree of a trace', () => {
     ]);
   });
 
-  it('has a span below one that comes after it', () => {
+  it('accepts a child before its parent', () => {
     expect(drawn(span('child', 'root'), span('root'))).toEqual(['root', ' child']);
   });
 
-  it('loses none of those whose parents form a circle, and ends', () => {
+  it('terminates and loses no span if parents form a cycle', () => {
     expect(drawn(span('a', 'b'), span('b', 'a'), span('own', 'own'), span('x', 'b'), span('root'))).toEqual([
       'root',
       'a',
@@ -32,7 +32,7 @@ describe('the tree of a trace', () => {
     ]);
   });
 
-  it('takes a chain of any length', () => {
+  it('accepts a chain of any length', () => {
     const chain = Array.from({ length: 100_000 }, (_, n) => span(`${n}`, n === 0 ? null : `${n - 1}`));
     const tree = inTreeOrder(chain);
     expect(tree.map(({ depth }) => depth)).toEqual(chain.map((_, n) => n));

@@ -1,18 +1,18 @@
-/** The ids that determine a span's place. */
-interface Placed {
+/** The ids that determine a span's place in the tree. */
+interface TreeNode {
   span_id: string;
   parent_span_id: string | null;
 }
 
-/** A span and its depth among the spans that it was read with. */
+/** A span, and its depth among the given spans. */
 export type InTree<Span> = Span & { depth: number };
 
 /**
- * Sorts spans in the order of their tree: each before its children, and children in the order given. A span whose parent is
- * missing is at the top. A circle of parents, which only a broken or hostile sender sends, is cut at its first span. Takes
- * linear time and no recursion.
+ * Sorts spans in the order of their tree: each before its children, and children in the given order. A span whose parent is
+ * missing is at the top. A cycle of parents, which only a broken or hostile sender sends, is cut at its first span. Runs in
+ * linear time, without recursion.
  */
-export function inTreeOrder<Span extends Placed>(spans: readonly Span[]): InTree<Span>[] {
+export function inTreeOrder<Span extends TreeNode>(spans: readonly Span[]): InTree<Span>[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
   const below = new Map<string, Span[]>();
   const top: Span[] = [];
@@ -23,12 +23,12 @@ export function inTreeOrder<Span extends Placed>(spans: readonly Span[]): InTree
     else below.set(parent, [span]);
   }
   const placed = new Map<string, InTree<Span>>();
-  // spans that are not below the top are in a circle, or below one
-  for (const span of [...top, ...spans]) placeAll(span, below, placed);
+  // spans that are not below the top are in a cycle, or below one
+  for (const span of [...top, ...spans]) placeSubtree(span, below, placed);
   return [...placed.values()];
 }
 
-function placeAll<Span extends Placed>(
+function placeSubtree<Span extends TreeNode>(
   first: Span,
   below: Map<string, Span[]>,
   placed: Map<string, InTree<Span>>,

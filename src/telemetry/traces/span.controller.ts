@@ -22,7 +22,8 @@ export class SpanController {
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TelemetrySpanPageDto,
-    description: 'At most `limit` spans; fewer where they exceed 32 MiB. `next_cursor` continues after them.',
+    description:
+      'At most `limit` spans. A page ends early when it exceeds 32 MiB; `next_cursor` then continues.',
   })
   list(
     @CurrentScope() scope: Scope,
@@ -38,10 +39,10 @@ export class SpanController {
   @RequireRole('viewer')
   @ApiOkResponse({
     description:
-      'A span on each line, in the form of the list. Streamed while it is read, and aborted where reading fails.',
+      'One span per line, with the members of the list. The response is streamed; it breaks off if reading fails.',
     content: { [SPAN_MEDIA]: { schema: { type: 'string' } } },
     headers: {
-      'Content-Disposition': { description: 'A file name.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The name of the file.', schema: { type: 'string' } },
     },
   })
   export(

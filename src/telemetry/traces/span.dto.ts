@@ -10,21 +10,21 @@ export class SpanStatusDto {
 }
 
 class WithAttributesDto {
-  @AnyJsonObject({ description: 'As they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as they were sent.' })
   attributes!: unknown;
-  /** Attributes that the sender dropped. */
+  /** Number of attributes that the sender dropped. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   dropped_attributes_count!: number;
 }
 
 export class SpanEventDto extends WithAttributesDto {
   name!: string;
-  /** To the nanosecond. */
+  /** Time with nanoseconds. */
   @ApiProperty({ format: 'date-time' })
   timestamp!: string;
 }
 
-/** Another span that this one is related to. */
+/** A link to another span. */
 export class SpanLinkDto extends WithAttributesDto {
   trace_id!: string | null;
   span_id!: string | null;
@@ -65,7 +65,7 @@ export class SpanHeadDto {
 
 /** A span as it was sent. */
 export class SpanDto extends SpanHeadDto {
-  @AnyJsonObject({ description: 'As they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as they were sent.' })
   attributes!: unknown;
   @ApiProperty({ type: [SpanEventDto] })
   events!: unknown;
@@ -82,12 +82,12 @@ export class SpanPageDto {
   page!: PageMetaDto;
 }
 
-/** The parts of a span's attributes that the service understands; null where there are none. */
+/** Fields that the service reads from a span's attributes; null if they have no such field. */
 export class SpanMeaningDto {
-  /** The kind of step, in the words of its instrumentation: `chat`, `execute_tool`, `LLM`. */
+  /** Kind of step, as its instrumentation names it: `chat`, `execute_tool`, `LLM`. */
   operation!: string | null;
   provider!: string | null;
-  /** The model that answered, else the requested one. */
+  /** The model that responded, else the requested one. */
   model!: string | null;
   agent_name!: string | null;
   tool_name!: string | null;
@@ -101,12 +101,12 @@ export class SpanMeaningDto {
   /** Output tokens that were used for reasoning. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   reasoning_tokens!: number | null;
-  /** US dollars: the cost that the span reports, else its tokens by the price table. */
+  /** Cost in US dollars: what the span reports, else computed from its tokens and the price table. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
 }
 
-/** A span as it was sent, with the parts that the service understands. */
+/** A span as it was sent, with the fields that the service reads from its attributes. */
 export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
 
 export class TelemetrySpanPageDto {
@@ -117,16 +117,16 @@ export class TelemetrySpanPageDto {
 export const SPAN_FORMATS = ['jsonl'] as const;
 
 export class SpanExportQueryDto {
-  /** JSON Lines: a span on each line. */
+  /** JSON Lines: one span per line. */
   @IsOptional()
   @IsOneOf(SPAN_FORMATS, { required: false, default: 'jsonl' })
   format?: (typeof SPAN_FORMATS)[number];
 }
 
-/** A span without its attributes, events and links, as it is read. */
+/** A span as the repository reads it, without attributes, events and links. */
 export type SpanHead = SpanHeadDto & SpanMeaningDto;
 
-/** A span as it is read. */
+/** A span as the repository reads it. */
 export type SpanRow = TelemetrySpanDto & { trace_id: string };
 
 export const toTelemetrySpanDto = ({ trace_id: _, ...span }: SpanRow): TelemetrySpanDto => span;

@@ -20,7 +20,7 @@ import { bitsOf, eventsJson, linksJson, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
 import type { PlacedTrace, TracePlace, TraceSpan } from './trace.types';
 
-/** A span and the location of its trace. */
+/** A span to store, and the location of its trace. */
 export interface PlacedSpan {
   record: SpanRecord;
   place: TracePlace;
@@ -59,28 +59,30 @@ const parentBits = ({ span }: SpanRecord): bigint | null =>
 
 const hex = (bits: string): string => `lpad(to_hex(${bits}), 16, '0')`;
 
-/** The hot path. A trace that the same transaction has inserted has no spans yet that could conflict. */
+/** The hot path, for traces that the same transaction has inserted: they have no spans yet that could conflict. */
 const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 
-/** The columns of a `SpanHead`, of a span `s`, without its meaning. */
+/** The columns of a `SpanHeadDto`, of a span `s`. */
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
   s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms`);
 
+/** The columns of a `SpanMeaningDto`, of a span `s`. */
 const MEANING =
   raw(`s.operation, s.provider, s.model, s.agent_name, s.tool_name, s.input_tokens, s.output_tokens,
   s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`);
 
 /**
- * Members of a fixed size, the names, and content. JSON may write every character of a name as six. Sources are looked up,
- * not joined: in a workspace without statistics a join would read all of them for each span.
+ * An upper bound of a span's size as JSON, in bytes: members of a fixed size, names (JSON may escape one character as six)
+ * and content. Looks up sources in a subquery, because in a workspace without statistics a join would read all sources for
+ * each span.
  */
-const ANSWERED_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s.status_message), 0))
+const RESPONSE_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s.status_message), 0))
   + s.content_size + coalesce((SELECT o.size FROM span_sources o
       WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id), 0)`;
 
-/** Statements with this condition are never prepared: only a plan that knows the day reads one partition alone. */
+/** Statements with this condition are never prepared: only a plan that knows the day reads a single partition. */
 const ofTrace = ({ workspaceId }: Scope, { day, trace_no }: TracePlace): Sql =>
   sql`s.workspace_id = ${workspaceId} AND s.day = ${day}::date AND s.trace_no = ${trace_no}`;
 
@@ -88,8 +90,8 @@ const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at
 
 const DEFAULT_SORT = 'started_at';
 
-/** Sums up the spans before each, and the span itself, by start. */
-const UP_TO_EACH = raw('OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)');
+/** The window of a running total, by start. */
+const RUNNING = raw('OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)');
 
 const NAME_BYTES = raw('octet_length(name) + coalesce(octet_length(status_message), 0)');
 
@@ -100,12 +102,12 @@ type StoredSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id
 export class SpanRepository {
   constructor(@Inject(Database) private readonly database: SqlExecutor) {}
 
-  /** Writes the spans of traces that the same transaction has inserted. */
+  /** Inserts the spans of traces that the same transaction has inserted. */
   async insertNew(tx: Tx, spans: readonly PlacedSpan[]): Promise<void> {
     if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copied(spans));
   }
 
-  /** Writes spans of existing traces, whose rows are locked. @returns those that were missing */
+  /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted ones */
   insertMissing(tx: Tx, spans: readonly PlacedSpan[]): Promise<SpanRecord[]> {
     return inChunks(spans, async (chunk) => {
       const rows = await tx.query<{ trace_no: number; span_id: string }>(
@@ -124,8 +126,8 @@ export class SpanRepository {
   }
 
   /**
-   * Reads a page of a trace's spans, by start. It has fewer than the limit, but at least one, where they exceed `maxBytes`.
-   * Their sizes decide which are on the page, and only those are read.
+   * Reads a page of a trace's spans, by start. Ends the page early, after at least one span, when it exceeds `maxBytes`.
+   * Reads the sizes first, and the content only of the spans on the page.
    */
   async list(
     scope: Scope,
@@ -134,10 +136,10 @@ export class SpanRepository {
     maxBytes = PAGE_BYTES,
   ): Promise<RowPage<SpanRow>> {
     await followIndexes(this.database);
-    const found = await listPage<SizedRow>(
+    const sized = await listPage<SizedRow>(
       this.database,
       {
-        columns: `${ANSWERED_SIZE} AS answered_size`,
+        columns: `${RESPONSE_SIZE} AS response_size`,
         from: 'spans s',
         where: new Where(scope.key, 's')
           .add(sql`s.day = ${trace.day}::date`)
@@ -150,11 +152,11 @@ export class SpanRepository {
       },
       query,
     );
-    const { rows, page } = cutPage(found, query.sort ?? DEFAULT_SORT, maxBytes);
+    const { rows, page } = cutPage(sized, query.sort ?? DEFAULT_SORT, maxBytes);
     return { rows: await this.read(scope, trace, rows), page };
   }
 
-  /** Reads spans in this order. Those with the same source share it. */
+  /** Reads spans in the given order. */
   private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const ids = spans.map(({ page_id }) => page_id);
@@ -163,15 +165,17 @@ export class SpanRepository {
           coalesce(s.links, '[]') AS links, s.source_id
         FROM spans s WHERE ${ofTrace(scope, trace)} AND s.span_id = ANY(${ids}::bigint[])`,
     );
-    const found = await new SourceReadRepository(this.database).join(scope, stored);
-    const rows = new Map(found.map((span) => [String(bitsOf(span.span_id)), span]));
+    const joined = await new SourceReadRepository(this.database).join(scope, stored);
+    const rows = new Map(joined.map((span) => [String(bitsOf(span.span_id)), span]));
     return ids.flatMap((id) => {
       const span = rows.get(id);
-      return span ? { trace_id: trace.trace_id, ...span } : []; // gone since
+      return span ? { trace_id: trace.trace_id, ...span } : []; // deleted since
     });
   }
 
-  /** Reads the first spans of a trace, by start, with content up to `maxBytes`. Sizes are checked before any content. */
+  /**
+   * Reads the first spans of a trace, by start, with content up to `maxBytes`. Reads no content that exceeds the limit.
+   */
   async first(scope: Scope, trace: PlacedTrace, limit: number, maxBytes: number): Promise<TraceSpan[]> {
     const fits = sql`s.content_size <= ${maxBytes} AND s.contents <= ${maxBytes}`;
     const rows = await this.database.query<Omit<TraceSpan, 'trace_id'>>(
@@ -179,8 +183,8 @@ export class SpanRepository {
           CASE WHEN ${fits} THEN coalesce(s.events, '[]') END AS events,
           CASE WHEN ${fits} THEN coalesce(s.links, '[]') END AS links
         FROM (
-          SELECT *, sum(${NAME_BYTES}) ${UP_TO_EACH} AS names,
-            sum(CASE WHEN content_size <= ${maxBytes} THEN content_size ELSE 0 END) ${UP_TO_EACH} AS contents
+          SELECT *, sum(${NAME_BYTES}) ${RUNNING} AS names,
+            sum(CASE WHEN content_size <= ${maxBytes} THEN content_size ELSE 0 END) ${RUNNING} AS contents
           FROM (${firstSpans(scope, trace, limit)}) first
         ) s WHERE s.names <= ${maxBytes} ORDER BY s.started_at, s.span_id`,
     );
@@ -193,7 +197,7 @@ export class SpanRepository {
     return this.database.query<SpanHead>(
       sql`SELECT ${HEAD}, ${MEANING}
         FROM (
-          SELECT *, sum(${NAME_BYTES}) ${UP_TO_EACH} AS names FROM (${firstSpans(scope, trace, limit)}) first
+          SELECT *, sum(${NAME_BYTES}) ${RUNNING} AS names FROM (${firstSpans(scope, trace, limit)}) first
         ) s WHERE s.names <= ${nameBytes} ORDER BY s.started_at, s.span_id`,
     );
   }

@@ -8,14 +8,14 @@ import { TraceStore } from './trace-store';
 import { type SpanRow, type TelemetrySpanDto, toTelemetrySpanDto } from './span.dto';
 import { TRACE_ID } from './trace.types';
 
-/** Spans and bytes that an export reads at once. Each running export holds as much. */
+/** Spans and bytes that an export reads at once, and holds in memory. */
 const BATCH_SPANS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
 /** The media type that most tools use for JSON Lines; none is registered. */
 export const SPAN_MEDIA = 'application/x-ndjson';
 
-/** Reads the spans of traces. Errors: 404 for an unknown trace, 503 as for traces. */
+/** Reads the spans of traces. Errors: 404 for an unknown trace, 503 if they cannot be read in time. */
 @Injectable()
 export class SpanService {
   constructor(private readonly store: TraceStore) {}
@@ -32,8 +32,8 @@ export class SpanService {
   }
 
   /**
-   * Streams all spans by start, reading as fast as the client does. Holds no connection between two batches. A span that
-   * arrives meanwhile is included if it starts after those already read. Aborts when the trace is deleted.
+   * Streams all spans by start, with backpressure from the client. Holds no connection between two batches. Includes a span
+   * that arrives meanwhile if it starts after the spans already read. Aborts when the trace is deleted.
    */
   async export(scope: Scope, traceId: string, signal: AbortSignal): Promise<Reply> {
     const first = await this.page(scope, traceId, { limit: BATCH_SPANS }, signal, BATCH_BYTES);
@@ -66,9 +66,8 @@ export class SpanService {
     maxBytes?: number,
   ): Promise<RowPage<SpanRow>> {
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
-    const found = await this.store.withSignal(signal).listSpans(scope, traceId, query, maxBytes);
-    // a trace exists from its first span on
-    if (found.page.total === 0) throw problem.notFound('trace', traceId);
-    return found;
+    const spans = await this.store.withSignal(signal).listSpans(scope, traceId, query, maxBytes);
+    if (spans.page.total === 0) throw problem.notFound('trace', traceId); // every trace has a span
+    return spans;
   }
 }

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import type { PriceTable } from '../span-mapping/model-prices';
-import { Pace } from '#platform/concurrency';
 import { type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 import { repeatsUsage } from './span-record';
@@ -46,18 +45,12 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
 }
 
 const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): Promise<SpanRecord[]> =>
-  toSpanRecords(
-    [{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }],
-    prices,
-    new Pace(),
-  );
-
-const tracesOf = (records: SpanRecord[]): Promise<TraceAggregate[]> => aggregateTraces(records, new Pace());
+  toSpanRecords([{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }], prices);
 
 const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
-  (await tracesOf(await recordsOf(spans(sketches))))[0]!;
+  (await aggregateTraces(await recordsOf(spans(sketches))))[0]!;
 
-/** How often others have had their turns while something is worked out. */
+/** Counts the turns of the event loop that other work gets meanwhile. */
 async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const count = (): void => {
@@ -70,8 +63,8 @@ async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('what spans add to their trace', () => {
-  it('does not depend on the order in which they come', async () => {
+describe('aggregateTraces', () => {
+  it('does not depend on the order of the spans', async () => {
     const sketch = fc.record({
       parent: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
       start: fc.integer({ min: 0, max: 5 }),
@@ -94,13 +87,13 @@ describe('what spans add to their trace', () => {
             .map((record) => ({ record, key: keys.next().value as number }))
             .sort((a, b) => a.key - b.key)
             .map(({ record }) => record);
-          expect(await tracesOf(shuffled)).toEqual(await tracesOf(records));
+          expect(await aggregateTraces(shuffled)).toEqual(await aggregateTraces(records));
         },
       ),
     );
   });
 
-  it('is told trace by trace, in the order of their ids, in which their rows are locked', async () => {
+  it('sorts traces by id, the order in which their rows are locked', async () => {
     const ids = ['f'.repeat(32), '1'.repeat(32), '8'.repeat(32)];
     const records = await recordsOf(ids.flatMap((traceId) => spans([{ id: 2 }, { id: 1 }], traceId)));
     expect(records.map(({ span }) => span.traceId[0] + span.spanId.slice(-1))).toEqual([
@@ -111,7 +104,7 @@ describe('what spans add to their trace', () => {
       'f2',
       'f1',
     ]);
-    const traces = await tracesOf(records);
+    const traces = await aggregateTraces(records);
     expect(traces.map(({ traceId, spanCount }) => [traceId[0], spanCount])).toEqual([
       ['1', 2],
       ['8', 2],
@@ -119,7 +112,7 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('takes the names of the root before those of earlier spans, and of the earlier of two roots', async () => {
+  it('prefers names of the root to those of earlier spans, and of the earlier of two roots', async () => {
     const name = (text: string) => ({ 'session.id': text });
     const { root, session } = await aggregate([
       { id: 1, parent: 9, start: 1, attributes: name('early') },
@@ -129,12 +122,12 @@ describe('what spans add to their trace', () => {
     expect([root?.value.name, session?.value]).toEqual(['span 3', 'first root']);
   });
 
-  it('cuts a name that no list has room for, never inside a character', async () => {
+  it('shortens a long name, but never inside a character', async () => {
     const { root } = await aggregate([{ id: 1, name: `${'n'.repeat(253)}😀${'n'.repeat(1_000)}` }]);
     expect(root?.value.name).toBe(`${'n'.repeat(253)}…`);
   });
 
-  it('keeps input and output of the root, parsed where they are JSON', async () => {
+  it('keeps input and output of the root, parsed if they are JSON', async () => {
     const { root } = await aggregate([
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
@@ -142,7 +135,7 @@ describe('what spans add to their trace', () => {
     expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
   });
 
-  it('adds up calls of models, and of steps that repeat them keeps the largest', async () => {
+  it('sums the usage of calls, and keeps the maximum of the steps that repeat it', async () => {
     const usage = (operation: string, tokens: number) => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
@@ -156,7 +149,7 @@ describe('what spans add to their trace', () => {
     expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
   });
 
-  it('keeps what each model used apart, and of spans that name none under no name', async () => {
+  it('separates usage by model, with an empty name for spans without a model', async () => {
     const used = (tokens: number, model?: string, operation = 'chat') => ({
       'gen_ai.operation.name': operation,
       'gen_ai.usage.input_tokens': tokens,
@@ -171,19 +164,19 @@ describe('what spans add to their trace', () => {
       { id: 6, parent: 2, attributes: used(3) },
       { id: 7, parent: 2 },
     ]);
-    const told = Array.from(usage.values(), ({ model, calls, steps }) => [
+    const byModel = Array.from(usage.values(), ({ model, calls, steps }) => [
       model,
       calls.inputTokens,
       steps.inputTokens,
     ]);
-    expect(told).toEqual([
+    expect(byModel).toEqual([
       ['a', 50, 90],
       ['b', 7, null],
       ['', 3, null],
     ]);
   });
 
-  it('counts calls whose tokens have no price, of the trace and of each model', async () => {
+  it('counts calls with unpriced tokens, per trace and per model', async () => {
     const used = (tokens: number, model: string, more: Record<string, string | number> = {}) => ({
       'gen_ai.usage.input_tokens': tokens,
       'gen_ai.response.model': model,
@@ -199,7 +192,7 @@ describe('what spans add to their trace', () => {
       { id: 6, parent: 1, attributes: used(30, 'own', { 'gen_ai.usage.cost': 1 }) },
     ];
     const { unpricedCount, unpricedStepCount, usage } = (
-      await tracesOf(await recordsOf(spans(sketches), prices))
+      await aggregateTraces(await recordsOf(spans(sketches), prices))
     )[0]!;
     expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
     expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([
@@ -208,7 +201,7 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('knows steps of calls in the words of every convention', () => {
+  it('recognises the steps of every convention that consist of calls', () => {
     for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
       expect([step, repeatsUsage(step)]).toEqual([step, true]);
     }
@@ -230,11 +223,11 @@ describe('what spans add to their trace', () => {
     ]);
   });
 
-  it('is added up in turns with others', async () => {
+  it('yields to the event loop while it reads and aggregates many spans', async () => {
     const [first] = await recordsOf(spans([{ id: 1 }]));
     const sent = Array.from({ length: 20_000 }, (_, n) => ({ ...first!.span, traceId: hex(n + 1, 32) }));
     let records: SpanRecord[] = [];
     expect(await turnsWhile(async () => (records = await recordsOf(sent)))).toBeGreaterThan(2);
-    expect(await turnsWhile(() => tracesOf(records))).toBeGreaterThan(2);
+    expect(await turnsWhile(() => aggregateTraces(records))).toBeGreaterThan(2);
   });
 });

@@ -1,29 +1,29 @@
-import type { Pace } from '#platform/concurrency';
+import { yieldToEventLoop } from '#platform/concurrency';
 import { readSpanContent } from '../span-mapping/span-meaning.reader';
 import { NAME_MAX } from '../span-mapping/field.parser';
-import type { SpanRecord } from './span-record';
+import { type SpanRecord, SPANS_PER_TICK } from './span-record';
 
-/** Models kept for a trace, the first by name. A trace with more models is a mistake of the sender. */
+/** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
 
-/** Tokens and cost; null where no span reports them. */
+/** Tokens and cost; null if no span reports them. */
 export interface Usage {
   inputTokens: number | null;
   outputTokens: number | null;
   costUsd: number | null;
 }
 
-/** A value of a trace with the key of its span. Of two, the one with the smaller key wins. */
+/** A value of a trace, with the sort key of its span. The span with the smallest key gives the value. */
 export interface FirstOf<Value> {
   key: string;
   value: Value;
 }
 
-/** Usage as model calls report it and, for the same calls again, as the steps that consist of them report it. */
+/** Usage as model calls report it, and as the steps that consist of these calls repeat it. */
 export interface UsageLevels {
   /** The sum over model calls. */
   calls: Usage;
-  /** Calls with tokens and without a cost. The sum over the others is not the cost of all. */
+  /** Calls with tokens but without a cost. Unless it is 0, the sum of the known costs is not the total cost. */
   unpricedCount: number;
   /** The largest step that repeats the usage of the calls below it. */
   steps: Usage;
@@ -35,22 +35,22 @@ export interface ModelUsage extends UsageLevels {
   model: string;
 }
 
-/** The parts of a trace's root that are shown. */
+/** The parts of a trace's root span that its trace shows. */
 export interface RootView {
   name: string;
-  /** JSON texts; null where the span has none. */
+  /** JSON texts; null if the span has none. */
   input: string | null;
   output: string | null;
-  /** The cost that it reports for the calls below it; null where it reports none, or does not repeat them. */
+  /** The cost that it reports for the calls below it; null if it reports none or is itself a call. */
   costUsd: number | null;
 }
 
 /**
- * The contribution of some spans to their trace. Adding is commutative and associative, so the result does not depend on
- * how spans are spread over requests, nor on their order.
+ * The contribution of some spans to their trace. Merging is commutative and associative, so the result depends neither on
+ * the order of spans nor on how they are spread over requests.
  */
 export interface TraceAggregate extends UsageLevels {
-  /** Steps with tokens and without a cost. */
+  /** Steps with tokens but without a cost. */
   unpricedStepCount: number;
   workspaceId: string;
   traceId: string;
@@ -68,28 +68,31 @@ export interface TraceAggregate extends UsageLevels {
   service: FirstOf<string> | null;
 }
 
-/** Aggregates spans, each given once and sorted by trace. The traces are in the same order. */
-export async function aggregateTraces(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate[]> {
+/** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
+export async function aggregateTraces(records: readonly SpanRecord[]): Promise<TraceAggregate[]> {
   const traces: TraceAggregate[] = [];
+  let yieldAt = SPANS_PER_TICK;
   for (let start = 0; start < records.length;) {
     let end = start + 1;
-    while (end < records.length && isOfSame(records[start]!, records[end]!)) end++;
-    traces.push(await aggregateTrace(records.slice(start, end), pace));
+    while (end < records.length && isSameTrace(records[start]!, records[end]!)) end++;
+    traces.push(aggregateTrace(records.slice(start, end)));
     start = end;
+    if (end < yieldAt) continue;
+    await yieldToEventLoop();
+    yieldAt = end + SPANS_PER_TICK;
   }
   return traces;
 }
 
-const isOfSame = (one: SpanRecord, other: SpanRecord): boolean =>
+const isSameTrace = (one: SpanRecord, other: SpanRecord): boolean =>
   one.span.traceId === other.span.traceId && one.workspaceId === other.workspaceId;
 
-async function aggregateTrace(records: readonly SpanRecord[], pace: Pace): Promise<TraceAggregate> {
+function aggregateTrace(records: readonly SpanRecord[]): TraceAggregate {
   const trace = emptyTrace(records[0]!);
   let root: SpanRecord | null = null;
   let session: SpanRecord | null = null;
   let service: SpanRecord | null = null;
   for (const record of records) {
-    if (pace.isDue()) await pace.rest();
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);
     if (record.figures.sessionId !== null) session = firstOf(session, record);
@@ -128,7 +131,7 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   addUsage(usageOf(trace, record), record);
 }
 
-/** Null for a span with neither a model nor usage. */
+/** Returns the usage to which a span adds; null for a span with neither a model nor usage. */
 function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
   const { figures, costUsd } = record;
   const { model, inputTokens, outputTokens } = figures;
@@ -163,7 +166,7 @@ const combined = (
   combine: (one: number, other: number) => number,
 ): number | null => (one === null ? other : other === null ? one : combine(one, other));
 
-/** The first models by name. */
+/** Returns the first models by name. */
 const namedModels = ({ usage }: TraceAggregate): string[] =>
   [...usage.keys()]
     .filter((model) => model !== '')
@@ -172,11 +175,11 @@ const namedModels = ({ usage }: TraceAggregate): string[] =>
 
 const isRoot = ({ span }: SpanRecord): boolean => span.parentSpanId === null;
 
-/** Sorts the root first, then by start: the first span names the trace. */
+/** Returns a key that sorts the root first, then by start. */
 const orderKey = (record: SpanRecord): string =>
   `${isRoot(record) ? 0 : 1}${String(record.span.startTimeUnixNano).padStart(20, '0')}${record.span.spanId}`;
 
-/** Returns the span with the smaller key, without building the keys. */
+/** Returns the span with the smaller `orderKey`, without building the keys. */
 function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
   if (known === null) return record;
   if (isRoot(known) !== isRoot(record)) return isRoot(known) ? known : record;
@@ -185,7 +188,7 @@ function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
   return known.span.spanId <= record.span.spanId ? known : record;
 }
 
-/** Only for the root, because its messages may have to be parsed. */
+/** Reads what a trace shows of its root. Not done for other spans, because it may parse their messages. */
 function rootView({ span, repeatsUsage, figures }: SpanRecord): RootView {
   const { input, output } = readSpanContent(span);
   return {
@@ -196,6 +199,6 @@ function rootView({ span, repeatsUsage, figures }: SpanRecord): RootView {
   };
 }
 
-/** Cuts a name, because a list shows hundreds of them. The span keeps all of it. */
+/** Shortens a name, because a list shows hundreds of them. The span keeps its full name. */
 const shortName = (name: string): string =>
   name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

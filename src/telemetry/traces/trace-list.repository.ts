@@ -1,16 +1,16 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, join, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
-import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions';
+import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions.repository';
 import { MODELS_MAX } from './trace-aggregate';
-import { SUMMARY } from './trace-figures';
+import { SUMMARY } from './trace-columns.repository';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type { TraceSummary } from './trace.dto';
 
-/** A model with at most this many traces is found by its own index. A scan soon meets traces of any other model. */
+/** Traces up to which a model is looked up in its own index. A scan soon meets traces of a more frequent model. */
 const RARE_MAX = 1_000;
 
-/** Names by which an index finds traces in the order of their starts, the most selective first. */
+/** Filters that an index serves in the order of starts, the most selective first. */
 const NAMES = ['session_id', 'root_name', 'service_name'] as const;
 
 const HAS_STATUS = { ok: sql`t.error_count = 0`, error: sql`t.error_count > 0` };
@@ -26,8 +26,8 @@ export class TraceListRepository {
   constructor(private readonly database: SqlExecutor) {}
 
   /**
-   * Reads a page of the traces that meet all filters. An index serves the times and one of the other filters; the rest is
-   * checked on a bounded number of traces, see `scanPage`.
+   * Reads a page of the traces that meet all filters. An index serves the times and one other filter. The remaining filters
+   * are checked on a bounded number of traces, see `scanPage`.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
@@ -70,7 +70,7 @@ export class TraceListRepository {
   }
 }
 
-/** Adds the most selective filter that an index serves. @returns the other filters */
+/** Adds the most selective filter that an index serves. @returns the remaining filters */
 function useIndex(where: Where, filters: TraceListQueryDto): TraceListQueryDto {
   const name = NAMES.find((one) => filters[one] !== undefined);
   if (name !== undefined) {
@@ -82,13 +82,13 @@ function useIndex(where: Where, filters: TraceListQueryDto): TraceListQueryDto {
   return { ...filters, status: undefined };
 }
 
-/** The traces of a model, each looked up by the keys of its `trace_models` row. */
+/** The traces of a model. OFFSET keeps PostgreSQL from joining the tables as a whole. */
 const ofModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* FROM trace_models m
     CROSS JOIN LATERAL (
       SELECT * FROM traces o WHERE o.workspace_id = m.workspace_id AND o.trace_id = m.trace_id OFFSET 0) t
     WHERE m.workspace_id = ${workspaceId} AND m.model = ${model})`;
 
-/** A trace's row has only the first of its models. */
+/** The row of a trace lists only its first models. */
 const hasModel = (model: string): Sql =>
   sql`(${model} = ANY (t.models) OR cardinality(t.models) = ${raw(String(MODELS_MAX))} AND EXISTS (
     SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
@@ -108,19 +108,19 @@ function conditionsOf(filters: TraceListQueryDto): Sql[] {
   ];
 }
 
-/** Conditions on its spans or its content. */
+/** Conditions on a trace's spans or content. */
 const lookupsOf = ({ attribute, q }: TraceListQueryDto): Sql[] => [
   ...(q === undefined ? [] : [mentions(q)]),
   ...attributeConditions('s', attribute).map(hasSpan),
 ];
 
-/** In spans, which each lookup reads again. A KiB of content costs as much as a span. */
+/** The cost of the lookups, in spans read: each lookup reads all spans. A KiB of content costs as much as a span. */
 const lookupCost = (filters: TraceListQueryDto): Sql =>
   raw(
     `(${lookupsOf(filters).length} * t.span_count::int8${filters.q === undefined ? '' : ' + t.content_size / 1024'})`,
   );
 
-/** Whether a trace `t` has such a span `s`: looked up by the keys of the row, for each trace on its own. */
+/** Whether a span `s` of a trace `t` meets a condition. OFFSET keeps PostgreSQL from joining the tables as a whole. */
 const hasSpan = (condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM spans s WHERE s.workspace_id = t.workspace_id AND s.day = t.day
      AND s.trace_no = t.trace_no AND ${condition} OFFSET 0)`;

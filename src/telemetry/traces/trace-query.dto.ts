@@ -9,7 +9,7 @@ import { TRACE_STATUSES } from './trace-stats.types';
 
 const TEXT_MAX = 200;
 
-/** Reads a number from a query. Anything else stays as it is, and fails validation. */
+/** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
 const ToNumber = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
@@ -17,11 +17,11 @@ const ToNumber = () =>
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Query parameters of a list by start. */
+/** Query of a list that is sorted by start. */
 @SortedBy('started_at')
 export class StartedListQueryDto extends TimedListQueryDto {}
 
-/** The traces to list. All filters must hold; names are compared exactly. */
+/** Query of a list of traces. Traces must meet all filters. Names are compared exactly. */
 export class TraceListQueryDto extends StartedListQueryDto {
   @NotNull()
   @IsString()
@@ -38,7 +38,7 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @Length(1, NAME_MAX)
   root_name?: string;
 
-  /** A model that one of the trace's spans names. */
+  /** Model of at least one span. */
   @NotNull()
   @IsString()
   @Length(1, NAME_MAX)
@@ -48,7 +48,7 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @IsOneOf(TRACE_STATUSES, { required: false, description: '`error`: at least one span has an error.' })
   status?: (typeof TRACE_STATUSES)[number];
 
-  /** At least this duration, in milliseconds. */
+  /** Minimum duration in milliseconds. */
   @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
@@ -56,7 +56,7 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @ToNumber()
   min_duration_ms?: number;
 
-  /** At most this duration, in milliseconds. */
+  /** Maximum duration in milliseconds. */
   @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
@@ -66,15 +66,13 @@ export class TraceListQueryDto extends StartedListQueryDto {
   max_duration_ms?: number;
 
   /**
-   * `key:value` of an attribute of one of the trace's spans or their resources. The key ends at the first colon. Texts are
-   * compared as they are, anything else as JSON (`llm.is_streaming:true`). Repeatable; all must hold, each for any span.
+   * `key:value` of an attribute of a span or of its resource. The key ends at the first colon. Strings are compared as they
+   * are, anything else as JSON (`llm.is_streaming:true`). Repeatable: for each pair, at least one span must match.
    */
   @AttributePairs()
   attribute?: string[];
 
-  /**
-   * A text in the name of a span, or in the input or output of the root. Upper and lower case are the same.
-   */
+  /** Text that a span's name, or the input or output of the root span, contains. Case-insensitive. */
   @NotNull()
   @IsString()
   @Length(1, TEXT_MAX)

@@ -1,16 +1,17 @@
 import type { Scope } from '#platform/auth';
 import { empty, join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { type FIGURES, sumOfKnown } from './trace-figures';
 import {
   compared,
+  type FIGURES,
   FILTERED_COLUMNS,
   isAmong,
+  sumOfKnown,
   TEXTS,
   traceCondition,
-  USED,
-  USED_NAMES,
-} from './trace-stats.conditions';
+  USAGE,
+  USAGE_NAMES,
+} from './trace-columns.repository';
 import type {
   TraceAggregation,
   TraceFilter,
@@ -19,20 +20,20 @@ import type {
   TraceStatsQuery,
 } from './trace-stats.types';
 
-/** Limits of an answer: groups, and their bytes as JSON. */
+/** Limits of a response: number of groups, and their size as JSON in bytes. */
 export const STATS_ROWS_MAX = 10_000;
 export const STATS_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The share of a model `m` in the usage of a trace `f`: its calls. Where the trace's figure is that of a step, it belongs
- * to the model of that step; of equal ones, to the first by name. So a model's calls have a cost even where those of
- * another model have none.
+ * The share of a model `m` in the usage of a trace `f`: the usage of its calls. If the trace's figure is that of a step, it
+ * belongs to the model of that step; among equal steps, to the first model by name. A model's calls have a cost even if
+ * the cost of another model is unknown.
  */
-const shareOf = (used: keyof typeof USED): string =>
-  `CASE WHEN f.calls_${used} IS NOT NULL OR f.${used} IS NULL OR count(*) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace = 0
-       THEN ${USED[used]('m.')}
-     WHEN m.model = min(m.model) FILTER (WHERE m.step_${used} = f.${used}) OVER of_trace THEN m.step_${used}
-     END AS used_${used}`;
+const shareOf = (name: keyof typeof USAGE): string =>
+  `CASE WHEN f.calls_${name} IS NOT NULL OR f.${name} IS NULL OR count(*) FILTER (WHERE m.step_${name} = f.${name}) OVER of_trace = 0
+       THEN ${USAGE[name]('m.')}
+     WHEN m.model = min(m.model) FILTER (WHERE m.step_${name} = f.${name}) OVER of_trace THEN m.step_${name}
+     END AS used_${name}`;
 
 /**
  * A row for each model of each trace, and one for a trace without models. The usage of a step without a model that repeats
@@ -40,15 +41,15 @@ const shareOf = (used: keyof typeof USED): string =>
  */
 const MODELS_OF_FOUND = raw(`(
     SELECT * FROM (
-      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USED_NAMES.map(shareOf).join(', ')}
+      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USAGE_NAMES.map(shareOf).join(', ')}
       FROM found f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
       WINDOW of_trace AS (PARTITION BY f.trace_id)
     ) used
-    WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USED_NAMES.map((used) => `used_${used}`).join(', ')}) > 0
+    WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USAGE_NAMES.map((name) => `used_${name}`).join(', ')}) > 0
   )`);
 
-/** The figures by model. */
-const USED_BY_MODEL: Readonly<Partial<Record<keyof typeof FIGURES, string>>> = {
+/** The figures of a model's share. */
+const USAGE_BY_MODEL: Readonly<Partial<Record<keyof typeof FIGURES, string>>> = {
   input_tokens: 'f.used_input_tokens',
   output_tokens: 'f.used_output_tokens',
   total_tokens: sumOfKnown('f.used_input_tokens', 'f.used_output_tokens'),
@@ -61,7 +62,7 @@ const percentile =
     `percentile_cont(${share}) WITHIN GROUP (ORDER BY (${figure})::float8)`;
 
 /**
- * A mean of costs is rounded to the precision of doubles, because PostgreSQL fails on numerics that are too small for one.
+ * A mean of costs is rounded first, because PostgreSQL cannot convert a numeric that is too small for a double.
  * `percentile_cont` is definition 7 of Hyndman & Fan; the percentiles of one figure share one sort.
  */
 const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>> = {
@@ -76,6 +77,9 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>>
   p99: percentile(0.99),
   count: (figure) => `count(${figure})`,
 };
+
+/** Labels become column names. */
+const LABEL = /^[a-z_]+$/;
 
 interface StatsRow {
   row: RawJson | null;
@@ -96,10 +100,9 @@ export class TraceStatsRepository {
 }
 
 /**
- * Builds the statement of a query. Traces and their models are joined by the keys of the rows, including the workspace, so
- * that they are looked up. Compared with a parameter, a workspace without statistics would have all rows read for each.
- * Columns are chosen by name from the known ones and the labels, which are constants of the code; client values are
- * parameters.
+ * Builds the statement of a query. Joins traces and models by all their keys, including the workspace, so that PostgreSQL
+ * looks them up. If the workspace were a parameter and had no statistics yet, it would read all rows for each trace.
+ * Column names come from constants of the code: the known columns and the caller's labels. Client values are parameters.
  */
 class StatsStatement {
   private readonly isByModel: boolean;
@@ -109,6 +112,8 @@ class StatsStatement {
     private readonly query: TraceStatsQuery,
   ) {
     this.isByModel = query.groupBy.includes('model');
+    const label = query.among.labels.find((name) => !LABEL.test(name));
+    if (label !== undefined) throw new TypeError(`A label cannot be named ${label}.`);
   }
 
   build(): Sql {
@@ -129,7 +134,7 @@ class StatsStatement {
       ),
       groups AS (
         SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_FOUND : raw('found')} f
-        ${this.unfolded()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
+        ${this.unnested()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
       ),
       sized AS (
         SELECT *, sum(octet_length(row::text)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
@@ -143,7 +148,7 @@ class StatsStatement {
 
   private columns(): Sql {
     const labels = this.query.among.labels.map((label) => raw(`given.${label}`));
-    const calls = USED_NAMES.map((used) => raw(`${USED[used]('t.')} AS calls_${used}`));
+    const calls = USAGE_NAMES.map((name) => raw(`${USAGE[name]('t.')} AS calls_${name}`));
     return join([FILTERED_COLUMNS, ...labels, ...calls], ', ');
   }
 
@@ -159,8 +164,8 @@ class StatsStatement {
     return `f.${field} COLLATE "C"`;
   }
 
-  /** Gives each trace a row for each value of the labels that it is grouped by. */
-  private unfolded(): Sql {
+  /** Produces a row for each value of the labels that a trace is grouped by. */
+  private unnested(): Sql {
     const labels = this.query.groupBy.filter((field) => this.isLabel(field));
     return raw(
       labels.map((label) => `LEFT JOIN LATERAL unnest(f.${label}) AS of_${label}(value) ON true`).join(' '),
@@ -169,7 +174,7 @@ class StatsStatement {
 
   private aggregate({ measure, aggregation }: TraceMetric): string {
     if (measure === 'count') return 'count(*)';
-    return AGGREGATES[aggregation]((this.isByModel && USED_BY_MODEL[measure]) || `f.${measure}`);
+    return AGGREGATES[aggregation]((this.isByModel && USAGE_BY_MODEL[measure]) || `f.${measure}`);
   }
 
   private row(): Sql {

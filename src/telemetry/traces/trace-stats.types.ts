@@ -1,6 +1,6 @@
 import type { RawJson } from '#platform/json';
 
-/** Figures of a trace. `total_tokens` is input plus output, as far as they are known; `count` counts traces. */
+/** Figures of a trace. `total_tokens` adds input and output, or is the one that is known; `count` counts traces. */
 export const TRACE_MEASURES = [
   'duration_ms',
   'input_tokens',
@@ -14,7 +14,7 @@ export const TRACE_MEASURES = [
 export type TraceMeasure = (typeof TRACE_MEASURES)[number];
 
 /**
- * Aggregations of a measure over traces. Traces whose measure is null are ignored; `count` is the number of the others.
+ * Aggregations of a measure over traces, ignoring those whose measure is null; `count` counts the others.
  * Percentiles follow Hyndman & Fan (Sample Quantiles in Statistical Packages, 1996), definition 7: linear interpolation
  * between the two nearest values.
  */
@@ -32,7 +32,7 @@ export const TRACE_AGGREGATIONS = [
 ] as const;
 export type TraceAggregation = (typeof TRACE_AGGREGATIONS)[number];
 
-/** Fields of a trace to group by. `status` is `error` with at least one span in error, else `ok`. */
+/** Fields of a trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
 export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name'] as const;
 
 export const TRACE_STATUSES = ['ok', 'error'] as const;
@@ -42,20 +42,20 @@ export interface TraceMetric {
   aggregation: TraceAggregation;
 }
 
-/** Traces by their ids, with labels of the caller to group and filter them by. */
+/** Traces by id, each with labels that the caller groups and filters by. */
 export interface LabelledTraces {
-  /** The names of the labels, which are constants of the code. */
+  /** Names of the labels, in lower-case letters and underscores. */
   labels: readonly string[];
   /**
-   * A JSON list with an object for each trace, each trace once: its `trace_id`, and for each label a list of texts. JSON,
-   * because it goes from one statement into another and nothing in between has to read it.
+   * A JSON list of objects, one per distinct trace: its `trace_id`, and for each label a list of texts. It is JSON so that
+   * the result of one statement becomes the parameter of another without being parsed in between.
    */
   traces: RawJson;
 }
 
-/** A value is in `among` (null for traces without one), or within inclusive bounds. */
+/** A condition that a value is in `among` (null stands for a missing value), or within inclusive bounds. */
 export interface TraceFilter {
-  /** A measure but `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, or a label. */
+  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, or a label. */
   field: string;
   among?: readonly (string | number | Date | null)[];
   from?: number | Date;
@@ -63,24 +63,24 @@ export interface TraceFilter {
 }
 
 /**
- * Statistics over traces. Without groups there is exactly one row. A trace with several values of a group (models,
- * labels) belongs to the group of each; tokens and cost by model are those of the model, so that they add up to those of
- * the traces. A filter selects traces and, on a field of `groupBy`, groups.
+ * A query for statistics over traces. Without `groupBy`, the result is one row. A trace with several models or labels
+ * belongs to several groups. By model, tokens and cost are those of the model, so that they add up to those of the traces.
+ * A filter selects traces; on a field of `groupBy`, it selects groups.
  */
 export interface TraceStatsQuery {
   among: LabelledTraces;
   metrics: readonly TraceMetric[];
-  /** Of TRACE_GROUPS and the labels, each once. */
+  /** Distinct fields of TRACE_GROUPS and labels. */
   groupBy: readonly string[];
   /** All of them must hold. */
   filters: readonly TraceFilter[];
 }
 
 export interface TraceStats {
-  /** `{"group": {"model": …}, "values": {"duration_ms.p95": …}}` each, sorted by group, null last. */
+  /** Objects `{"group": {"model": …}, "values": {"duration_ms.p95": …}}`, sorted by group, null last. */
   rows: RawJson[];
-  /** There are more groups than `rows`. */
+  /** Whether there are more groups than `rows`. */
   isTruncated: boolean;
-  /** How many of the traces are stored, whether or not they meet the filters. */
+  /** Number of these traces that are stored, whether or not they meet the filters. */
   tracesFound: number;
 }

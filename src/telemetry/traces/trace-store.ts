@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
-import { storeProblem } from '../exports/store-problem';
-import { TelemetryReading } from '../telemetry-reading';
+import { ReadLimiter } from '../read-limiter';
 import type { SpanRow } from './span.dto';
 import { SpanRepository } from './span.repository';
 import { TraceListRepository } from './trace-list.repository';
@@ -15,14 +14,12 @@ import type { TraceListQueryDto } from './trace-query.dto';
 import type {
   SessionPosition,
   SessionRef,
-  SpanBatch,
   TracePosition,
   TraceRef,
   TraceSelection,
   TraceSpan,
   TreeLimits,
 } from './trace.types';
-import { TraceWriter } from './trace.writer';
 
 /** What to do when a read takes too long. */
 const HINTS = {
@@ -41,7 +38,8 @@ const repositoriesOn = (on: SqlExecutor) => ({
 type Repositories = ReturnType<typeof repositoriesOn>;
 
 /**
- * Traces and their spans, for this area and for those above it. They are kept in PostgreSQL, within the scope's workspace.
+ * Reads traces and their spans from PostgreSQL, for this area and for those above it. Every method reads one workspace, that
+ * of the scope. Callers pass ids and filters, never SQL.
  *
  * Errors of every method: 503 `service_unavailable` when the database cannot be reached or does not answer in time.
  */
@@ -49,51 +47,36 @@ type Repositories = ReturnType<typeof repositoriesOn>;
 export class TraceStore {
   private signal?: AbortSignal;
 
-  constructor(
-    private readonly writer: TraceWriter,
-    private readonly reading: TelemetryReading,
-  ) {}
+  constructor(private readonly limiter: ReadLimiter) {}
 
   /**
-   * Returns a store whose reads end when the signal is aborted, and fail with its reason. Reads that wait for their turn
-   * then never start.
+   * Returns a store whose reads fail with the signal's reason as soon as it is aborted. A read that waits for its turn then
+   * never starts.
    */
   withSignal(signal: AbortSignal): TraceStore {
-    const store = new TraceStore(this.writer, this.reading);
+    const store = new TraceStore(this.limiter);
     store.signal = signal;
     return store;
   }
 
-  /**
-   * Stores spans, each once however often it is sent. When it returns, they are committed and can be read. The batches, of
-   * any workspaces, are stored together or not at all.
-   */
-  async append(batches: readonly SpanBatch[]): Promise<void> {
-    try {
-      await this.writer.write(batches);
-    } catch (error) {
-      throw storeProblem(error, 'Traces cannot be stored at the moment. Try again later.');
-    }
-  }
-
-  /** Reads those of these traces that exist, in no particular order, without content of more than `maxBytes`. */
+  /** Reads existing traces in no particular order, without input and output of more than `maxBytes`. */
   findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));
   }
 
-  /** Reads the same traces without input and output, which may be large. */
+  /** Reads existing traces without input and output, which may be large. */
   summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.summarize(scope, traceIds));
   }
 
-  /** Counts those of these traces that exist; each id is given once. */
+  /** Counts the existing traces among distinct ids. */
   countTraces(scope: Scope, traceIds: readonly string[]): Promise<number> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.count(scope, traceIds));
   }
 
   /**
-   * Reads a page of the traces that meet all filters, by start (`sort` is `-started_at` or `started_at`). Where no index
-   * serves a filter, a page may end early and the total be null: only `next_cursor` says whether there are more.
+   * Reads a page of the traces that meet all filters, by start (`sort` is `-started_at` or `started_at`). If no index
+   * serves a filter, a page may end early and the total may be null: only `next_cursor` tells whether there are more.
    */
   listTraces(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     return this.read(scope, HINTS.selection, ({ lists }) => lists.list(scope, query));
@@ -110,9 +93,9 @@ export class TraceStore {
   }
 
   /**
-   * Reads a page of a trace's spans, by start (`sort` is `started_at` or `-started_at`). It has at least one.
+   * Reads a page of a trace's spans, by start (`sort` is `started_at` or `-started_at`).
    *
-   * @param maxBytes limit of the page as it is answered; defaults to 32 MiB
+   * @param maxBytes size limit of the page as JSON, defaults to 32 MiB; a single span may exceed it
    */
   listSpans(
     scope: Scope,
@@ -127,8 +110,8 @@ export class TraceStore {
   }
 
   /**
-   * Reads the first spans of a trace by start: at most `limit`, and as many as have names up to `maxBytes`. The first of
-   * them have their content, up to `maxBytes` together.
+   * Reads the first spans of a trace by start: at most `limit`, and as many as have names of up to `maxBytes` in total. The
+   * first of them include content, up to `maxBytes` in total.
    */
   readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
     return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
@@ -137,12 +120,12 @@ export class TraceStore {
     });
   }
 
-  /** Reads the first traces of a session by start; the first have content, up to `maxBytes` together. */
+  /** Reads the first traces of a session by start. The first of them include content, up to `maxBytes` in total. */
   sessionTraces(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.again, ({ traces }) => traces.ofSession(scope, sessionId, limit, maxBytes));
   }
 
-  /** Reads the newest traces of a selection, from after a position on. */
+  /** Reads the newest traces of a selection, starting after a position. */
   traceRefs(
     scope: Scope,
     selection: TraceSelection,
@@ -152,7 +135,7 @@ export class TraceStore {
     return this.read(scope, HINTS.selection, ({ traces }) => traces.refs(scope, selection, limit, after));
   }
 
-  /** Reads the sessions with a trace in a selection, newest first by the last such trace, from after a position on. */
+  /** Reads the sessions with a trace in a selection, newest first by their last such trace, starting after a position. */
   sessionRefs(
     scope: Scope,
     selection: TraceSelection,
@@ -178,7 +161,7 @@ export class TraceStore {
     );
   }
 
-  /** Computes statistics over traces: at most 10,000 groups, and 32 MiB of JSON. */
+  /** Computes statistics over traces. Limits: 10,000 groups, and 32 MiB of JSON. */
   stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     return this.read(scope, HINTS.selection, ({ stats }) => stats.stats(scope, query));
   }
@@ -188,7 +171,7 @@ export class TraceStore {
     hint: string,
     work: (repositories: Repositories) => Promise<Result>,
   ): Promise<Result> {
-    return this.reading.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
+    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
   }
 }
 

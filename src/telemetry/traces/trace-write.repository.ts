@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
+  type BulkColumn,
   BulkColumns,
   inChunks,
   prepared,
@@ -9,7 +10,13 @@ import {
   timeToMicroseconds,
   type Tx,
 } from '#platform/db';
-import { type ModelUsage, MODELS_MAX, type RootView, type TraceAggregate } from './trace-aggregate';
+import {
+  type ModelUsage,
+  MODELS_MAX,
+  type RootView,
+  type TraceAggregate,
+  type UsageLevels,
+} from './trace-aggregate';
 import type { TracePlace } from './trace.types';
 
 /** A trace and its location. */
@@ -18,7 +25,7 @@ export interface KeyedPlace extends TracePlace {
   trace_id: string;
 }
 
-/** The part of a trace that its session depends on. */
+/** The columns of a trace that its session depends on. */
 interface InSession {
   session_id: string | null;
   /** Microseconds since 1970. */
@@ -30,21 +37,15 @@ export type MergedTrace = Omit<KeyedPlace, keyof TracePlace> & InSession;
 
 const IN_SESSION = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
 
-const KEYS = new BulkColumns<Pick<TraceAggregate, 'workspaceId' | 'traceId'>>([
+type TraceKey = Pick<TraceAggregate, 'workspaceId' | 'traceId'>;
+
+const KEY_COLUMNS: BulkColumn<TraceKey>[] = [
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
   { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
-]);
+];
 
-const contentSize = ({ input, output }: RootView): number =>
-  Buffer.byteLength(input ?? '') + Buffer.byteLength(output ?? '');
-
-const TRACES = new BulkColumns<TraceAggregate>([
-  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
-  { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
-  { name: 'started_at', type: 'timestamptz', value: ({ startedAt }) => startedAt },
-  { name: 'ended_at', type: 'timestamptz', value: ({ endedAt }) => endedAt },
-  { name: 'span_count', type: 'int8', value: ({ spanCount }) => spanCount },
-  { name: 'error_count', type: 'int8', value: ({ errorCount }) => errorCount },
+/** The columns that `traces` and `trace_models` share. */
+const USAGE_COLUMNS: BulkColumn<UsageLevels>[] = [
   { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
   { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
@@ -52,6 +53,20 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
   { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
   { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
+];
+
+const KEYS = new BulkColumns<TraceKey>(KEY_COLUMNS);
+
+const contentSize = ({ input, output }: RootView): number =>
+  Buffer.byteLength(input ?? '') + Buffer.byteLength(output ?? '');
+
+const TRACES = new BulkColumns<TraceAggregate>([
+  ...KEY_COLUMNS,
+  { name: 'started_at', type: 'timestamptz', value: ({ startedAt }) => startedAt },
+  { name: 'ended_at', type: 'timestamptz', value: ({ endedAt }) => endedAt },
+  { name: 'span_count', type: 'int8', value: ({ spanCount }) => spanCount },
+  { name: 'error_count', type: 'int8', value: ({ errorCount }) => errorCount },
+  ...USAGE_COLUMNS,
   { name: 'step_unpriced_count', type: 'int8', value: ({ unpricedStepCount }) => unpricedStepCount },
   { name: 'root_cost_usd', type: 'float8', value: ({ root }) => root?.value.costUsd ?? null },
   // JSON, because one array parameter cannot hold arrays of different lengths
@@ -67,32 +82,25 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'service_name', type: 'text', value: ({ service }) => service?.value ?? null },
 ]);
 
-const MODELS = new BulkColumns<ModelUsage & { workspaceId: string; traceId: string }>([
-  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
-  { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
+const MODELS = new BulkColumns<ModelUsage & TraceKey>([
+  ...KEY_COLUMNS,
   { name: 'model', type: 'text', value: ({ model }) => model },
-  { name: 'input_tokens', type: 'int8', value: ({ calls }) => calls.inputTokens },
-  { name: 'output_tokens', type: 'int8', value: ({ calls }) => calls.outputTokens },
-  { name: 'cost_usd', type: 'float8', value: ({ calls }) => calls.costUsd },
-  { name: 'unpriced_count', type: 'int8', value: ({ unpricedCount }) => unpricedCount },
-  { name: 'step_input_tokens', type: 'int8', value: ({ steps }) => steps.inputTokens },
-  { name: 'step_output_tokens', type: 'int8', value: ({ steps }) => steps.outputTokens },
-  { name: 'step_cost_usd', type: 'float8', value: ({ steps }) => steps.costUsd },
+  ...USAGE_COLUMNS,
 ]);
 
-/** Adds two values, either of which may be null. */
-const plus = (column: string) =>
+/** Adds to a column that may be null. */
+const added = (column: string) =>
   `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
 
-const USAGE = raw(`${plus('input_tokens')}, ${plus('output_tokens')}, ${plus('cost_usd')},
+const MERGED_USAGE = raw(`${added('input_tokens')}, ${added('output_tokens')}, ${added('cost_usd')},
       unpriced_count = t.unpriced_count + excluded.unpriced_count,
       step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
       step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
       step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`);
 
-/** Sets columns to those of the span with the smaller key. */
-const ofFirst = (key: string, ...columns: string[]) =>
+/** Takes the columns of the span with the smaller key. */
+const fromFirst = (key: string, ...columns: string[]) =>
   raw(
     [
       ...columns.map(
@@ -104,6 +112,7 @@ const ofFirst = (key: string, ...columns: string[]) =>
     ].join(', '),
   );
 
+/** Converts `models` from JSON into an array. */
 const SELECTED = raw(TRACES.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),'));
 
 const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
@@ -114,12 +123,12 @@ const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
 const MODELS_KEPT = raw(String(MODELS_MAX));
 
 /**
- * Writes traces without their spans. Traces are given in the order of their keys. Merging spans is commutative, see
- * `aggregateTraces`.
+ * Writes the rows of traces. Every method takes traces in the order of their keys. Merging spans is commutative, see
+ * `TraceAggregate`.
  */
 @Injectable()
 export class TraceWriteRepository {
-  /** Locks the existing traces, one by one in this order, as all writers do. @returns them before they change */
+  /** Locks the existing traces one by one, in the order that all writers use. @returns their current state */
   lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTrace[]> {
     return inChunks(traces, (chunk) =>
       tx.query<LockedTrace>(
@@ -135,8 +144,8 @@ export class TraceWriteRepository {
   }
 
   /**
-   * Inserts the missing traces. Where another transaction is inserting one, it waits for its end and leaves the trace as it
-   * then is. @returns the inserted ones
+   * Inserts the missing traces. If another transaction is inserting one of them, waits for its end and leaves that trace
+   * unchanged. @returns the inserted ones
    */
   insertNew(tx: Tx, traces: readonly TraceAggregate[]): Promise<KeyedPlace[]> {
     return inChunks(traces, (chunk) =>
@@ -149,7 +158,7 @@ export class TraceWriteRepository {
     );
   }
 
-  /** Merges into traces that are locked. @returns them after it */
+  /** Merges into locked traces. @returns their new state */
   merge(tx: Tx, traces: readonly TraceAggregate[]): Promise<MergedTrace[]> {
     return inChunks(traces, (chunk) =>
       tx.query<MergedTrace>(
@@ -161,20 +170,20 @@ export class TraceWriteRepository {
               ended_at = greatest(t.ended_at, excluded.ended_at),
               span_count = t.span_count + excluded.span_count,
               error_count = t.error_count + excluded.error_count,
-              ${USAGE},
+              ${MERGED_USAGE},
               step_unpriced_count = t.step_unpriced_count + excluded.step_unpriced_count,
               models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
                 SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_KEPT}) END,
-              ${ofFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
-              ${ofFirst('session_key', 'session_id')},
-              ${ofFirst('service_key', 'service_name')}
+              ${fromFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
+              ${fromFirst('session_key', 'session_id')},
+              ${fromFirst('service_key', 'service_name')}
             RETURNING t.workspace_id, t.trace_id, ${IN_SESSION}`,
         ),
       ),
     );
   }
 
-  /** Merges the usage of models into traces that are locked, or that this transaction has inserted. */
+  /** Merges the usage of models into traces that this transaction has locked or inserted. */
   async mergeModels(tx: Tx, traces: readonly TraceAggregate[]): Promise<void> {
     const usage = traces.flatMap(({ workspaceId, traceId, usage: byModel }) =>
       Array.from(byModel.values(), (one) => ({ ...one, workspaceId, traceId })),
@@ -185,7 +194,7 @@ export class TraceWriteRepository {
           'trace-model.merge-many',
           sql`INSERT INTO trace_models AS t (${MODELS.columnList})
             SELECT ${MODELS.columnList} FROM ${MODELS.table(chunk, 'given')}
-            ON CONFLICT (workspace_id, trace_id, model) DO UPDATE SET ${USAGE}`,
+            ON CONFLICT (workspace_id, trace_id, model) DO UPDATE SET ${MERGED_USAGE}`,
         ),
       ),
     );

@@ -3,13 +3,13 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { exportReply, type OtlpBody, OtlpContent, TakesOtlp } from '../otlp-http/otlp-body.decorator';
+import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
 import { ExportTraceResponseDto, type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
 import { TraceExportService, TraceService } from './trace.service';
 
 const LIST_DESCRIPTION =
-  'With filters that no index serves, a page checks a bounded number of traces: it may have fewer than `limit`, or none, and a `next_cursor` that continues and carries the rest of an `offset`. `total` is null where counting would check more traces than that.';
+  'With filters that no index serves, a page checks a bounded number of traces. It may then contain fewer than `limit` traces, or none; `next_cursor` continues, and carries the rest of an `offset`. `total` is null if counting would check more traces than that.';
 
 @Controller('telemetry/v1/traces')
 @RequireWorkspace()
@@ -24,7 +24,7 @@ export class TraceController {
   @ApiTags('Telemetry')
   @HttpCode(200)
   @RequireRole('editor', 'runtime')
-  @TakesOtlp('ExportTraceServiceRequest', ExportTraceResponseDto)
+  @AcceptsOtlp('ExportTraceServiceRequest', ExportTraceResponseDto)
   async ingest(
     @CurrentScope() scope: Scope,
     @OtlpContent() body: OtlpBody,
@@ -52,7 +52,7 @@ export class TraceController {
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TraceTreeDto,
-    description: 'Fewer spans where their names and messages exceed 4 MiB.',
+    description: 'Contains fewer spans if their names and status messages exceed 4 MiB.',
   })
   get(
     @CurrentScope() scope: Scope,

@@ -10,25 +10,25 @@ import { TRACE_STATUSES } from './trace-stats.types';
 export class TraceFiguresDto {
   /** 32 lower-case hexadecimal digits. */
   trace_id!: string;
-  /** Name of the root span; null until that arrives. */
+  /** Name of the root span; null until it arrives. */
   root_name!: string | null;
   started_at!: Date;
-  /** From the first start to the last end. */
+  /** Time from the first start to the last end of its spans. */
   @ApiProperty({ type: 'number', minimum: 0 })
   duration_ms!: number;
   @ApiProperty({ type: 'integer', minimum: 1 })
   span_count!: number;
-  /** Spans whose status is an error. */
+  /** Number of spans with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   error_count!: number;
-  /** Of all model calls together; null where no span reports them. */
+  /** Sum over all model calls; null if no span reports it. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * US dollars: the cost that model calls report, else their tokens by the price table; null where the cost of a call is
-   * unknown and the root does not report the cost of all.
+   * Cost in US dollars: what model calls report, else computed from their tokens and the price table. Null if the cost of a
+   * call is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
@@ -38,9 +38,9 @@ export class TraceFiguresDto {
 }
 
 export class TraceDto extends TraceFiguresDto {
-  /** The last end. */
+  /** Last end of its spans. */
   ended_at!: Date;
-  /** `error` where at least one span is an error. */
+  /** `error` if at least one span has an error. */
   @ApiProperty({ enum: TRACE_STATUSES })
   status!: string;
 }
@@ -52,18 +52,18 @@ export class TreeSpanDto extends IntersectionType(SpanHeadDto, SpanMeaningDto) {
   depth!: number;
 }
 
-/** A whole trace. */
+/** A trace with its input, its output and its span tree. */
 export class TraceTreeDto extends TraceDto {
-  @AnyJson({ description: 'Input of the root span; null where it has none.' })
+  @AnyJson({ description: 'Input of the root span; null if it has none.' })
   input!: unknown;
-  @AnyJson({ description: 'Output of the root span; null where it has none.' })
+  @AnyJson({ description: 'Output of the root span; null if it has none.' })
   output!: unknown;
-  /** Bytes of input and output as JSON. Both are null where that is more than 8 MiB. */
+  /** Size of input and output as JSON, in bytes. If it exceeds 8 MiB, both are null. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   content_size!: number;
-  /** In the order of the tree: each span before its children, and children by start. */
+  /** Spans in tree order: each before its children, and children by start. */
   spans!: TreeSpanDto[];
-  /** The trace has more spans than these first ones by start; `span_count` is their number. */
+  /** Whether the trace has more spans. `spans` contains the first by start; `span_count` is the total. */
   is_truncated!: boolean;
 }
 
@@ -72,19 +72,19 @@ export class TracePageDto {
   page!: PageMetaDto;
 }
 
-/** A trace as it is read, without input and output. */
+/** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;
 
-/** A trace as it is read. */
+/** A trace as the repository reads it. */
 export interface TraceRow extends TraceSummary {
-  /** Both are null where the root has none, or where they are more than the reader's limit. */
+  /** Input and output are null if the root span has none, or if they exceed the reader's limit. */
   input: RawJson | null;
   output: RawJson | null;
-  /** Bytes of both as JSON. */
+  /** Size of both as JSON, in bytes. */
   content_size: number;
 }
 
-/** A trace and its first spans, by start, from one snapshot. */
+/** A trace and its first spans by start, read from one snapshot. */
 export interface TraceTree {
   trace: TraceRow;
   spans: SpanHead[];
@@ -120,18 +120,18 @@ export const toTraceTreeDto = ({ trace, spans }: TraceTree): TraceTreeDto => ({
   is_truncated: spans.length < trace.span_count,
 });
 
-/** The invalid items of an export, which were not stored. */
+/** The invalid items of an export, which are not stored. */
 export class ExportTracePartialSuccessDto {
-  /** Spans that were not stored because they are invalid. A 64-bit integer, as text. */
+  /** Number of invalid spans, a 64-bit integer as text. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedSpans!: string;
 
-  /** The reasons. */
+  /** Why they are invalid. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportTraceServiceResponse of OTLP, in the encoding of the request. */
 export class ExportTraceResponseDto {
-  /** Only present where items were invalid. */
+  /** Present only if items are invalid. */
   partialSuccess?: ExportTracePartialSuccessDto;
 }

@@ -1,8 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import {
   arrayParameter,
-  Database,
   empty,
   followIndexes,
   microsecondsToTime,
@@ -14,7 +12,7 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { SUMMARY } from './trace-figures';
+import { SUMMARY } from './trace-columns.repository';
 import type { TraceRow, TraceSummary } from './trace.dto';
 import type {
   PlacedTrace,
@@ -25,7 +23,7 @@ import type {
   TraceSelection,
 } from './trace.types';
 
-/** The columns of a `TraceRow`, of a trace `t`, with content where it fits. */
+/** The columns of a `TraceRow`, of a trace `t`, with content if a condition holds. */
 const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
   CASE WHEN ${fits} THEN t.input END AS input, CASE WHEN ${fits} THEN t.output END AS output`;
 
@@ -33,11 +31,10 @@ const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =
   sql`t.workspace_id = ${workspaceId} AND t.trace_id = ANY(${ids}::text[])`;
 
 /** Reads traces by their ids, and selects traces and sessions for scoring. */
-@Injectable()
 export class TraceRepository {
-  constructor(@Inject(Database) private readonly database: SqlExecutor) {}
+  constructor(private readonly database: SqlExecutor) {}
 
-  /** Does not read content of more than `maxBytes`. */
+  /** Reads traces without content of more than `maxBytes`. */
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     const columns = columnsWhere(sql`t.content_size <= ${maxBytes}`);
     return this.database.query<TraceRow>(
@@ -51,7 +48,7 @@ export class TraceRepository {
     );
   }
 
-  /** Undefined for an unknown trace. */
+  /** Returns undefined for an unknown trace. */
   async findPlace({ workspaceId }: Scope, traceId: string): Promise<PlacedTrace | undefined> {
     const [trace] = await this.database.query<PlacedTrace>(
       prepared(
@@ -71,7 +68,7 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  /** Reads the newest traces of a selection, after a position. */
+  /** Reads the newest traces of a selection, starting after a position. */
   async refs(
     scope: Scope,
     selection: TraceSelection,
@@ -84,7 +81,7 @@ export class TraceRepository {
         sql`(started_at, trace_id) < (${microsecondsToTime(sql`${after.started_us}`)}, ${after.trace_id})`,
       );
     }
-    // by times alone: the index of starts is right whatever the statistics say
+    // with times alone the index on starts is right, whatever the statistics say
     if (!selection.trace_ids && !selection.session_ids) await followIndexes(this.database);
     return this.database.query<TraceRef>(
       sql`SELECT trace_id, session_id, started_at, ${timeToMicroseconds(raw('started_at'))}::text AS started_us
@@ -92,7 +89,7 @@ export class TraceRepository {
     );
   }
 
-  /** Reads the sessions of a selection, newest first by their last trace, after a position. */
+  /** Reads the sessions of a selection, newest first by their last trace, starting after a position. */
   sessionRefs(
     scope: Scope,
     selection: TraceSelection,
@@ -123,7 +120,7 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  /** Reads the first traces of a session, by start, with content up to `maxBytes` together. */
+  /** Reads the first traces of a session, by start, with content up to `maxBytes` in total. */
   ofSession({ workspaceId }: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(
       prepared(

@@ -9,11 +9,12 @@ import type { TraceListQueryDto } from './trace-query.dto';
 import { TraceStore } from './trace-store';
 import { toTraceDto, type TraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
+import { TraceWriter } from './trace.writer';
 
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
 
-/** Reads traces. Errors: 503 when they cannot be read, or not in time. */
+/** Reads traces. Errors: 503 when they cannot be read in time. */
 @Injectable()
 export class TraceService {
   constructor(private readonly store: TraceStore) {}
@@ -36,13 +37,13 @@ export class TraceService {
 /** Stores exports of traces. */
 @Injectable()
 export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
-  constructor(store: TraceStore, metrics: ExportMetrics, limiter: ExportLimiter) {
+  constructor(writer: TraceWriter, metrics: ExportMetrics, limiter: ExportLimiter) {
     super(metrics, limiter, {
       signal: 'traces',
       decode: decodeTraceRequest,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       store: (exports) =>
-        store.append(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),
+        writer.write(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),
     });
   }
 }

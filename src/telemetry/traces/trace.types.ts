@@ -6,7 +6,7 @@ import type { SpanHeadDto } from './span.dto';
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
 export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
-/** Spans that are sent together. */
+/** The spans of one export. */
 export interface SpanBatch {
   scope: Scope;
   spans: readonly OtlpSpan[];
@@ -14,15 +14,15 @@ export interface SpanBatch {
 
 /**
  * The location of a trace's spans: the partition of the day on which the trace first arrived, and the trace's number.
- * Only the trace's own row has it, which is found by workspace and id.
+ * Stored in the trace's row, which is looked up by workspace and id.
  */
 export interface TracePlace {
-  /** UTC, by the clock of the database, as `2026-11-20`. */
+  /** Such as `2026-11-20`: UTC, by the clock of the database. */
   day: string;
   trace_no: number;
 }
 
-/** A stored trace. */
+/** A trace, and the location of its spans. */
 export interface PlacedTrace extends TracePlace {
   trace_id: string;
   span_count: number;
@@ -31,24 +31,24 @@ export interface PlacedTrace extends TracePlace {
 /** A span as scoring reads it. */
 export interface TraceSpan extends SpanHeadDto {
   trace_id: string;
-  /** All three are null where they are more than the reader's limit. */
+  /** These three are null if they exceed the reader's limit. */
   attributes: RawJson | null;
   events: RawJson | null;
   links: RawJson | null;
-  /** Bytes of the three as JSON. */
+  /** Size of these three as JSON, in bytes. */
   content_size: number;
 }
 
-/** Limits of one read of a trace. */
+/** Limits of reading one trace. */
 export interface TreeLimits {
   spans: number;
-  /** Bytes of the names and status messages of the spans. */
+  /** Size of the names and status messages of the spans. */
   nameBytes: number;
-  /** Bytes of input and output. Both are left out where they are more. */
+  /** Size of input and output, both of which are omitted if they exceed it. */
   contentBytes: number;
 }
 
-/** Traces to select. All conditions must hold. */
+/** Conditions that traces must all meet. */
 export interface TraceSelection {
   trace_ids?: string[] | undefined;
   session_ids?: string[] | undefined;
@@ -58,28 +58,28 @@ export interface TraceSelection {
   until?: Date | undefined;
 }
 
-/** A position in the traces of a selection, newest first. */
+/** A position in a list of selected traces, newest first. */
 export interface TracePosition {
   trace_id: string;
-  /** Start in microseconds since 1970. */
+  /** Start of the trace, in microseconds since 1970. */
   started_us: string;
 }
 
-/** A trace to choose from. */
+/** A selected trace. */
 export interface TraceRef extends TracePosition {
   session_id: string | null;
   started_at: Date;
 }
 
-/** A position in the sessions of a selection, newest first. */
+/** A position in a list of selected sessions, newest first. */
 export interface SessionPosition {
   session_id: string;
-  /** Start of its last trace that meets the selection, in microseconds since 1970. */
+  /** Start of its last selected trace, in microseconds since 1970. */
   last_started_us: string;
 }
 
-/** A session to choose from. */
+/** A selected session. */
 export interface SessionRef extends SessionPosition {
-  /** Start of its last trace that meets the selection. */
+  /** Start of its last selected trace. */
   last_started_at: Date;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Pace, retry } from '#platform/concurrency';
+import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { DayPartitions } from '../partitions/day-partitions';
 import { changesOf, type SessionTrace } from './session-change';
@@ -13,25 +13,25 @@ import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { SpanBatch, TracePlace } from './trace.types';
 import { type KeyedPlace, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
-/** Attempts at storing, if others store traces between the look for them and the storing. */
+/** Attempts at storing, in case other transactions insert the same traces. */
 const ATTEMPTS = 5;
 
-/** Others have inserted traces meanwhile. Locking these now would be out of the order of the keys. */
-class TracesAppeared extends Error {}
+/** Another transaction has inserted some of the traces. Locking them now would violate the lock order. */
+class ConcurrentInsert extends Error {}
 
-/** The locations of traces, by workspace and id. */
-interface Placed {
+/** Locked traces, by `traceKey`. */
+interface LockedTraces {
   places: Map<string, TracePlace>;
   /** The traces that this transaction has inserted. */
   inserted: Set<string>;
-  /** The others, as they were when locked. */
+  /** The other traces, before this transaction changes them. */
   before: Map<string, SessionTrace>;
 }
 
 /**
  * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, each in the
- * order of their keys. Spans and model usage are written under the lock of their trace's row. So two transactions with the
- * same spans wait for each other, and the second finds the spans of the first.
+ * order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row: of
+ * two transactions with the same spans, the second waits and finds the spans of the first.
  */
 @Injectable()
 export class TraceWriter {
@@ -45,17 +45,15 @@ export class TraceWriter {
     private readonly prices: ModelPrices,
   ) {}
 
-  /** Stores the spans in one transaction. When it returns, they are committed. */
+  /** Stores batches of any workspaces in one transaction. When it returns, they are committed and can be read. */
   async write(batches: readonly SpanBatch[]): Promise<void> {
-    const pace = new Pace();
-    const records = await toSpanRecords(batches, this.prices.table, pace);
+    const records = await toSpanRecords(batches, this.prices.table);
     if (records.length === 0) return;
-    const traces = await aggregateTraces(records, pace);
-    const attempt = (): Promise<void> =>
-      this.database.transaction((tx) => this.store(tx, records, traces, pace));
+    const traces = await aggregateTraces(records);
+    const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, traces));
     await retry(() => this.partitions.withPartitions('spans', attempt), {
       attempts: ATTEMPTS,
-      isRetryable: (error) => error instanceof TracesAppeared,
+      isRetryable: (error) => error instanceof ConcurrentInsert,
       firstDelayMs: 0,
     });
   }
@@ -64,50 +62,49 @@ export class TraceWriter {
     tx: Tx,
     records: readonly SpanRecord[],
     traces: readonly TraceAggregate[],
-    pace: Pace,
   ): Promise<void> {
-    const { places, inserted, before } = await this.place(tx, traces);
-    const fresh: PlacedSpan[] = [];
-    const known: PlacedSpan[] = [];
+    const { places, inserted, before } = await this.lock(tx, traces);
+    const spansOfNew: PlacedSpan[] = [];
+    const spansOfExisting: PlacedSpan[] = [];
     for (const record of records) {
       const key = traceKey(record.workspaceId, record.span.traceId);
-      (inserted.has(key) ? fresh : known).push({ record, place: places.get(key)! });
+      (inserted.has(key) ? spansOfNew : spansOfExisting).push({ record, place: places.get(key)! });
     }
-    await this.spans.insertNew(tx, fresh);
-    const missing = await this.spans.insertMissing(tx, known);
-    const begun = traces.filter((trace) => inserted.has(keyOf(trace)));
-    const added =
-      missing.length < known.length
-        ? await aggregateTraces(missing, pace)
+    await this.spans.insertNew(tx, spansOfNew);
+    const missing = await this.spans.insertMissing(tx, spansOfExisting);
+    const created = traces.filter((trace) => inserted.has(keyOf(trace)));
+    const extended =
+      missing.length < spansOfExisting.length
+        ? await aggregateTraces(missing)
         : traces.filter((trace) => !inserted.has(keyOf(trace)));
-    const merged = await this.traces.merge(tx, added);
-    await this.traces.mergeModels(tx, [...begun, ...added]);
+    const merged = await this.traces.merge(tx, extended);
+    await this.traces.mergeModels(tx, [...created, ...extended]);
     await this.sessions.apply(tx, [
-      ...begun.flatMap((trace) =>
+      ...created.flatMap((trace) =>
         changesOf(undefined, { ...trace, sessionId: trace.session?.value ?? null }),
       ),
       ...merged.flatMap((row) => changesOf(before.get(keyOfRow(row)), toSessionTrace(row))),
     ]);
-    await this.sources.keep(tx, sourcesOf(records));
+    await this.sources.upsert(tx, sourcesOf(records));
   }
 
   /**
    * Locks the existing traces, and inserts the missing ones.
    *
-   * @throws TracesAppeared where somebody else has inserted one of these meanwhile
+   * @throws ConcurrentInsert if another transaction has inserted one of them since
    */
-  private async place(tx: Tx, traces: readonly TraceAggregate[]): Promise<Placed> {
+  private async lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTraces> {
     const places = new Map<string, TracePlace>();
     const before = new Map<string, SessionTrace>();
-    const keep = (row: KeyedPlace): string => {
+    const addPlace = (row: KeyedPlace): string => {
       const key = keyOfRow(row);
       places.set(key, { trace_no: row.trace_no, day: row.day });
       return key;
     };
-    for (const row of await this.traces.lock(tx, traces)) before.set(keep(row), toSessionTrace(row));
+    for (const row of await this.traces.lock(tx, traces)) before.set(addPlace(row), toSessionTrace(row));
     const missing = traces.filter((trace) => !places.has(keyOf(trace)));
-    const inserted = new Set((await this.traces.insertNew(tx, missing)).map(keep));
-    if (inserted.size < missing.length) throw new TracesAppeared();
+    const inserted = new Set((await this.traces.insertNew(tx, missing)).map(addPlace));
+    if (inserted.size < missing.length) throw new ConcurrentInsert();
     return { places, inserted, before };
   }
 }

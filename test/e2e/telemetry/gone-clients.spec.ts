@@ -5,7 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { workspaceScope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
-import { TelemetryReading } from '../../../src/telemetry/telemetry-reading';
+import { ReadLimiter } from '../../../src/telemetry/read-limiter';
 import { Holder } from './holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
@@ -78,7 +78,7 @@ describe('telemetry that is read for clients that have gone', () => {
     const ofOne = transactions.mock.calls.length;
     transactions.mockClear();
 
-    const reads = jest.spyOn(app.get(TelemetryReading), 'read');
+    const reads = jest.spyOn(app.get(ReadLimiter), 'read');
     const closed: Promise<unknown>[] = [];
     const note = (_request: unknown, response: http.ServerResponse): void =>
       void closed.push(once(response, 'close'));
@@ -107,7 +107,7 @@ describe('telemetry that is read for clients that have gone', () => {
     const told = new Error('gone');
     let next: Promise<unknown> | undefined;
     const scope = workspaceScope(space.organization.orgId, space.id, 'test', new Set());
-    const reading = app.get(TelemetryReading).read(
+    const reading = app.get(ReadLimiter).read(
       scope,
       'Wait.',
       async (on) => {

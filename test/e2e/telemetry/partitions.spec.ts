@@ -31,7 +31,7 @@ describe('spans by the day on which their trace arrived', () => {
 
   /** As if it had arrived on another day. */
   async function moveTo(day: string, traceId: string): Promise<void> {
-    await app.get(DayPartitionRepository).make('spans', day);
+    await app.get(DayPartitionRepository).create('spans', day);
     await app.database.transaction(async (tx) => {
       await tx.query(
         `UPDATE spans s SET day = $1::date FROM traces t
@@ -75,7 +75,7 @@ describe('spans by the day on which their trace arrived', () => {
   it('have theirs made ahead, by any number of workers at once', async () => {
     const days = await app.get(DayPartitionRepository).days(3);
     await app.database.query(`DROP TABLE spans_${days[2]!.replaceAll('-', '')}`);
-    await Promise.all(Array.from({ length: 4 }, () => app.get(DayPartitions).makeAhead('spans')));
+    await Promise.all(Array.from({ length: 4 }, () => app.get(DayPartitions).createAhead('spans')));
     expect(await partitions()).toEqual(expect.arrayContaining(days));
   });
 });

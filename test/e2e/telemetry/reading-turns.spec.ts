@@ -1,7 +1,7 @@
 import { type Scope, workspaceScope } from '#platform/auth';
 import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
 import { TraceStore } from '../../../src/telemetry';
-import { TelemetryReading } from '../../../src/telemetry/telemetry-reading';
+import { ReadLimiter } from '../../../src/telemetry/read-limiter';
 import { Holder } from './holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
@@ -69,7 +69,7 @@ describe('reading traces from a store that does not answer in time', () => {
 
   it('tells PostgreSQL, for each statement, how much time is left', async () => {
     const left = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
-    const told = await app.get(TelemetryReading).read(scopeOf(space), 'Wait.', async (on) => {
+    const told = await app.get(ReadLimiter).read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query<{ ms: number }>(left);
       await on.query('SELECT pg_sleep(0.2)');
       return [...first, ...(await on.query<{ ms: number }>(left))];
@@ -87,7 +87,7 @@ describe('reading traces from a store that does not answer in time', () => {
   });
 
   it('keeps its turn until it has really ended, also where it was answered before that', async () => {
-    const reading = app.get(TelemetryReading);
+    const reading = app.get(ReadLimiter);
     const scope = scopeOf(space);
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -154,7 +154,7 @@ describe('reading traces, however much of it there is', () => {
   });
 
   it('refuses at once what would have to wait behind too many', async () => {
-    const reading = app.get(TelemetryReading);
+    const reading = app.get(ReadLimiter);
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     const many = Array.from({ length: READS_AT_ONCE + 1_000 }, () =>
@@ -167,7 +167,7 @@ describe('reading traces, however much of it there is', () => {
   });
 
   it('sees the same rows with all statements of a read, and writes none', async () => {
-    const reading = app.get(TelemetryReading);
+    const reading = app.get(ReadLimiter);
     const count = 'SELECT count(*) AS found FROM traces';
     const [before, after] = await reading.read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query(count);
@@ -180,7 +180,7 @@ describe('reading traces, however much of it there is', () => {
   });
 
   it('asks for one thing after the other, and for nothing after something failed', async () => {
-    const reading = app.get(TelemetryReading);
+    const reading = app.get(ReadLimiter);
     const failing = reading.read(scopeOf(space), 'Wait.', (on) =>
       Promise.all([on.query('SELECT 1 / 0'), on.query('SELECT 1'), on.query('SELECT 2')]),
     );

@@ -40,7 +40,7 @@ describe('traces whose time is over', () => {
   });
 
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
-  const sweep = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).sweep();
+  const sweep = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).deleteExpired();
   const spansOf = async (traceId: string): Promise<[number, string[]]> => {
     const { status, body } = await reader.get(`/eval/v1/experiments/${experiment}/traces/${traceId}/spans`);
     return [status, (body.items ?? []).map((span: { span_id: string }) => span.span_id)];
@@ -59,7 +59,7 @@ describe('traces whose time is over', () => {
     const span = newSpan({ attributes: { 'gen_ai.request.model': 'm' }, ...overrides });
     await exporter.send(jsonExport([span], { 'service.name': span.traceId }), { media: JSON_MEDIA });
     const day = await daysAgo(days);
-    await app.get(DayPartitionRepository).make('spans', day);
+    await app.get(DayPartitionRepository).create('spans', day);
     await app.database.transaction(async (tx) => {
       const which = `(SELECT workspace_id, day, trace_no FROM traces WHERE trace_id = $2) t`;
       await tx.query(

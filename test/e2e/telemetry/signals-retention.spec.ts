@@ -50,7 +50,7 @@ describe('logs and metrics whose time is over', () => {
     const body = json([{ text, service: text }]);
     expect((await exporter.send(body, { media: JSON_MEDIA, path })).status).toBe(200);
     const day = await dayBefore(days);
-    await app.get(DayPartitionRepository).make(table, day);
+    await app.get(DayPartitionRepository).create(table, day);
     await app.database.query(`UPDATE ${table} SET day = $1::date WHERE service_name = $2`, [day, text]);
     await app.database.query(
       `UPDATE span_sources SET day = $1::date WHERE resource::text LIKE '%' || $2 || '%'`,
@@ -66,7 +66,7 @@ describe('logs and metrics whose time is over', () => {
     const signal = SIGNALS[name];
     const kept = await arrived(signal, KEPT[name]);
     const over = await arrived(signal, KEPT[name] + 1);
-    await worker.get(SignalRetention).sweep();
+    await worker.get(SignalRetention).deleteExpired();
     const days = await app.get(DayPartitionRepository).list(signal.table);
     expect(days).toContain(await dayBefore(KEPT[name]));
     expect(days).not.toContain(await dayBefore(KEPT[name] + 1));
@@ -76,7 +76,7 @@ describe('logs and metrics whose time is over', () => {
 
   it('keep the sources that are still referred to, however short the time of traces is', async () => {
     const text = await arrived(SIGNALS.logs, KEPT.logs);
-    await worker.get(TraceRetention).sweep();
+    await worker.get(TraceRetention).deleteExpired();
     const { items } = (await reader.get(`${SIGNALS.logs.path}?service_name=${text}`)).body;
     expect(items).toMatchObject([{ resource: { attributes: { 'service.name': text } } }]);
   });
@@ -90,7 +90,7 @@ describe('logs and metrics whose time is over', () => {
       WHERE l.service_name = $2 AND l.workspace_id = e.workspace_id AND e.xmin = l.xmin`;
     await app.database.query(ages, [await dayBefore(3), old]);
     await app.database.query(ages, [await dayBefore(2), recent]);
-    await worker.get(SignalRetention).sweep();
+    await worker.get(SignalRetention).deleteExpired();
     for (const body of bodies) await exporter.send(body, { media: JSON_MEDIA, path });
     const services = await servicesOf(SIGNALS.logs);
     expect([old, recent].map((text) => services.filter((service) => service === text).length)).toEqual([
@@ -101,7 +101,7 @@ describe('logs and metrics whose time is over', () => {
   it('have their partitions made ahead', async () => {
     const days = await app.get(DayPartitionRepository).days(3);
     for (const { table } of Object.values(SIGNALS)) {
-      await app.get(DayPartitions).makeAhead(table);
+      await app.get(DayPartitions).createAhead(table);
       expect(await app.get(DayPartitionRepository).list(table)).toEqual(expect.arrayContaining(days));
     }
   });

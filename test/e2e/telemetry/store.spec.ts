@@ -10,6 +10,7 @@ import {
   type TestSpan,
 } from '#testing';
 import { type TraceSelection, TraceStore } from '../../../src/telemetry';
+import { TraceWriter } from '../../../src/telemetry/traces/trace.writer';
 
 const ANY_SIZE = 1_000_000;
 const MINUTE = 60_000_000_000n;
@@ -28,7 +29,7 @@ describe('the trace store, as scoring reads it', () => {
   const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
 
   const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
-    store.append([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
+    app.get(TraceWriter).write([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
 
   /** A trace of one root that starts so many minutes after the others. */
   const trace = (minute: number, session?: string): TestSpan =>

@@ -13,7 +13,7 @@ import {
 } from 'class-validator';
 import { IsJson, IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { ARRIVAL_TEXTS } from '../../../telemetry';
+import { FEED_TEXT_FIELDS } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../experiments';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
@@ -29,7 +29,7 @@ export const quietSecondsOf = ({
   quiet_seconds,
 }: Pick<ScoringRuleEntity, 'grain' | 'quiet_seconds'>): number => quiet_seconds ?? QUIET_DEFAULTS[grain];
 
-export const RULE_FIELDS = [...ARRIVAL_TEXTS, ...STATS_FIGURES] as const;
+export const RULE_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;
 
 const FILTER_VALUE = {
   description:

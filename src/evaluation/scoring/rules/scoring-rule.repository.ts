@@ -10,7 +10,7 @@ import {
   WorkspaceRepository,
 } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import type { ArrivalPlace } from '../../../telemetry';
+import type { FeedPosition } from '../../../telemetry';
 import type { ScoringRuleListQueryDto } from './scoring-rule.dto';
 import { ScoringRuleEntity } from './scoring-rule.entity';
 
@@ -35,7 +35,7 @@ export type ActiveRule = Pick<
 /** The outcome of one step of a rule. */
 export interface RuleStep {
   /** The place in the arrivals that the rule has reached. */
-  place: ArrivalPlace;
+  place: FeedPosition;
   seenCount: number;
   chosenCount: number;
   orderedCount: number;

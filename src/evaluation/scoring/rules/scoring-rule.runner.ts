@@ -4,7 +4,7 @@ import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { FieldError } from '#platform/problem';
-import { type ArrivalPlace, type TraceArrival, TraceArrivals } from '../../../telemetry';
+import { type FeedPosition, type FeedEntry, TraceFeedRepository } from '../../../telemetry';
 import { type GivenFilter, readFilters } from '../../experiments';
 import { ScorerRepository } from '../../scorers';
 import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
@@ -29,7 +29,7 @@ export class ScoringRuleRunner {
   constructor(
     private readonly database: Database,
     private readonly rules: ScoringRuleRepository,
-    private readonly arrivals: TraceArrivals,
+    private readonly arrivals: TraceFeedRepository,
     private readonly scorers: ScorerRepository,
     private readonly scorer: TargetScorer,
     private readonly selector: TargetSelector,
@@ -138,7 +138,7 @@ const filtersOf = ({ filters }: ScoringRuleEntity): ReturnType<typeof readFilter
 /** The arrivals that one step processes. */
 interface Batch {
   /** The place of the last arrival. */
-  place: ArrivalPlace;
+  place: FeedPosition;
   seenCount: number;
   /** The targets that match the filters and are sampled. */
   chosen: TargetRef[];
@@ -147,8 +147,8 @@ interface Batch {
 }
 
 /** Takes arrivals until a run is full. Returns null if there are no arrivals. */
-function nextBatch(arrived: readonly TraceArrival[], rule: ScoringRuleEntity): Batch | null {
-  const isChosen = ({ target_id, is_met }: TraceArrival): boolean =>
+function nextBatch(arrived: readonly FeedEntry[], rule: ScoringRuleEntity): Batch | null {
+  const isChosen = ({ target_id, is_met }: FeedEntry): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
   const chosen: TargetRef[] = [];
   let taken = 0;

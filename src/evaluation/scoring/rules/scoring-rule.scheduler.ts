@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerShutdown } from '#platform/jobs';
 import { LiveWorkspaceRepository } from '../../../resources';
-import { TraceArrivals } from '../../../telemetry';
+import { TraceFeedRepository } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 import { ScoringRuleRunner } from './scoring-rule.runner';
@@ -23,7 +23,7 @@ const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule cont
 export class ScoringRuleScheduler {
   constructor(
     private readonly rules: ScoringRuleRepository,
-    private readonly arrivals: TraceArrivals,
+    private readonly arrivals: TraceFeedRepository,
     private readonly workspaces: LiveWorkspaceRepository,
     private readonly runner: ScoringRuleRunner,
     private readonly shutdown: WorkerShutdown,
@@ -60,7 +60,7 @@ export class ScoringRuleScheduler {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
       before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
     }));
-    const ready = await this.arrivals.whereAny(watched);
+    const ready = await this.arrivals.nonEmptyRanges(watched);
     if (ready.length === 0) return [];
     const live = await this.workspaces.among(ready.map(({ workspace_id }) => workspace_id));
     const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));

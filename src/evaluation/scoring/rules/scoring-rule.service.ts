@@ -13,7 +13,7 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { TraceArrivals } from '../../../telemetry';
+import { TraceFeedRepository } from '../../../telemetry';
 import { readFilters, statusErrors } from '../../experiments';
 import { ScorerRepository, ScorerService } from '../../scorers';
 import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
@@ -56,7 +56,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     private readonly scorers: ScorerRepository,
     private readonly scorerService: ScorerService,
     private readonly scorer: TargetScorer,
-    private readonly arrivals: TraceArrivals,
+    private readonly arrivals: TraceFeedRepository,
   ) {
     super(kit, rules, RULE);
   }

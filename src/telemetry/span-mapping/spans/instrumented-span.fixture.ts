@@ -1,7 +1,7 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 import type { MeaningfulEvent, SpanMeaning } from '../span-meaning.types';
 
-/** A span as an instrumentation sends it, cut down to what it says of the work, and what is to be read from it. */
+/** The relevant part of a span as an instrumentation sends it, and its expected meaning. */
 export interface InstrumentedSpan {
   sentBy: string;
   attributes: OtlpAttributes;
@@ -10,5 +10,5 @@ export interface InstrumentedSpan {
   meaning: Partial<SpanMeaning>;
 }
 
-/** The parts of a message that is this text, in OpenTelemetry's present form. */
+/** Returns the parts of a text message in the current format of OpenTelemetry. */
 export const textParts = (content: string): OtlpValue => [{ type: 'text', content }];

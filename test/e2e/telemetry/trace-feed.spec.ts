@@ -11,21 +11,21 @@ import {
   type TestApp,
   type TestSpan,
 } from '#testing';
-import { type ArrivalPlace, TraceArrivals } from '../../../src/telemetry';
-import type { ArrivalQuery } from '../../../src/telemetry/traces/trace-arrivals';
+import { type FeedPosition, TraceFeedRepository } from '../../../src/telemetry';
+import type { FeedQuery } from '../../../src/telemetry/traces/trace-feed.repository';
 import { workOf } from '../evaluation/work.harness';
 
 /** What a user would lose: traces that nobody looks at, because they came while others were looked at. */
 describe('what arrives', () => {
   let app: TestApp;
-  let arrivals: TraceArrivals;
+  let arrivals: TraceFeedRepository;
   let scope: Scope;
   let client: ApiClient;
-  let begin: ArrivalPlace;
+  let begin: FeedPosition;
 
   beforeAll(async () => {
     app = await createTestApp();
-    arrivals = app.get(TraceArrivals);
+    arrivals = app.get(TraceFeedRepository);
   });
   afterAll(() => app.close());
   beforeEach(async () => {
@@ -40,7 +40,7 @@ describe('what arrives', () => {
     expect((await client.post('/telemetry/v1/traces', jsonExport(sent))).status).toBe(200);
     return sent.map(({ traceId }) => traceId);
   };
-  const read = async (query: Partial<ArrivalQuery> = {}) => {
+  const read = async (query: Partial<FeedQuery> = {}) => {
     const before_us = (await arrivals.clock()).now_us;
     return arrivals.read(scope, {
       after: begin,
@@ -51,7 +51,7 @@ describe('what arrives', () => {
       ...query,
     });
   };
-  const ids = async (query: Partial<ArrivalQuery> = {}) => (await read(query)).map((one) => one.trace_id);
+  const ids = async (query: Partial<FeedQuery> = {}) => (await read(query)).map((one) => one.trace_id);
 
   it('is read in the order of its arrival, whenever it began, and from any place on', async () => {
     const start = newSpan().start!;
@@ -139,7 +139,7 @@ describe('what arrives', () => {
       after: begin,
       before_us,
     }));
-    expect(await arrivals.whereAny(watched)).toEqual([watched[1]]);
+    expect(await arrivals.nonEmptyRanges(watched)).toEqual([watched[1]]);
   });
 
   it('is not settled before what was begun earlier is committed', async () => {
@@ -187,7 +187,7 @@ describe('what arrives', () => {
       const works = await workOf(app.database, async () => {
         const { now_us } = await arrivals.clock();
         const watched = { workspace_id: scope.workspaceId, after: begin, before_us: now_us };
-        expect(await arrivals.whereAny([watched])).toHaveLength(1);
+        expect(await arrivals.nonEmptyRanges([watched])).toHaveLength(1);
         await read({ grain });
         if (grain === 'trace') await read({ filters });
       });

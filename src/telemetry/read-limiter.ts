@@ -6,15 +6,15 @@ import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { FairLimiter, linkedSignal } from '#platform/concurrency';
 
 /**
- * Share of a request's time that a read may take. Less than all of it, so that a slow database is answered as 503 before
- * the whole request ends as 504.
+ * Share of a request's time that a read may take. Less than 1, so that a slow database leads to a 503 with a hint before
+ * the request as a whole ends with a 504.
  */
 const READ_SHARE = 0.8;
 
-/** Share of a process's connections that reads may hold at once. The others are for storing and everything else. */
+/** Share of a process's connections that reads may hold at once. The others serve storing and everything else. */
 const CONNECTION_SHARE = 0.5;
 
-/** Reads that wait for their turn, over all organizations. */
+/** Limit of reads that wait for their turn, over all organizations. */
 const WAITING_MAX = 1_000;
 
 const UNREADABLE = 'Telemetry cannot be read at the moment. Try again.';
@@ -29,10 +29,10 @@ export interface ReadOptions {
 
 /**
  * Lets organizations take turns in reading, so that slow reads block neither storing nor one another for long. A turn lasts
- * until its statements have really ended, even where the request was answered before.
+ * until its statements have ended in the database, even if the request has already failed.
  */
 @Injectable()
-export class TelemetryReading {
+export class ReadLimiter {
   private readonly limiter: FairLimiter;
   private readonly timeoutMs: number;
 
@@ -46,12 +46,12 @@ export class TelemetryReading {
   }
 
   /**
-   * Does a read when its turn comes. All its statements go to `on`, see the same rows, and write none.
+   * Runs a read when its turn comes. Its statements must all use `on`: they see one snapshot and cannot write.
    *
    * @param hint how to narrow a read that takes too long
-   * @throws Problem 503: `service_unavailable` where the database cannot be reached, or the read takes too long;
-   *   `service_overloaded` where too many wait for their turn. The signal's reason, at once, when it is aborted: a waiting
-   *   read then never starts, and a running one starts no further statement
+   * @throws Problem 503: `service_unavailable` if the database cannot be reached or the read takes too long;
+   *   `service_overloaded` if too many reads wait. The signal's reason as soon as it is aborted: a waiting read then never
+   *   starts, and a running one starts no further statement
    */
   async read<Result>(
     scope: Scope,
@@ -80,17 +80,17 @@ export class TelemetryReading {
   }
 }
 
-/** Rejects on abort, because a database that does not answer never ends its statements. */
+/** Rejects on abort. Needed because the statements of a database that does not respond never end. */
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
 
 function readProblem(error: unknown, late: Problem): unknown {
-  const found = error instanceof Problem ? error : problemOfDatabaseError(error);
-  if (found?.code === 'request_timeout') {
+  const known = error instanceof Problem ? error : problemOfDatabaseError(error);
+  if (known?.code === 'request_timeout') {
     return problem.unavailable(late.detail, { headers: RETRY, cause: error });
   }
-  const isOutage = found?.code === 'service_unavailable' && found !== late;
+  const isOutage = known?.code === 'service_unavailable' && known !== late;
   return isOutage ? problem.unavailable(UNREADABLE, { headers: RETRY, cause: error }) : error;
 }

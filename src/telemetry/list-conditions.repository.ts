@@ -2,7 +2,7 @@ import { join, microsecondsToTime, raw, type Sql, sql, type Where } from '#platf
 import { firstMicrosecond } from '#platform/http';
 import type { TimedListQueryDto } from './list-query.dto';
 
-/** Narrows a list to `since` (inclusive) and `until` (exclusive), to the microsecond. */
+/** Restricts a list to `since` (inclusive) and `until` (exclusive), to the microsecond. */
 export function addTimes(where: Where, column: string, { since, until }: TimedListQueryDto): Where {
   const time = (text: string): Sql => microsecondsToTime(sql`${firstMicrosecond(text)}`);
   return where
@@ -10,12 +10,12 @@ export function addTimes(where: Where, column: string, { since, until }: TimedLi
     .addIf(until, (text) => sql`${raw(column)} < ${time(text)}`);
 }
 
-/** The LIKE pattern for texts that contain this one. */
+/** Returns the LIKE pattern for texts that contain this one. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 /**
- * The condition that a JSON column contains a text: in one of its strings, where JSON escapes quotes and line breaks, or
- * in the JSON text itself.
+ * Returns the condition that a JSON column contains a text, either in the JSON text itself or in one of its strings, where
+ * JSON escapes quotes and line breaks.
  */
 export function mentionsInJson(column: string, text: string): Sql {
   const escaped = JSON.stringify(text).slice(1, -1);
@@ -26,10 +26,10 @@ export function mentionsInJson(column: string, text: string): Sql {
 }
 
 /**
- * The conditions that a row or its resource has these attributes: pairs `key:value`, whose key ends at the first
- * colon. Texts are compared as they are, anything else as JSON. Resources are looked up by the keys of the row.
+ * Returns the conditions that a row or its resource has these attributes: pairs `key:value`, whose key ends at the first
+ * colon. Strings are compared as they are, anything else as JSON.
  *
- * @param row name of a row with `attributes`, `workspace_id` and `source_id`
+ * @param row alias of a table with `attributes`, `workspace_id` and `source_id`
  */
 export const attributeConditions = (row: string, pairs: readonly string[] = []): Sql[] =>
   pairs.map((pair) => {

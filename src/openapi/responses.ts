@@ -2,7 +2,7 @@ import { ETAG_HEADER } from '#platform/http';
 
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDto' } } };
 
-/** Reasons for each status other than success. */
+/** Default descriptions of responses other than success. */
 export const REASONS: Record<number, string> = {
   304: 'Not modified: the ETag in If-None-Match is current.',
   400: 'The request is malformed. `errors` points to the member or parameter.',
@@ -60,7 +60,7 @@ export const ERROR_HEADERS: Record<string, object> = {
 };
 
 /** The shared responses that operations refer to. */
-export const SHARED_ANSWERS = Object.fromEntries(
+export const SHARED_RESPONSES = Object.fromEntries(
   Object.entries(REASONS).map(([status, description]) => [
     status,
     {

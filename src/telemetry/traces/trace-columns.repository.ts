@@ -1,0 +1,130 @@
+import { join, raw, type Sql, sql } from '#platform/db';
+import type { TraceFilter } from './trace-stats.types';
+
+// SQL that the repositories of traces share: figures computed from the columns of a trace `t`, and conditions on them.
+
+/**
+ * The cost of the calls of a row, in US dollars. Null if a call used tokens without a known price, because the sum of the
+ * other calls would be mistaken for the total.
+ *
+ * @param row prefix of the columns of `traces` or `trace_models`, such as `t.`
+ */
+export const costOfCalls = (row: string): string =>
+  `CASE WHEN ${row}unpriced_count = 0 THEN ${row}cost_usd END`;
+
+/**
+ * The cost of a trace: the cost of its calls, else the cost that its root reports, unless the priced calls cost more. If no
+ * call reports usage, it is the cost of the most expensive step, provided that every step has a price.
+ */
+const costOf = (row: string): string =>
+  `coalesce(${costOfCalls(row)}, CASE
+     WHEN num_nonnulls(${row}input_tokens, ${row}output_tokens, ${row}cost_usd) = 0
+       THEN CASE WHEN ${row}step_unpriced_count = 0 THEN ${row}step_cost_usd END
+     WHEN ${row}root_cost_usd >= coalesce(${row}cost_usd, 0) THEN ${row}root_cost_usd END)`;
+
+const inputTokens = (row: string): string => `coalesce(${row}input_tokens, ${row}step_input_tokens)`;
+const outputTokens = (row: string): string => `coalesce(${row}output_tokens, ${row}step_output_tokens)`;
+
+/** The sum of two figures; if only one is known, that one. */
+export const sumOfKnown = (one: string, other: string): string =>
+  `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
+
+/** Figures of a trace `t`. They stay exact until the result becomes a double, so that sums do not depend on the order. */
+export const FIGURES = {
+  duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
+  input_tokens: inputTokens('t.'),
+  output_tokens: outputTokens('t.'),
+  total_tokens: sumOfKnown(inputTokens('t.'), outputTokens('t.')),
+  cost_usd: costOf('t.'),
+  span_count: 't.span_count',
+  error_count: 't.error_count',
+} as const;
+
+/** The columns of a `TraceSummary`, of a trace `t`. */
+export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
+  ${FIGURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
+  ${FIGURES.input_tokens} AS input_tokens, ${FIGURES.output_tokens} AS output_tokens,
+  ${FIGURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name`);
+
+/** Texts of a trace `t` to group and filter by. */
+export const TEXTS: Readonly<Record<string, string>> = {
+  root_name: 't.root_name',
+  status: `CASE WHEN t.error_count > 0 THEN 'error' ELSE 'ok' END`,
+  service_name: 't.service_name',
+  session_id: 't.session_id',
+};
+
+const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
+
+/** The usage of a row's calls, by column. */
+export const USAGE = {
+  input_tokens: (row: string) => `${row}input_tokens`,
+  output_tokens: (row: string) => `${row}output_tokens`,
+  cost_usd: costOfCalls,
+};
+export const USAGE_NAMES = Object.keys(USAGE) as (keyof typeof USAGE)[];
+
+/** Selects from a trace `t` the columns that filters refer to. */
+export const FILTERED_COLUMNS: Sql = raw(
+  [
+    ...['t.workspace_id', 't.trace_id'],
+    ...Object.entries({ ...FIGURES, ...TEXTS, started_at: STARTED_AT }).map(
+      ([name, expression]) => `${expression} AS ${name}`,
+    ),
+  ].join(', '),
+);
+
+/** Returns the condition of a filter on a row `f` that has the FILTERED_COLUMNS. */
+export function traceCondition({ field, among, from, to }: TraceFilter): Sql {
+  const column = raw(`f.${field}`);
+  if (Object.hasOwn(FIGURES, field)) return compared(sql`${column}::float8`, 'float8', { among, from, to });
+  if (field === 'started_at') return compared(column, 'timestamptz', { among, from, to });
+  if (Object.hasOwn(TEXTS, field)) return compared(sql`${column} COLLATE "C"`, 'text', { among });
+  if (field !== 'model') throw new TypeError(`Traces cannot be filtered by ${field}.`);
+  return isAmong(
+    among,
+    (models) => hasModel(sql`m.model = ANY (${models}::text[])`),
+    sql`NOT ${hasModel(sql`m.model <> ''`)} OR ${hasModel(sql`m.model = '' AND ${HAS_USAGE}`)}`,
+  );
+}
+
+/** Returns the condition that an expression meets a filter. */
+export function compared(
+  expression: Sql,
+  type: string,
+  { among, from, to }: Omit<TraceFilter, 'field'>,
+): Sql {
+  const as = raw(`::${type}`);
+  const isOneOf = (values: unknown[]): Sql => sql`${expression} = ANY (${values}${as}[])`;
+  return join(
+    [
+      ...(among ? [isAmong(among, isOneOf, sql`${expression} IS NULL`)] : []),
+      ...(from === undefined ? [] : [sql`${expression} >= ${from}${as}`]),
+      ...(to === undefined ? [] : [sql`${expression} <= ${to}${as}`]),
+    ],
+    ' AND ',
+  );
+}
+
+/**
+ * Returns the condition that a value is in a list, which may contain null.
+ *
+ * @param isOneOf the condition for the values other than null
+ * @param isNull the condition for null
+ */
+export function isAmong(
+  among: TraceFilter['among'] = [],
+  isOneOf: (values: unknown[]) => Sql,
+  isNull: Sql,
+): Sql {
+  const values = among.filter((value) => value !== null);
+  const conditions = values.length > 0 ? [isOneOf(values)] : [];
+  if (values.length < among.length) conditions.push(isNull);
+  return join(conditions, ') OR (', '((', '))');
+}
+
+const HAS_USAGE = raw(`num_nonnulls(${USAGE_NAMES.map((name) => `m.${name}`).join(', ')}) > 0`);
+
+/** Whether one of the models `m` of the row meets a condition. */
+const hasModel = (condition: Sql): Sql => sql`EXISTS (
+    SELECT 1 FROM trace_models m WHERE m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id AND ${condition})`;
