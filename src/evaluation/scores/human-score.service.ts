@@ -5,7 +5,7 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { cut, ScoreWriteBackRepository } from '../experiments';
+import { cut, ResultLockRepository } from '../experiments';
 import {
   type HumanDefinition,
   minAnnotationsOf,
@@ -24,6 +24,7 @@ import {
 import type { HumanScoreRow } from './human-score.entity';
 import { HumanScoreRepository, type NewHumanScore } from './human-score.repository';
 import { type FoundTarget, namedTarget, ScoreTargets } from './score-targets';
+import { ScoreWriteBackRepository } from './score-write-back.repository';
 
 /** A scorer, and the version whose definition a score uses. */
 interface Pinned {
@@ -40,6 +41,7 @@ export class HumanScoreService {
     private readonly scorers: ScorerRepository,
     private readonly targets: ScoreTargets,
     private readonly scores: HumanScoreRepository,
+    private readonly locks: ResultLockRepository,
     private readonly writeBack: ScoreWriteBackRepository,
   ) {}
 
@@ -95,7 +97,7 @@ export class HumanScoreService {
       const results =
         row.target_kind === 'result'
           ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-          : await this.writeBack.resultsNaming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+          : await this.locks.lockNaming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
       if (results.length === 0) return kept;
       const experiments = [...new Set(results.map((result) => result.experiment_id))];
       await this.scores.noteExperiments(tx, scope, row.score_id, experiments);

@@ -91,3 +91,14 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('integer')
   generation!: number;
 }
+
+/** What a write to an experiment's results must know of the experiment. */
+export type ExperimentState = Pick<
+  ExperimentEntity,
+  | 'experiment_id'
+  | 'experiment_status'
+  | 'archived_at'
+  | 'dataset_id'
+  | 'dataset_version'
+  | 'dataset_revision'
+>;

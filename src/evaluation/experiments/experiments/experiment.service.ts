@@ -25,8 +25,8 @@ import {
   toExperimentDto,
 } from './experiment.dto';
 import type { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
-import type { ExperimentEntity } from './experiment.entity';
-import { ExperimentRepository, type ExperimentState } from './experiment.repository';
+import type { ExperimentEntity, ExperimentState } from './experiment.entity';
+import { ExperimentRepository } from './experiment.repository';
 
 const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   noun: 'experiment',

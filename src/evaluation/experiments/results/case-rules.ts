@@ -3,9 +3,14 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import { DatasetVersionRepository, RecordRepository } from '../../datasets';
-import type { ExperimentState } from '../experiments/experiment.repository';
+import type { ExperimentState } from '../experiments/experiment.entity';
 import type { ResultFieldsDto } from './result.dto';
-import { ResultRepository } from './result.repository';
+
+/** Finds scorers. The part that stores them provides it. */
+export abstract class ScorerDirectory {
+  /** Returns those of these ids that scorers of the workspace have. */
+  abstract existing(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Set<string>>;
+}
 
 /** What the results of one request refer to, read once for all of them. */
 export interface CaseReferences {
@@ -25,7 +30,7 @@ export class CaseRules {
   constructor(
     private readonly versions: DatasetVersionRepository,
     private readonly records: RecordRepository,
-    private readonly results: ResultRepository,
+    private readonly scorers: ScorerDirectory,
   ) {}
 
   /**
@@ -51,8 +56,7 @@ export class CaseRules {
         recordIds.size > 0 && !csvBacked
           ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds])
           : new Map(),
-      scorerIds:
-        scorerIds.size > 0 ? await this.results.existingScorers(tx, scope, [...scorerIds]) : new Set(),
+      scorerIds: scorerIds.size > 0 ? await this.scorers.existing(tx, scope, [...scorerIds]) : new Set(),
     };
   }
 }

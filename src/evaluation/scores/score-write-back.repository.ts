@@ -1,22 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { raw, sql, type Tx } from '#platform/db';
-import type { RawJson } from '#platform/json';
-import { ExperimentRepository } from '../experiments/experiment.repository';
-import type { ResultKey } from './result.repository';
-
-/** Results that a score of a trace or a session reaches: the newest that name it. */
-export const REACHED_RESULTS_MAX = 1_000;
-
-export type NewResult = Pick<ResultKey, 'result_id' | 'trace_id' | 'session_id'>;
-export type ResultId = Pick<ResultKey, 'experiment_id' | 'result_id'>;
-
-/** All scores of a result after a write-back. */
-export interface WrittenBackScores {
-  result_id: string;
-  scores: Record<string, number | null>;
-  score_details: RawJson;
-}
+import { prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import {
+  type NewResult,
+  type ResultId,
+  type ResultKey,
+  ResultLockRepository,
+  type ScoreWriteBack,
+  type WrittenBackScores,
+} from '../experiments';
 
 /** The human scores that are written back: those of a scorer, by versions with the same output. */
 export interface HumanScoreWriteBack {
@@ -54,29 +46,29 @@ const DETAIL = raw(`json_strip_nulls(json_build_object(
  * its statistics do not know, and would read the whole table for each key.
  */
 @Injectable()
-export class ScoreWriteBackRepository {
-  constructor(private readonly experiments: ExperimentRepository) {}
+export class ScoreWriteBackRepository implements ScoreWriteBack {
+  constructor(private readonly locks: ResultLockRepository) {}
 
   /**
    * Writes the human scores of the traces and sessions that new results name into these results, as if the newest score
    * by each output were given now. A score of the same name that the client uploaded stays. Of several outputs of one
    * scorer the one of the highest version counts. An archived scorer writes nothing. Returns the results that changed.
+   *
+   * The caller's transaction holds the names of the results (`lockForUpload`), so no score is added meanwhile.
    */
-  intoNewResults(
+  async intoNewResults(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
-    results: readonly NewResult[],
+    uploaded: readonly NewResult[],
   ): Promise<WrittenBackScores[]> {
+    const results = await this.scoredAmong(tx, workspaceId, uploaded);
+    if (results.length === 0) return [];
     return tx.query<WrittenBackScores>(
       sql`WITH given AS MATERIALIZED (
           SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.score_id, s.scorer_version, s.score,
                  s.choice, s.comment
-          FROM (SELECT ${workspaceId}::text AS workspace_id, ids.*
-                FROM unnest(${results.map((one) => one.result_id)}::text[],
-                            ${results.map((one) => one.trace_id)}::text[],
-                            ${results.map((one) => one.session_id)}::text[])
-                  AS ids(result_id, trace_id, session_id) OFFSET 0) new
+          FROM ${newResults(workspaceId, results)}
           CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
           JOIN human_scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
             AND s.target_id = target.id AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
@@ -121,57 +113,37 @@ export class ScoreWriteBackRepository {
   }
 
   /**
-   * Finds the newest results that name a trace or a session, and keeps further ones from being uploaded until the
-   * transaction ends. An upload holds the names of its results shared, so either its results are found here, or it
-   * finds the score. The experiments are locked before the name, because one that is being finalized is waited for, and
-   * others wait for the name.
-   */
-  async resultsNaming(tx: Tx, scope: Scope, kind: 'trace' | 'session', id: string): Promise<ResultId[]> {
-    const { workspaceId } = scope;
-    const newest = sql`SELECT experiment_id, result_id FROM results
-      WHERE workspace_id = ${workspaceId} AND ${raw(kind === 'trace' ? 'trace_id' : 'session_id')} = ${id}
-      ORDER BY result_id DESC LIMIT ${raw(String(REACHED_RESULTS_MAX))}`;
-    await tx.query(sql`SELECT experiment_id FROM experiments
-      WHERE workspace_id = ${workspaceId}
-        AND experiment_id = ANY (ARRAY(SELECT experiment_id FROM (${newest}) naming))
-        AND experiment_status = 'running' AND archived_at IS NULL
-      ORDER BY experiment_id FOR SHARE`);
-    await this.experiments.lockName(tx, scope, id);
-    return tx.query<ResultId>(newest);
-  }
-
-  /**
-   * Writes human scores back into these results, where their experiment runs and enough people have scored. Experiments
-   * are locked shared, in the order of their ids: one that is being finalized is waited for, and a final one takes
-   * nothing. Then the results are locked in the order of theirs, as hosted scoring locks them. The scores are read after
-   * that, so that the second of two who score at once has both.
+   * Writes human scores back into those of these results whose experiment is running, where enough people have scored.
+   * The scores are read after the results are locked, so that the second of two people who score at once finds both.
    */
   async intoResults(
     tx: Tx,
-    { workspaceId }: Scope,
+    scope: Scope,
     results: readonly ResultId[],
     score: HumanScoreWriteBack,
   ): Promise<void> {
-    const named = [...new Set(results.map((result) => result.experiment_id))];
-    const running = await tx.query<{ experiment_id: string }>(
-      sql`SELECT experiment_id FROM experiments
-        WHERE workspace_id = ${workspaceId} AND experiment_id = ANY (${named}::text[])
-          AND experiment_status = 'running' AND archived_at IS NULL
-        ORDER BY experiment_id FOR SHARE`,
+    const locked = await this.locks.lockOfRunning(tx, scope, results);
+    if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
+  }
+
+  /** Returns the new results that name a trace or a session with human scores. Most uploads have none. */
+  private async scoredAmong(
+    tx: Tx,
+    workspaceId: string,
+    results: readonly NewResult[],
+  ): Promise<NewResult[]> {
+    const rows = await tx.query<{ result_id: string; is_scored: boolean }>(
+      prepared(
+        'score-write-back.is-scored',
+        sql`SELECT new.result_id, EXISTS (
+            SELECT FROM human_scores s WHERE s.workspace_id = new.workspace_id
+              AND s.target_id IN (new.trace_id, new.session_id)
+              AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored
+          FROM ${newResults(workspaceId, results)}`,
+      ),
     );
-    const isRunning = new Set(running.map((experiment) => experiment.experiment_id));
-    const reached = results.filter((result) => isRunning.has(result.experiment_id));
-    if (reached.length === 0) return;
-    const locked = await tx.query<ResultKey>(
-      sql`SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
-        FROM (SELECT ${workspaceId}::text AS workspace_id, *
-              FROM unnest(${reached.map((one) => one.experiment_id)}::text[],
-                          ${reached.map((one) => one.result_id)}::text[]) AS ids(experiment_id, result_id)
-              OFFSET 0) given
-        JOIN results r USING (workspace_id, experiment_id, result_id)
-        ORDER BY r.result_id FOR UPDATE OF r`,
-    );
-    await this.write(tx, workspaceId, locked, score);
+    const scored = new Set(rows.filter((row) => row.is_scored).map((row) => row.result_id));
+    return results.filter((result) => scored.has(result.result_id));
   }
 
   /**
@@ -226,3 +198,9 @@ export class ScoreWriteBackRepository {
     );
   }
 }
+
+/** A subquery `new` of new results, each with its workspace. */
+const newResults = (workspaceId: string, results: readonly NewResult[]): Sql =>
+  sql`(SELECT ${workspaceId}::text AS workspace_id, ids.*
+    FROM unnest(${results.map((one) => one.result_id)}::text[], ${results.map((one) => one.trace_id)}::text[],
+                ${results.map((one) => one.session_id)}::text[]) AS ids(result_id, trace_id, session_id) OFFSET 0) new`;
