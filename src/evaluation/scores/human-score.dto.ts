@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
 import { AnyJsonObject, IsJson, IsJsonObject, METADATA_MAX_BYTES, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
+import { pick } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { type HumanScoreRow, TARGET_KINDS, type TargetKind } from './human-score.entity';
 
@@ -174,26 +175,30 @@ export class HumanScorePageDto {
   page!: PageMetaDto;
 }
 
+const FIELDS = [
+  'score_id',
+  'workspace_id',
+  'scorer_id',
+  'scorer_version',
+  'target_kind',
+  'trace_id',
+  'session_id',
+  'experiment_id',
+  'result_id',
+  'score',
+  'choice',
+  'value',
+  'answers',
+  'comment',
+  'metadata',
+  'supersedes_score_id',
+  'superseded_by_score_id',
+  'created_at',
+  'updated_at',
+  'created_by',
+] as const;
+
 export const toHumanScoreDto = (row: HumanScoreRow): HumanScoreDto => ({
-  score_id: row.score_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  target_kind: row.target_kind,
-  trace_id: row.trace_id,
-  session_id: row.session_id,
-  experiment_id: row.experiment_id,
-  result_id: row.result_id,
-  score: row.score,
-  choice: row.choice,
-  value: row.value,
-  answers: row.answers,
-  comment: row.comment,
-  metadata: row.metadata,
-  supersedes_score_id: row.supersedes_score_id,
-  superseded_by_score_id: row.superseded_by_score_id,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
+  ...pick(row, FIELDS),
   archived_at: null,
 });

@@ -24,12 +24,13 @@ import {
 } from './record.dto';
 import type { RecordEntity } from './record.entity';
 import { type PresentRecord, RecordRepository } from './record.repository';
+import { type NewVersion, RecordWriteRepository } from './record-write.repository';
 import { externalIdTaken } from './record.service';
 
 /** The outcome of one item, before it is written. */
 type Plan =
-  | { kind: 'insert'; row: ReturnType<typeof newRow> }
-  | { kind: 'update'; row: ReturnType<typeof nextRow> }
+  | { kind: 'insert'; row: NewVersion }
+  | { kind: 'update'; row: NewVersion }
   | { kind: 'keep'; id: string }
   | { kind: 'fail'; error: Problem };
 
@@ -47,6 +48,7 @@ export class RecordBulkService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   /**
@@ -129,8 +131,8 @@ export class RecordBulkService {
     if (inserts.length + updates.length === 0) return new Map();
     const change = await this.datasets.beginChange(tx, scope, datasetId, inserts.length);
     const rows = [
-      ...(inserts.length > 0 ? await this.records.insertMany(tx, scope, change, inserts) : []),
-      ...(updates.length > 0 ? await this.records.updateMany(tx, scope, change, updates) : []),
+      ...(inserts.length > 0 ? await this.writes.insertReturning(tx, scope, change, inserts) : []),
+      ...(updates.length > 0 ? await this.writes.updateReturning(tx, scope, change, updates) : []),
     ];
     return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }

@@ -2,8 +2,7 @@ import { patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText } from '#platform/json';
 import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
-import type { RecordEntity } from './record.entity';
-import { CONTENT_MEMBERS } from './record.repository';
+import { CONTENT_FIELDS, type RecordEntity } from './record.entity';
 
 /** What a record holds, as it is written: free-form values as parsed, optional members filled in. */
 export interface RecordContent {
@@ -45,7 +44,7 @@ export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordCo
 
 /** Whether a record already holds this content, the order of members included, because it is answered as it was sent. */
 export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
-  CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
+  CONTENT_FIELDS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
 
 /** A new record, as a bulk write takes it. */
 export const newRow = (content: RecordContent) => ({

@@ -22,8 +22,14 @@ import {
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
-import { BULK_MAX } from '../../../resources';
-import { type RecordEntity, type RecordVersionRow, SOURCE_KINDS, type SourceKind } from './record.entity';
+import { BULK_MAX, pick } from '../../../resources';
+import {
+  type RecordEntity,
+  type RecordVersionRow,
+  SOURCE_KINDS,
+  type SourceKind,
+  VERSION_FIELDS,
+} from './record.entity';
 
 /** Members that are written alike by creating and by changing a record. */
 class RecordMembersDto {
@@ -246,27 +252,7 @@ export class BulkRecordsAnswerDto {
   items!: BulkRecordItemDto[];
 }
 
-export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => ({
-  dataset_record_id: row.dataset_record_id,
-  dataset_id: row.dataset_id,
-  workspace_id: row.workspace_id,
-  version: row.version,
-  version_id: row.version_id,
-  input: row.input,
-  expected: row.expected,
-  metadata: row.metadata,
-  tags: row.tags,
-  label: row.label,
-  category: row.category,
-  source_kind: row.source_kind,
-  source_ref: row.source_ref,
-  external_id: row.external_id,
-  created_at: row.created_at,
-  created_by: row.created_by,
-});
+export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => pick(row, VERSION_FIELDS);
 
-export const toRecordDto = (row: RecordEntity): RecordDto => ({
-  ...toRecordVersionDto(row),
-  updated_at: row.updated_at,
-  archived_at: row.archived_at,
-});
+export const toRecordDto = (row: RecordEntity): RecordDto =>
+  pick(row, [...VERSION_FIELDS, 'updated_at', 'archived_at']);

@@ -1,27 +1,27 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ArchivableEntity, JsonColumn } from '#platform/db';
+import { JsonColumn, StampedEntity } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SOURCE_KINDS = ['manual', 'session', 'trace', 'external'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** A record of a dataset, in its newest version. */
-@Entity('records')
-export class RecordEntity extends ArchivableEntity {
-  @PrimaryColumn('text')
-  dataset_record_id!: string;
+/** The members that each version of a record has for itself. */
+export const CONTENT_FIELDS = [
+  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
+] as const; // prettier-ignore
 
-  @Column('text')
-  dataset_id!: string;
+/** The members of a version. */
+export const VERSION_FIELDS = [
+  'dataset_record_id', 'dataset_id', 'workspace_id', 'version', 'version_id', ...CONTENT_FIELDS,
+  'created_at', 'created_by',
+] as const; // prettier-ignore
 
+export const RECORD_COLUMNS = [...VERSION_FIELDS, 'created_revision', 'updated_at', 'archived_at'] as const;
+
+/** A case: what a subject is given, and what a right answer would be. */
+export abstract class CaseEntity extends StampedEntity {
   @Column('text')
   workspace_id!: string;
-
-  @Column('integer')
-  version!: number;
-
-  @Column('text')
-  version_id!: string;
 
   @JsonColumn({ nullable: true })
   input!: RawJson | null;
@@ -34,6 +34,22 @@ export class RecordEntity extends ArchivableEntity {
 
   @Column('text', { array: true })
   tags!: string[];
+}
+
+/** A record of a dataset, in its newest version. */
+@Entity('records')
+export class RecordEntity extends CaseEntity {
+  @PrimaryColumn('text')
+  dataset_record_id!: string;
+
+  @Column('text')
+  dataset_id!: string;
+
+  @Column('integer')
+  version!: number;
+
+  @Column('text')
+  version_id!: string;
 
   @Column('text', { nullable: true })
   label!: string | null;
@@ -55,7 +71,11 @@ export class RecordEntity extends ArchivableEntity {
   /** The dataset's revision that made the record. */
   @Column('bigint')
   created_revision!: number;
+
+  /** Null while the record is live. */
+  @Column('timestamptz', { nullable: true })
+  archived_at!: Date | null;
 }
 
 /** One version of a record. */
-export type RecordVersionRow = Omit<RecordEntity, 'created_revision' | 'updated_at' | 'archived_at'>;
+export type RecordVersionRow = Pick<RecordEntity, (typeof VERSION_FIELDS)[number]>;

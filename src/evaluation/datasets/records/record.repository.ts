@@ -3,8 +3,6 @@ import type { Scope } from '#platform/auth';
 import {
   arrayParameter,
   Database,
-  join,
-  prepared,
   raw,
   type Sql,
   sql,
@@ -13,32 +11,13 @@ import {
   Where,
   WorkspaceRepository,
 } from '#platform/db';
-import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { RecordChange } from '../datasets/dataset.repository';
 import type { RECORD_FILTERS, RecordListQueryDto } from './record.dto';
-import { RecordEntity, type RecordVersionRow } from './record.entity';
+import { RECORD_COLUMNS, RecordEntity, type RecordVersionRow, VERSION_FIELDS } from './record.entity';
 
-/** The members of a record that its versions keep. */
-export const CONTENT_MEMBERS = [
-  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
-] as const; // prettier-ignore
-
-const CONTENT = CONTENT_MEMBERS.join(', ');
-const VERSION = `dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, created_at, created_by`;
-const COLUMNS = [...VERSION.split(', '), 'created_revision', 'updated_at', 'archived_at'];
-
-/** The columns of rows that travel as one JSON parameter. `json` members stay as they were sent. */
-const ROW_SHAPE =
-  raw(`dataset_record_id text, version integer, version_id text, input json, expected json, metadata json,
-  tags text[], label text, category text, source_kind text, source_ref text, external_id text`);
-
-/** A record as a bulk write takes it: its content, its id, and the version that it becomes. */
-export interface WrittenRecord {
-  dataset_record_id: string;
-  version: number;
-  version_id: string;
-}
+const VERSION = VERSION_FIELDS.join(', ');
+const COLUMNS = RECORD_COLUMNS.join(', ');
 
 /** A live record that has an external id. */
 export interface PresentRecord {
@@ -71,7 +50,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return listPage<RecordEntity>(
       this.database,
       {
-        columns: COLUMNS.join(', '),
+        columns: COLUMNS,
         from: 'records',
         where: addRecordFilters(where, query),
         id: 'dataset_record_id',
@@ -108,7 +87,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     ids: readonly string[],
   ): Promise<RecordEntity[]> {
     return on.query<RecordEntity>(
-      sql`SELECT ${raw(COLUMNS.join(', '))}
+      sql`SELECT ${raw(COLUMNS)}
         FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
@@ -177,63 +156,6 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
   }
 
-  /** Writes new records and their first versions. @param rows with the members of a record's content */
-  insertMany(
-    tx: Tx,
-    { workspaceId, principalId }: Scope,
-    { datasetId, revision, at }: RecordChange,
-    rows: readonly WrittenRecord[],
-  ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(
-      prepared(
-        'record.insert-many',
-        sql`WITH given AS (
-            SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id,
-                   ${revision}::bigint AS revision, ${at}::timestamptz AS at, ${principalId}::text AS created_by, t.*
-            FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
-          ), inserted AS (
-            INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${raw(CONTENT)},
-                                 created_revision, created_at, updated_at, created_by)
-            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, ${raw(CONTENT)}, revision, at, at,
-                   created_by
-            FROM given RETURNING ${raw(COLUMNS.join(', '))}
-          ), versions AS (
-            INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
-                                         ${raw(CONTENT)}, created_at, created_by)
-            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, revision, ${raw(CONTENT)}, at, created_by
-            FROM given
-          )
-          SELECT * FROM inserted`,
-      ),
-    );
-  }
-
-  /** Writes the next versions of records. @param rows as for `insertMany`, each with its new version */
-  updateMany(
-    tx: Tx,
-    { workspaceId, principalId }: Scope,
-    { datasetId, revision, at }: RecordChange,
-    rows: readonly WrittenRecord[],
-  ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(
-      sql`WITH given AS MATERIALIZED (
-          SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, t.*
-          FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
-        ), versions AS (
-          INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
-                                       ${raw(CONTENT)}, created_at, created_by)
-          SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${revision}::bigint, ${raw(CONTENT)},
-                 ${at}::timestamptz, ${principalId}::text
-          FROM given
-        )
-        UPDATE records SET version = given.version, version_id = given.version_id, ${ASSIGNMENTS}, updated_at = ${at}
-        FROM given
-        WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
-          AND records.dataset_id = given.dataset_id
-        RETURNING ${raw(COLUMNS.map((column) => `records.${column}`).join(', '))}`,
-    );
-  }
-
   /** Archives a record from this revision on. */
   async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
@@ -252,8 +174,6 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     );
   }
 }
-
-const ASSIGNMENTS = join(CONTENT_MEMBERS.map((column) => raw(`${column} = given.${column}`)));
 
 /**
  * External ids in a dataset, each to be looked up by the keys that the row carries. PostgreSQL expects no rows for a

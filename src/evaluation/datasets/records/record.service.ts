@@ -27,6 +27,7 @@ import {
 } from './record.dto';
 import type { RecordEntity } from './record.entity';
 import { RecordRepository } from './record.repository';
+import { RecordWriteRepository } from './record-write.repository';
 
 /** A record and its dataset, both locked. */
 interface LockedRecord {
@@ -42,6 +43,7 @@ export class RecordService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   /** Errors: 404 without the dataset, 409 when it is archived or has the `external_id`, 400 against its schemas. */
@@ -59,7 +61,7 @@ export class RecordService {
       checkSchemas(check, dataset, content);
       await this.checkFree(tx, scope, datasetId, content.external_id);
       const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
-      const [row] = await this.records.insertMany(tx, scope, change, [newRow(content)]);
+      const [row] = await this.writes.insertReturning(tx, scope, change, [newRow(content)]);
       return versioned(row!);
     });
   }
@@ -121,7 +123,7 @@ export class RecordService {
         await this.checkFree(tx, scope, datasetId, content.external_id);
       }
       const change = await this.datasets.beginChange(tx, scope, datasetId, 0);
-      const [updated] = await this.records.updateMany(tx, scope, change, [nextRow(row, content)]);
+      const [updated] = await this.writes.updateReturning(tx, scope, change, [nextRow(row, content)]);
       return versioned(updated!);
     });
   }

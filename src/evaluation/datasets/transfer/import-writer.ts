@@ -7,10 +7,10 @@ import type { OnConflict, RecordFieldsDto } from '../records/record.dto';
 import type { RecordChange } from '../datasets/dataset.repository';
 import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../records/record-content';
 import type { PresentRecord, RecordRepository } from '../records/record.repository';
+import type { NewVersion, RecordWriteRepository } from '../records/record-write.repository';
 import type { RecordImportDto } from './record-transfer.dto';
 import { FAULTS_MAX } from './import-check';
 import type { ImportLine } from './import-source';
-import type { RecordImportRepository } from './record-import.repository';
 
 /** Limits of one statement. A single larger record is written alone. */
 const BATCH_RECORDS = 500;
@@ -63,7 +63,7 @@ export class ImportWriter {
     private readonly run: ImportRun,
     private readonly datasets: DatasetService,
     private readonly records: RecordRepository,
-    private readonly imports: RecordImportRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   async add(line: ImportLine): Promise<void> {
@@ -112,7 +112,7 @@ export class ImportWriter {
     for (const read of reads) if (await this.holds(read)) contents.push(read.content);
     if (contents.length === 0) return;
     const { tx, scope } = this.run;
-    await this.imports.insert(tx, scope, await this.changeOf(), contents.map(newRow));
+    await this.writes.insert(tx, scope, await this.changeOf(), contents.map(newRow));
     this.counts.created_count += contents.length;
   }
 
@@ -121,7 +121,7 @@ export class ImportWriter {
     const ids = reads.map(({ content }) => content.external_id!);
     const rows = await this.records.findByExternalIds(tx, scope, datasetId, ids);
     const rowOf = new Map(rows.map((row) => [row.external_id, row]));
-    const changed: ReturnType<typeof nextRow>[] = [];
+    const changed: NewVersion[] = [];
     for (const read of reads) {
       const row = rowOf.get(read.content.external_id)!;
       if (sameContent(row, read.content) || !(await this.holds(read, row))) continue;
@@ -129,7 +129,7 @@ export class ImportWriter {
     }
     this.counts.unchanged_count += reads.length - changed.length;
     if (changed.length === 0) return;
-    await this.imports.update(tx, scope, await this.changeOf(), changed);
+    await this.writes.update(tx, scope, await this.changeOf(), changed);
     this.counts.updated_count += changed.length;
   }
 

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, raw, sql, Where } from '#platform/db';
-import type { RecordEntity } from '../records/record.entity';
-import { addRecordFilters, CONTENT_MEMBERS, type RecordFilters } from '../records/record.repository';
+import { CONTENT_FIELDS, type RecordEntity } from '../records/record.entity';
+import { addRecordFilters, type RecordFilters } from '../records/record.repository';
 
 /** Records that one statement looks at, and the bytes after which it leaves the rest to the next. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-const CONTENT = raw(['version', ...CONTENT_MEMBERS].join(', '));
+const CONTENT = raw(['version', ...CONTENT_FIELDS].join(', '));
 
 /** A record in an export. */
 export type ExportedRecord = Pick<
   RecordEntity,
-  'dataset_record_id' | 'version' | (typeof CONTENT_MEMBERS)[number] | 'archived_at'
+  'dataset_record_id' | 'version' | (typeof CONTENT_FIELDS)[number] | 'archived_at'
 >;
 
 /** The records of a dataset to export, and the revision of it that they are read as of. */

@@ -1,13 +1,12 @@
 import { toJsonText } from '#platform/json';
+import { CONTENT_FIELDS } from '../records/record.entity';
 import type { ExportedRecord } from './record-export.repository';
 
 /**
- * Records as CSV (RFC 4180). `input`, `expected`, `metadata` and `tags` are JSON texts. The others are plain texts, of
- * which none is empty: an empty cell is null.
+ * The columns of records as CSV (RFC 4180). `input`, `expected`, `metadata` and `tags` are JSON texts. The others are
+ * plain texts, which are never empty: an empty cell is null.
  */
-export const CSV_COLUMNS = [
-  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
-] as const; // prettier-ignore
+export const CSV_COLUMNS = CONTENT_FIELDS;
 
 /** A spreadsheet would run a cell that begins so as a formula (OWASP, CSV injection). */
 const FORMULA = /^'*[=+\-@\t\r\n]/;

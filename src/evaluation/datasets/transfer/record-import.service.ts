@@ -10,12 +10,12 @@ import { checkLive } from '../../../resources';
 import { DatasetService } from '../datasets/dataset.service';
 import type { OnConflict } from '../records/record.dto';
 import { type PresentRecord, RecordRepository } from '../records/record.repository';
+import { RecordWriteRepository } from '../records/record-write.repository';
 import type { RecordImportDto, RecordImportQueryDto } from './record-transfer.dto';
 import { type CheckedImport, checkImport, conflictOf, FAULTS_MAX, faultsOfLine } from './import-check';
 import { type ImportSource, pointerOf } from './import-source';
 import { type ImportRequest, ImportSources } from './import-request';
 import { ImportWriter, SchemasContradicted } from './import-writer';
-import { RecordImportRepository } from './record-import.repository';
 
 /** Imports that a process writes at once. More would take all connections to the database. */
 const IMPORTS_AT_ONCE = 2;
@@ -36,7 +36,7 @@ export class RecordImportService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
-    private readonly imports: RecordImportRepository,
+    private readonly writes: RecordWriteRepository,
     private readonly sources: ImportSources,
   ) {}
 
@@ -107,7 +107,7 @@ export class RecordImportService {
       toCreate: count - present.size,
       doubtful,
     };
-    const writer = new ImportWriter(run, this.datasets, this.records, this.imports);
+    const writer = new ImportWriter(run, this.datasets, this.records, this.writes);
     for await (const lines of source.lines()) {
       for (const line of lines) await writer.add(line);
     }

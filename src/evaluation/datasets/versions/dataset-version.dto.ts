@@ -3,6 +3,7 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { pick } from '../../../resources';
 import type { CsvCase } from './csv/csv.case';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
@@ -159,33 +160,28 @@ export class DatasetCasePageDto {
   page!: PageMetaDto;
 }
 
+const VERSION_FIELDS = [
+  'dataset_id',
+  'workspace_id',
+  'version',
+  'version_id',
+  'row_count',
+  'columns',
+  'size_bytes',
+  'sha256',
+  'case_id_column',
+  'mapping',
+  'created_at',
+  'created_by',
+] as const;
+
 export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
-  dataset_id: row.dataset_id,
-  workspace_id: row.workspace_id,
-  version: row.version,
-  version_id: row.version_id,
-  row_count: row.row_count,
+  ...pick(row, VERSION_FIELDS),
   column_count: row.columns.length,
-  columns: row.columns,
-  size_bytes: row.size_bytes,
-  sha256: row.sha256,
-  case_id_column: row.case_id_column,
-  mapping: {
-    input: row.mapping.input,
-    expected: row.mapping.expected,
-    metadata: row.mapping.metadata,
-    tags: row.mapping.tags,
-  },
-  created_at: row.created_at,
   updated_at: row.created_at,
-  created_by: row.created_by,
   archived_at: null,
 });
 
-export const toDatasetCaseDto = ({ id, input, expected, metadata, tags }: CsvCase): DatasetCaseDto => ({
-  id,
-  input,
-  expected,
-  metadata,
-  tags,
-});
+const CASE_FIELDS = ['id', 'input', 'expected', 'metadata', 'tags'] as const;
+
+export const toDatasetCaseDto = (row: CsvCase): DatasetCaseDto => pick(row, CASE_FIELDS);

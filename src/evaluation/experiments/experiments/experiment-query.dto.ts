@@ -11,9 +11,10 @@ import {
   registerDecorator,
   type ValidationArguments,
 } from 'class-validator';
-import { IsJsonObject, IsOneOf, IsTags, METADATA_MAX_BYTES, Nested, NotBelow, NotNull } from '#platform/http';
+import { IsOneOf, IsTags, Nested, NotBelow, NotNull } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { CreatedListQueryDto } from '#platform/paging';
+import { IsMetadataFilter } from '../../../resources';
 import type { ConfigFilter } from './config-pairs';
 import {
   EXPERIMENT_STATUSES,
@@ -156,13 +157,7 @@ export class ExperimentSearchDto extends ExperimentFiltersDto {
   @IsTags()
   tags?: string[];
 
-  @NotNull()
-  @IsJsonObject({
-    maxBytes: METADATA_MAX_BYTES,
-    required: false,
-    description:
-      'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
-  })
+  @IsMetadataFilter()
   metadata?: object;
 
   /** Finalized experiments whose summary has a mean of this scorer, within the bounds. */

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -14,6 +14,7 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
+import { IsDescription, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentEntity,
@@ -28,8 +29,7 @@ const METRICS_DESCRIPTION =
 /** Members that are written alike by creating and by changing an experiment. */
 class ExperimentMembersDto {
   @IsOptional()
-  @IsString()
-  @MaxLength(10_000)
+  @IsDescription()
   description?: string | null;
 
   @IsOptional()
@@ -223,7 +223,7 @@ export class DatasetSnapshotDto {
 }
 
 /** One run of a subject over cases. */
-export class ExperimentDto {
+export class ExperimentDto extends StampsDto {
   experiment_id!: string;
   workspace_id!: string;
   name!: string;
@@ -252,10 +252,6 @@ export class ExperimentDto {
   @AnyJsonObject()
   metadata!: object;
   finalized_at!: Date | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class ExperimentPageDto {
@@ -263,31 +259,32 @@ export class ExperimentPageDto {
   page!: PageMetaDto;
 }
 
-/** The view of an experiment. Lists read rows without the records of their snapshots. */
+const FIELDS = [
+  'experiment_id',
+  'workspace_id',
+  'name',
+  'experiment_name',
+  'description',
+  'config',
+  'dataset_id',
+  'dataset_version',
+  'baseline_experiment_id',
+  'subject_kind',
+  'subject_id',
+  'context_manifest',
+  'experiment_status',
+  'error',
+  'tags',
+  'metadata',
+  'finalized_at',
+  ...STAMP_FIELDS,
+] as const;
+
+/** Lists read rows without the records of their snapshots. */
 export const toExperimentDto = (row: ExperimentEntity): ExperimentDto => ({
-  experiment_id: row.experiment_id,
-  workspace_id: row.workspace_id,
-  name: row.name,
-  experiment_name: row.experiment_name,
-  description: row.description,
-  config: row.config,
-  dataset_id: row.dataset_id,
-  dataset_version: row.dataset_version,
-  baseline_experiment_id: row.baseline_experiment_id,
-  subject_kind: row.subject_kind,
-  subject_id: row.subject_id,
-  context_manifest: row.context_manifest,
-  experiment_status: row.experiment_status,
+  ...pick(row, FIELDS),
   summary: summaryOf(row),
   dataset_snapshot: snapshotOf(row),
-  error: row.error,
-  tags: row.tags,
-  metadata: row.metadata,
-  finalized_at: row.finalized_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
 });
 
 function summaryOf({ summary, metrics }: ExperimentEntity): ExperimentSummaryDto | null {
