@@ -10,7 +10,7 @@ import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { CaseRules } from './results/case-rules';
 import { ResultLockRepository } from './results/result-lock.repository';
-import { ResultNamingRepository } from './results/result-naming.repository';
+import { ResultReferenceRepository } from './results/result-reference.repository';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
@@ -18,7 +18,7 @@ import { ExperimentTraceRepository } from './traces/experiment-trace.repository'
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
 
-/** Experiments, the tables of their results, and the traces that results name. */
+/** Experiments, the tables of their results, and the traces that results reference. */
 @Module({
   imports: [
     DatasetsModule,
@@ -33,7 +33,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentTraceRepository,
     ExperimentTraceService,
     ResultLockRepository,
-    ResultNamingRepository,
+    ResultReferenceRepository,
     ResultRepository,
     SummaryRepository,
     TraceStatsService,
@@ -43,7 +43,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceService,
     ResultLockRepository,
-    ResultNamingRepository,
+    ResultReferenceRepository,
     ResultRepository,
     SummaryRepository,
     TraceStatsService,
@@ -51,7 +51,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
 })
 export class ExperimentsModule {}
 
-/** The creation and reading of results, which needs what is built on experiments: scorers and human scores. */
+/** Creates and reads results. A module of its own, because it needs scorers and human scores, which are built on experiments. */
 @Module({})
 export class ResultsModule {
   /** @param modules the modules that export `ScorerDirectory` and `ScoreWriteBack` */

@@ -3,11 +3,11 @@ export { EXPERIMENT_STATUSES, type ExperimentStatus } from './experiments/experi
 export { ExperimentRepository } from './experiments/experiment.repository';
 export { type ScorerMean, SUMMARY_RESULTS_MAX, SummaryRepository } from './experiments/summary.repository';
 export {
-  type NamedPair,
-  type NamingResult,
-  ResultNamingRepository,
+  type ReferencedPair,
+  type ReferencingResult,
+  ResultReferenceRepository,
   type Times,
-} from './results/result-naming.repository';
+} from './results/result-reference.repository';
 export { ScorerDirectory } from './results/case-rules';
 export { type ResultId, ResultLockRepository } from './results/result-lock.repository';
 export { type ResultKey, ResultRepository } from './results/result.repository';

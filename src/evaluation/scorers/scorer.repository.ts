@@ -39,7 +39,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     });
   }
 
-  /** Returns those of these ids that scorers of the workspace have. */
+  /** Returns the ids that belong to scorers of the workspace. */
   async existing(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<Set<string>> {
     const rows = await tx.query<{ scorer_id: string }>(
       sql`SELECT scorer_id FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids})`,

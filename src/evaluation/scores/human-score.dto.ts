@@ -9,7 +9,7 @@ import { type HumanScoreRow, TARGET_KINDS, type TargetKind } from './human-score
 const ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
-/** A person's score of one trace, session or result. Name exactly one of them. */
+/** A human score of one trace, session or result. Name exactly one of them. */
 @ReadOnlyMembersOf(() => HumanScoreDto)
 export class CreateHumanScoreDto {
   /** The workspace that X-Service-Workspace-Id names. */
@@ -46,7 +46,7 @@ export class CreateHumanScoreDto {
   @Length(1, ID_MAX)
   result_id?: string | null;
 
-  /** Optional with `result_id`, and must then be the experiment of that result. */
+  /** Allowed only with `result_id`. Must be the experiment of that result. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
@@ -129,7 +129,7 @@ export class HumanScoreListQueryDto extends ChangingListQueryDto {
   include_superseded?: boolean;
 }
 
-/** A person's score of a trace, session or result. It never changes. A correction is a new score. */
+/** A human score of a trace, session or result. It never changes. A correction is a new score. */
 export class HumanScoreDto {
   score_id!: string;
   workspace_id!: string;
@@ -165,7 +165,7 @@ export class HumanScoreDto {
   updated_at!: Date;
   /** The person. */
   created_by!: string;
-  /** Always null: scores are not archived. */
+  /** Always null: scores cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }

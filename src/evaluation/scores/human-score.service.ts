@@ -33,7 +33,7 @@ interface Pinned {
   definition: HumanDefinition;
 }
 
-/** Scores that people give, by scorers of kind `human`. */
+/** Human scores, which people give by scorers of kind `human`. */
 @Injectable()
 export class HumanScoreService {
   constructor(
@@ -61,7 +61,7 @@ export class HumanScoreService {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
     return toHumanScoreDto(
-      await this.keep(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
+      await this.store(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
     );
   }
 
@@ -90,17 +90,17 @@ export class HumanScoreService {
     return { scorer, version, definition: row.definition.parse() as HumanDefinition };
   }
 
-  /** One transaction keeps the score and writes it back, so that nobody sees the one without the other. */
-  private keep(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
+  /** Stores the score and writes it back in one transaction, so that nobody sees one without the other. */
+  private store(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
     return this.database.transaction(async (tx) => {
-      const kept = await this.scores.insert(tx, row);
+      const stored = await this.scores.insert(tx, row);
       const results =
         row.target_kind === 'result'
           ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-          : await this.locks.lockNaming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
-      if (results.length === 0) return kept;
+          : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+      if (results.length === 0) return stored;
       const experiments = [...new Set(results.map((result) => result.experiment_id))];
-      await this.scores.noteExperiments(tx, scope, row.score_id, experiments);
+      await this.scores.linkExperiments(tx, scope, row.score_id, experiments);
       await this.writeBack.intoResults(tx, scope, results, {
         scorerId: scorer.scorer_id,
         name: scorer.name,
@@ -108,7 +108,7 @@ export class HumanScoreService {
         minAnnotations: minAnnotationsOf(definition),
         at: row.created_at,
       });
-      return kept;
+      return stored;
     });
   }
 }

@@ -10,7 +10,7 @@ import {
   type WrittenBackScores,
 } from '../experiments';
 
-/** The human scores that are written back: those of a scorer, by versions with the same output. */
+/** The human scores to write back: those by versions of one scorer with the same output. */
 export interface HumanScoreWriteBack {
   scorerId: string;
   /** The scorer's name, which is the score's name in results. */
@@ -21,27 +21,27 @@ export interface HumanScoreWriteBack {
   at: Date;
 }
 
-/** What one scorer's human scores of a result come to. Means are exact, as `numeric`. */
-const FOLDED = raw(`count(*) AS annotation_count, max(scorer_version) AS scorer_version,
+/** Aggregates of one scorer's human scores of a result. Means are exact, as `numeric`. */
+const AGGREGATES = raw(`count(*) AS annotation_count, max(scorer_version) AS scorer_version,
        avg(score::text::numeric) AS mean,
        CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
        (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
        (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`);
 
 /** The mean in a result's `scores`. It is 0 where it is too small for a double. */
-const MEAN = raw('CASE WHEN abs(folded.mean) < 2.5e-324 THEN 0 ELSE folded.mean::float8 END');
+const MEAN = raw('CASE WHEN abs(aggregated.mean) < 2.5e-324 THEN 0 ELSE aggregated.mean::float8 END');
 
 /** The entry in a result's `score_details`. */
 const DETAIL = raw(`json_strip_nulls(json_build_object(
-  'metadata', json_build_object('annotation_count', folded.annotation_count, 'score_ids', folded.score_ids),
-  'comment', folded.comment, 'label', folded.label,
-  'scorer_id', folded.scorer_id, 'scorer_version', folded.scorer_version))`);
+  'metadata', json_build_object('annotation_count', aggregated.annotation_count, 'score_ids', aggregated.score_ids),
+  'comment', aggregated.comment, 'label', aggregated.label,
+  'scorer_id', aggregated.scorer_id, 'scorer_version', aggregated.scorer_version))`);
 
 /**
- * Writes human scores back into results, in the transaction that keeps the score or the result.
+ * Writes human scores back into results, in the transaction that stores the score or the result.
  *
- * Statements are not prepared: the same one reaches one result or a thousand, and a plan made while tables were small
- * took 25 times as long once they were not. Scores and results are looked up by keys that the rows carry, which
+ * The statements that write are not prepared: the same one changes one result or a thousand, and a plan made while tables
+ * were small took 25 times as long once they were not. Scores and results are looked up by keys that the rows carry, which
  * `OFFSET 0` and MATERIALIZED keep from being replaced by parameters. PostgreSQL expects no rows for a workspace that
  * its statistics do not know, and would read the whole table for each key.
  */
@@ -50,11 +50,12 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   constructor(private readonly locks: ResultLockRepository) {}
 
   /**
-   * Writes the human scores of the traces and sessions that new results name into these results, as if the newest score
-   * by each output were given now. A score of the same name that the client uploaded stays. Of several outputs of one
-   * scorer the one of the highest version counts. An archived scorer writes nothing. Returns the results that changed.
+   * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
+   * score by each output were given now. A score of the same name that the client uploaded stays. Where versions of a scorer
+   * differ in their output, the highest version counts. An archived scorer writes nothing. Returns the results that
+   * changed.
    *
-   * The caller's transaction holds the names of the results (`lockForUpload`), so no score is added meanwhile.
+   * The caller's transaction holds the locks of `lockForUpload`, so that no score is added meanwhile.
    */
   async intoNewResults(
     tx: Tx,
@@ -76,24 +77,24 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
           INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
           SELECT DISTINCT ${experimentId}::text, score_id, ${workspaceId}::text FROM given ORDER BY score_id
           ON CONFLICT DO NOTHING
-        ), opinion AS (
+        ), annotation AS (
           SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by) * FROM given
           ORDER BY result_id, scorer_id, output_sha256, created_by, score_id DESC
-        ), folded AS (
-          SELECT result_id, scorer_id, ${FOLDED},
+        ), aggregated AS (
+          SELECT result_id, scorer_id, ${AGGREGATES},
                  (array_agg(scorer_version ORDER BY score_id DESC))[1] AS newest_version
-          FROM opinion GROUP BY result_id, scorer_id, output_sha256
+          FROM annotation GROUP BY result_id, scorer_id, output_sha256
         ), counted AS MATERIALIZED (
-          SELECT DISTINCT ON (folded.result_id, folded.scorer_id) ${workspaceId}::text AS workspace_id,
-                 ${experimentId}::text AS experiment_id, folded.result_id, scorer.name, ${MEAN} AS mean,
+          SELECT DISTINCT ON (aggregated.result_id, aggregated.scorer_id) ${workspaceId}::text AS workspace_id,
+                 ${experimentId}::text AS experiment_id, aggregated.result_id, scorer.name, ${MEAN} AS mean,
                  ${DETAIL} AS detail
-          FROM folded
-          JOIN scorers scorer ON scorer.workspace_id = ${workspaceId} AND scorer.scorer_id = folded.scorer_id
+          FROM aggregated
+          JOIN scorers scorer ON scorer.workspace_id = ${workspaceId} AND scorer.scorer_id = aggregated.scorer_id
             AND scorer.archived_at IS NULL
           JOIN scorer_versions version ON version.workspace_id = ${workspaceId}
-            AND version.scorer_id = folded.scorer_id AND version.scorer_version = folded.newest_version
-          WHERE folded.annotation_count >= coalesce((version.definition ->> 'min_annotations')::numeric, 1)
-          ORDER BY folded.result_id, folded.scorer_id, folded.scorer_version DESC
+            AND version.scorer_id = aggregated.scorer_id AND version.scorer_version = aggregated.newest_version
+          WHERE aggregated.annotation_count >= coalesce((version.definition ->> 'min_annotations')::numeric, 1)
+          ORDER BY aggregated.result_id, aggregated.scorer_id, aggregated.scorer_version DESC
         ), written AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id, jsonb_object_agg(counted.name, counted.mean) AS scores,
                  json_object_agg(counted.name, counted.detail ORDER BY counted.name) AS score_details
@@ -113,7 +114,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Writes human scores back into those of these results whose experiment is running, where enough people have scored.
+   * Writes human scores back into the results whose experiment is running, if enough people have scored.
    * The scores are read after the results are locked, so that the second of two people who score at once finds both.
    */
   async intoResults(
@@ -126,7 +127,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
   }
 
-  /** Returns the new results that name a trace or a session with human scores. Most uploads have none. */
+  /** Returns the new results that reference a trace or a session with human scores. Most uploads have none. */
   private async scoredAmong(
     tx: Tx,
     workspaceId: string,
@@ -147,9 +148,9 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Of each person the newest present score of the result, its trace or its session counts. A score under the scorer's
-   * name stays, unless it is a write-back of this very result by this very scorer, by no newer version. What the results
-   * name is passed and not read again, because the planner knows how many rows arrays have.
+   * Counts each person's newest current score of the result, its trace or its session. A score under the scorer's name
+   * stays, unless the same or an older version of this scorer wrote it back to this result. The trace and session ids
+   * are passed and not read again, because the planner knows how many rows arrays have.
    */
   private async write(
     tx: Tx,
@@ -159,7 +160,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   ): Promise<void> {
     const scoreName = sql`${name}::text`;
     await tx.query(
-      sql`WITH opinion AS (
+      sql`WITH annotation AS (
           SELECT DISTINCT ON (reached.result_id, s.created_by)
                  reached.workspace_id, reached.experiment_id, reached.result_id, reached.scorer_id, s.score_id,
                  s.scorer_version, s.score, s.choice, s.comment
@@ -175,8 +176,8 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
             AND s.target_kind = target.kind AND s.target_id = target.id AND s.superseded_by_score_id IS NULL
             AND s.output_sha256 = ${outputSha256}
           ORDER BY reached.result_id, s.created_by, s.score_id DESC
-        ), folded AS MATERIALIZED (
-          SELECT workspace_id, experiment_id, result_id, scorer_id, ${FOLDED} FROM opinion
+        ), aggregated AS MATERIALIZED (
+          SELECT workspace_id, experiment_id, result_id, scorer_id, ${AGGREGATES} FROM annotation
           GROUP BY workspace_id, experiment_id, result_id, scorer_id HAVING count(*) >= ${minAnnotations}
         )
         UPDATE results SET updated_at = ${at},
@@ -185,16 +186,16 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
             SELECT json_object_agg(key, value) FROM (
               SELECT key, value FROM json_each(results.score_details) WHERE key <> ${scoreName}
               UNION ALL SELECT ${scoreName}, ${DETAIL}) merged)
-        FROM folded
-        WHERE results.workspace_id = folded.workspace_id AND results.experiment_id = folded.experiment_id
-          AND results.result_id = folded.result_id
+        FROM aggregated
+        WHERE results.workspace_id = aggregated.workspace_id AND results.experiment_id = aggregated.experiment_id
+          AND results.result_id = aggregated.result_id
           AND (NOT results.scores ? ${scoreName}
                OR EXISTS (
                  SELECT FROM human_scores s
                  WHERE s.workspace_id = results.workspace_id AND s.scorer_id = ${scorerId}
                    AND s.score_id = results.score_details -> ${scoreName} #>> '{metadata,score_ids,0}'
                    AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
-                   AND (results.score_details -> ${scoreName} ->> 'scorer_version')::integer <= folded.scorer_version))`,
+                   AND (results.score_details -> ${scoreName} ->> 'scorer_version')::integer <= aggregated.scorer_version))`,
     );
   }
 }

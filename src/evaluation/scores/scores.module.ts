@@ -8,7 +8,7 @@ import { HumanScoreService } from './human-score.service';
 import { KnownTargets, ScoreTargets } from './score-targets';
 import { ScoreWriteBackRepository } from './score-write-back.repository';
 
-/** Scores that people give, and the targets that can be scored. */
+/** Human scores, their write-back to results, and the targets that can be scored. */
 @Module({
   imports: [AgentsModule, ExperimentsModule, ScorersModule, TelemetryModule],
   providers: [

@@ -89,7 +89,7 @@ describe('with many results and many scores of people', () => {
     const plans = await plansWithin(app, async (tx) => {
       const results = await app
         .get(ResultLockRepository)
-        .lockNaming(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
+        .lockReferencing(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
       expect(results.length).toBeGreaterThan(1);
       await writeBack.intoResults(tx, scope(), results, score);
     });

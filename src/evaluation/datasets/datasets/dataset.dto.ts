@@ -12,7 +12,7 @@ import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
 import { IsDescription, IsMetadataFilter, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
 import type { DatasetEntity } from './dataset.entity';
 
-/** Members that are written alike by creating and by changing a dataset. */
+/** Members that create and PATCH share. */
 class DatasetMembersDto {
   @IsOptional()
   @IsDescription()
@@ -53,15 +53,15 @@ export class CreateDatasetDto extends DatasetMembersDto {
   expected_schema?: object | null;
 }
 
-/** A merge patch (RFC 7396); the schemas are replaced whole. */
+/** A merge patch (RFC 7396). The schemas are replaced as a whole. */
 @ReadOnlyMembersOf(() => DatasetDto)
 export class PatchDatasetDto extends DatasetMembersDto {
-  /** Must be the present workspace: a dataset cannot be moved (422). */
+  /** Must be the current workspace: a dataset cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present id (422 `immutable_field`). */
+  /** Must be the current id (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_id?: string;
@@ -72,7 +72,7 @@ export class PatchDatasetDto extends DatasetMembersDto {
   name?: string;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   @IsOptional()
@@ -104,7 +104,7 @@ export class DatasetListQueryDto extends CreatedListQueryDto {
   tag?: string;
 }
 
-/** The filters of the list, and further ones. All must match. */
+/** The filters of the list, and more. All must match. */
 export class DatasetSearchDto extends DatasetListQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @NotNull()
@@ -136,7 +136,7 @@ export class DatasetDto extends StampsDto {
   /** Records that are not archived. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
-  /** The newest CSV version; null without one. */
+  /** The newest CSV version. Null without one. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
 }

@@ -5,7 +5,7 @@ import type { RawJson } from '#platform/json';
 export const SOURCE_KINDS = ['manual', 'session', 'trace', 'external'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** The members that each version of a record has for itself. */
+/** The members of a record that a new version replaces. */
 export const CONTENT_FIELDS = [
   'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
 ] as const; // prettier-ignore
@@ -18,7 +18,7 @@ export const VERSION_FIELDS = [
 
 export const RECORD_COLUMNS = [...VERSION_FIELDS, 'created_revision', 'updated_at', 'archived_at'] as const;
 
-/** A case: what a subject is given, and what a right answer would be. */
+/** A case: the input of a subject, and the expected answer. */
 export abstract class CaseEntity extends StampedEntity {
   @Column('text')
   workspace_id!: string;
@@ -60,7 +60,7 @@ export class RecordEntity extends CaseEntity {
   @Column('text')
   source_kind!: SourceKind;
 
-  /** What the record was made from, such as a trace id. */
+  /** The source of the record, such as a trace id. */
   @Column('text', { nullable: true })
   source_ref!: string | null;
 
@@ -68,7 +68,7 @@ export class RecordEntity extends CaseEntity {
   @Column('text', { nullable: true })
   external_id!: string | null;
 
-  /** The dataset's revision that made the record. */
+  /** The revision of the dataset that created the record. */
   @Column('bigint')
   created_revision!: number;
 

@@ -20,10 +20,10 @@ const VERSION = VERSION_FIELDS.join(', ');
 const COLUMNS = RECORD_COLUMNS.join(', ');
 
 /** A live record that has an external id. */
-export interface PresentRecord {
+export interface ExistingRecord {
   dataset_record_id: string;
   external_id: string;
-  /** Size of the record. */
+  /** Size of the record, in bytes. */
   bytes: number;
 }
 
@@ -79,7 +79,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return row ?? null;
   }
 
-  /** The live records of a dataset that have one of these external ids. */
+  /** Returns the live records of a dataset that have one of these external ids. */
   findByExternalIds(
     on: SqlExecutor,
     scope: Scope,
@@ -94,20 +94,20 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   }
 
   /** Like `findByExternalIds`, without the content of the records. */
-  findPresent(
+  findExisting(
     on: SqlExecutor,
     scope: Scope,
     datasetId: string,
     ids: readonly string[],
-  ): Promise<PresentRecord[]> {
-    return on.query<PresentRecord>(
+  ): Promise<ExistingRecord[]> {
+    return on.query<ExistingRecord>(
       sql`SELECT dataset_record_id, external_id, bytes
         FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
   }
 
-  /** The records of a dataset that were live at one of its revisions, each with the version that it had then. */
+  /** Returns the records that were live at a revision of the dataset, each with its version at that revision. */
   asOf(
     tx: Tx,
     { workspaceId }: Scope,
@@ -130,8 +130,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   }
 
   /**
-   * The existing records among `ids`, each with its version at a revision of the dataset, or its first version where it
-   * was added later. Without a dataset, records of the whole workspace with their newest version.
+   * Returns the existing records among `ids`, each with its version at a revision of the dataset, or with its first
+   * version if it was added later. Without a dataset, returns records of the whole workspace with their newest version.
    */
   async versionsAsOf(
     tx: Tx,
@@ -176,8 +176,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
 }
 
 /**
- * External ids in a dataset, each to be looked up by the keys that the row carries. PostgreSQL expects no rows for a
- * dataset that its statistics do not know, and would read it from end to end for parameters.
+ * External ids of a dataset as rows that carry all keys of a lookup. PostgreSQL expects no rows for a dataset that its
+ * statistics do not know, and would scan all of it if the keys were parameters.
  */
 const givenIds = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
   SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id

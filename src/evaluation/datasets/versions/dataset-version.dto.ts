@@ -23,24 +23,23 @@ const IsColumns = () =>
     }),
   );
 
-/** The description of `mapping`. */
-export const MAPPING_MEANING =
-  'Maps columns to the parts of a case. Columns that it does not name become part of `input`, after the named ones. ' +
+export const MAPPING_DESCRIPTION =
+  'Maps columns to the parts of a case. Columns that it does not name are appended to `input`. ' +
   'For the columns `question`, `context` and `answer`, `{"input": ["question"], "expected": ["answer"]}` leaves ' +
-  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`, whatever ' +
-  'their names. The column of the case ids is in no part unless it is named.';
+  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`. ' +
+  'The column of the case ids is in no part unless the mapping names it.';
 
-/** Maps columns to the parts of a case, see `MAPPING_MEANING`. */
+/** Maps columns to the parts of a case. */
 export class CsvMappingDto {
-  /** The first columns of `input`. Columns that are named nowhere follow. */
+  /** The first columns of `input`. Columns that the mapping does not name follow. */
   @IsColumns()
   input?: string[] | null;
 
-  /** Without any, `expected` is null. */
+  /** Columns of `expected`, which is null without any. */
   @IsColumns()
   expected?: string[] | null;
 
-  /** Columns for `metadata`. */
+  /** Columns of `metadata`. */
   @IsColumns()
   metadata?: string[] | null;
 
@@ -58,11 +57,11 @@ export class CsvOptionsDto {
 
   @IsOptional()
   @Nested(() => CsvMappingDto)
-  @ApiProperty({ description: MAPPING_MEANING })
+  @ApiProperty({ description: MAPPING_DESCRIPTION })
   mapping?: CsvMappingDto | null;
 }
 
-/** The same options of an upload as `text/csv`, in the query, or as a form. */
+/** The same options in the query of a `text/csv` upload, or as form fields. */
 export class CsvTextOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsOptional()
@@ -77,24 +76,24 @@ export class CsvTextOptionsDto {
   @IsOptional()
   @IsString()
   @ApiProperty({
-    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_MEANING}`,
+    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_DESCRIPTION}`,
   })
   mapping?: string;
 }
 
-/** A CSV file as a member of JSON. */
+/** A CSV file in a JSON body. */
 @ReadOnlyMembersOf(() => DatasetVersionDto)
 export class CreateDatasetVersionDto extends CsvOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
 
-  /** The file. */
+  /** The content of the file. */
   @IsString()
   content!: string;
 }
 
-/** How a file's columns are read: all of them, each in one place. */
+/** The columns of each part of a case, in order. */
 export class DatasetVersionMappingDto {
   input!: string[];
   expected!: string[];
@@ -119,13 +118,13 @@ export class DatasetVersionDto {
   size_bytes!: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   sha256!: string;
-  /** Null where row numbers are the case ids. */
+  /** Null if row numbers are the case ids. */
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
-  /** Always null: versions are not archived by themselves. */
+  /** Always null: versions cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }
@@ -138,7 +137,7 @@ export class DatasetVersionPageDto {
 /** A page of the rows of a file, in their order. */
 export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
 
-/** A row, as a case. Cells are texts. */
+/** A row, as a case. Cells are strings. */
 export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
@@ -146,7 +145,7 @@ export class DatasetCaseDto {
   /** Column to cell. */
   @AnyJsonObject()
   input!: object;
-  /** Column to cell; null where no column is mapped to it. */
+  /** Column to cell. Null if no column is mapped to it. */
   @AnyJsonObject({ nullable: true })
   expected!: object | null;
   /** Column to cell. */

@@ -24,9 +24,9 @@ import {
 } from './experiment.entity';
 
 const METRICS_DESCRIPTION =
-  'Counts and duration as the client measured them: `cases`, `successful_cases`, `failed_cases`, `duration_ms`, in snake_case or camelCase, kept as spelt.';
+  'Counts and duration as the client measured them: `cases`, `successful_cases`, `failed_cases`, `duration_ms`, in snake_case or camelCase. Stored as sent.';
 
-/** Members that are written alike by creating and by changing an experiment. */
+/** Members that create and PATCH share. */
 class ExperimentMembersDto {
   @IsOptional()
   @IsDescription()
@@ -36,7 +36,7 @@ class ExperimentMembersDto {
   @IsString()
   baseline_experiment_id?: string | null;
 
-  /** Set together with `subject_id`, or neither. */
+  /** Set both `subject_kind` and `subject_id`, or neither. */
   @IsOptional()
   @IsOneOf(SUBJECT_KINDS, { required: false, nullable: true })
   subject_kind?: SubjectKind | null;
@@ -62,19 +62,19 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @IsString()
   workspace_id!: string;
 
-  /** The stable name of the evaluation; need not be unique. */
+  /** The stable name of the evaluation. Need not be unique. */
   @IsString()
   @Length(1, 255)
   name!: string;
 
-  /** The name of this run of it; the evaluation's by default. */
+  /** The name of this run. Defaults to `name`. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
   experiment_name?: string | null;
 
   @IsOptional()
-  @IsJsonObject({ description: 'Free-form; found again by `config=key:value`.' })
+  @IsJsonObject({ description: 'Free-form. The filter `config=key:value` searches it.' })
   config?: object | null;
 
   @IsOptional()
@@ -102,7 +102,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   resume?: boolean | null;
 }
 
-/** `summary.metrics` is another spelling of `metrics`. */
+/** `summary.metrics` is an alias of `metrics`. */
 @ReadOnlyMembersOf(() => ExperimentSummaryDto)
 export class SummaryPatchDto {
   @IsOptional()
@@ -110,16 +110,16 @@ export class SummaryPatchDto {
   metrics?: object | null;
 }
 
-/** A merge patch (RFC 7396); `config` and `context_manifest` are replaced whole. A status other than `running` finalizes. */
+/** A merge patch (RFC 7396). `config` and `context_manifest` are replaced as a whole. A status other than `running` finalizes. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class PatchExperimentDto extends ExperimentMembersDto {
-  /** Must be the present workspace: an experiment cannot be moved (422). */
+  /** Must be the current workspace: an experiment cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   experiment_id?: string;
@@ -138,19 +138,19 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @IsJsonObject({ nullable: true })
   config?: object | null;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @IsOptional()
   @IsString()
   dataset_id?: string | null;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   @IsInt()
   dataset_version?: number | null;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   @IsOptional()
@@ -194,9 +194,9 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
-  /** There are more than the 10,000 results that a summary covers. */
+  /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
-  /** There are more than the 1,000 scorers that a summary holds, the first by name. */
+  /** Whether there are more than the 1,000 scorers that a summary holds, the first by name. */
   is_scorers_truncated?: boolean;
 }
 
@@ -217,7 +217,7 @@ export class DatasetSnapshotDto {
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** The records as they stood when the experiment was created; none of a CSV version. Left out in lists. */
+  /** The records at the time the experiment was created. Empty for a CSV version. Omitted in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
 }
@@ -244,7 +244,7 @@ export class ExperimentDto extends StampsDto {
   experiment_status!: ExperimentStatus;
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
-  /** Null until the experiment is finalized, and where it has no dataset. */
+  /** Null until the experiment is finalized, and for an experiment without a dataset. */
   dataset_snapshot!: DatasetSnapshotDto | null;
   @AnyJson()
   error!: unknown;

@@ -24,7 +24,7 @@ const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description
   experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
   updated_at, created_by, archived_at`;
 
-/** The running experiment with these members is the one that is resumed. */
+/** The members that identify the running experiment to resume. */
 export type ResumeKey = Pick<ExperimentEntity, 'name' | 'experiment_name' | 'dataset_id' | 'dataset_version'>;
 
 @Injectable()
@@ -48,7 +48,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
     return this.read(scope, id, tx, `experiment.lock-${mode}`, raw(`FOR ${mode}`));
   }
 
-  /** A page of experiments. The filters of a list are some of those of a search. */
+  /** Returns a page of experiments. A list has a subset of the filters of a search. */
   list(scope: Scope, query: ExperimentSearchDto): Promise<RowPage<ExperimentEntity>> {
     const where = new Where(scope.key)
       .addIf(query.dataset_id, (id) => sql`dataset_id = ${id}`)
@@ -118,8 +118,8 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
 }
 
 /**
- * The condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner go by
- * what workspaces and scorers have on average. It expects no rows for a workspace that the statistics do not know, and
+ * The condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner use
+ * averages over workspaces and scorers. It expects no rows for a workspace that the statistics do not know, and
  * would then read the whole table once per experiment.
  */
 function hasMean(

@@ -6,23 +6,23 @@ import type { ResultKey } from './result.repository';
 
 export type ResultId = Pick<ResultKey, 'experiment_id' | 'result_id'>;
 
-/** The trace and the session that a result names. */
-type NamedTargets = Partial<Pick<ResultKey, 'trace_id' | 'session_id'>>;
+/** The trace and the session that a result references. */
+type References = Partial<Pick<ResultKey, 'trace_id' | 'session_id'>>;
 
 /**
- * Groups of a workspace's traces and sessions, each with one lock. There are few, so that an upload, which locks the
- * groups of everything its results name, never takes many locks.
+ * Number of locks that the traces and sessions of a workspace share, by hash. It is small, so that an upload, which locks
+ * everything its results reference, never takes many locks.
  */
-const NAME_GROUPS = 32;
+const LOCK_GROUPS = 32;
 
-/** Results that a score of a trace or a session is written back to: the newest that name it. */
-const NAMING_RESULTS_MAX = 1_000;
+/** Maximum number of results that a score of a trace or a session is written back to: the newest that reference it. */
+const REFERENCING_RESULTS_MAX = 1_000;
 
 /** Locks that uploads of results, human scores and finalizing share. Each is held until the transaction ends. */
 @Injectable()
 export class ResultLockRepository {
   /**
-   * Locks an experiment against being finalized, and the traces and sessions that new results name against new human
+   * Locks an experiment against being finalized, and the traces and sessions that new results reference against new human
    * scores. Any number of uploads hold these locks at once. Finalizing takes the exclusive lock, so that no result slips
    * in behind the summary. Returns null without the experiment.
    */
@@ -30,9 +30,9 @@ export class ResultLockRepository {
     tx: Tx,
     scope: Scope,
     experimentId: string,
-    results: readonly NamedTargets[],
+    results: readonly References[],
   ): Promise<ExperimentState | null> {
-    // The names are locked after the experiment, so that nobody waits for them while this waits for the experiment.
+    // Locks the experiment first, so that nobody waits for traces or sessions while this waits for the experiment.
     const [row] = await tx.query<ExperimentState>(
       prepared(
         'result-lock.upload',
@@ -40,8 +40,8 @@ export class ResultLockRepository {
             SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
             FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE)
           SELECT experiment.*, (
-            SELECT count(pg_advisory_xact_lock_shared(${nameLock(scope, raw('named.id'))}))
-            FROM unnest(${nameGroupsOf(results)}::integer[]) AS named(id)) AS names
+            SELECT count(pg_advisory_xact_lock_shared(${targetLock(scope, raw('target_group.id'))}))
+            FROM unnest(${groupsOf(results)}::integer[]) AS target_group(id)) AS locks
           FROM experiment`,
       ),
     );
@@ -49,24 +49,24 @@ export class ResultLockRepository {
   }
 
   /**
-   * Finds the newest results that name a trace or a session, at most 1,000, and keeps further ones from being uploaded.
-   * An upload holds the names of its results shared, so either its results are found here, or it finds the score. The
-   * experiments are locked before the name, because this waits for one that is being finalized, and uploads wait for the
-   * name.
+   * Finds the newest results that reference a trace or a session, at most 1,000, and blocks uploads of further ones. An
+   * upload holds a shared lock on its traces and sessions, so either its results are found here, or it finds the score.
+   * The experiments are locked first, because this may wait for one that is being finalized, while uploads wait for the
+   * lock on the trace or session.
    */
-  async lockNaming(tx: Tx, scope: Scope, kind: 'trace' | 'session', id: string): Promise<ResultId[]> {
+  async lockReferencing(tx: Tx, scope: Scope, kind: 'trace' | 'session', id: string): Promise<ResultId[]> {
     const newest = sql`SELECT experiment_id, result_id FROM results
       WHERE workspace_id = ${scope.workspaceId} AND ${raw(kind === 'trace' ? 'trace_id' : 'session_id')} = ${id}
-      ORDER BY result_id DESC LIMIT ${raw(String(NAMING_RESULTS_MAX))}`;
-    await lockRunning(tx, scope, sql`ARRAY(SELECT experiment_id FROM (${newest}) naming)`);
-    const lock = nameLock(scope, sql`${nameGroupOf(id)}::integer`);
-    await tx.query(prepared('result-lock.name', sql`SELECT pg_advisory_xact_lock(${lock})`));
+      ORDER BY result_id DESC LIMIT ${raw(String(REFERENCING_RESULTS_MAX))}`;
+    await lockRunning(tx, scope, sql`ARRAY(SELECT experiment_id FROM (${newest}) referencing)`);
+    const lock = targetLock(scope, sql`${groupOf(id)}::integer`);
+    await tx.query(prepared('result-lock.target', sql`SELECT pg_advisory_xact_lock(${lock})`));
     return tx.query<ResultId>(newest);
   }
 
   /**
-   * Locks those of these results whose experiment is running, against all other writes. Waits for an experiment that is
-   * being finalized, whose results are then left out.
+   * Locks the results whose experiment is running against all other writes, and returns them. Waits for an experiment that
+   * is being finalized, and then leaves out its results.
    */
   async lockOfRunning(tx: Tx, scope: Scope, results: readonly ResultId[]): Promise<ResultKey[]> {
     const experimentIds = [...new Set(results.map((result) => result.experiment_id))];
@@ -86,7 +86,7 @@ export class ResultLockRepository {
   }
 }
 
-/** Locks those of these experiments that are running against being finalized. Returns their ids. */
+/** Locks the running ones among these experiments against being finalized. Returns their ids. */
 async function lockRunning(tx: Tx, { workspaceId }: Scope, experimentIds: Sql): Promise<string[]> {
   const rows = await tx.query<{ experiment_id: string }>(
     sql`SELECT experiment_id FROM experiments
@@ -97,19 +97,19 @@ async function lockRunning(tx: Tx, { workspaceId }: Scope, experimentIds: Sql): 
   return rows.map((row) => row.experiment_id);
 }
 
-/** The lock on a group of the workspace's traces and sessions. */
-const nameLock = ({ workspaceId }: Scope, group: Sql): Sql =>
+/** The advisory lock on a group of the workspace's traces and sessions. */
+const targetLock = ({ workspaceId }: Scope, group: Sql): Sql =>
   sql`hashtext('named in ' || ${workspaceId}), ${group}`;
 
-/** The group of a trace or a session, by its id (FNV-1a). */
-function nameGroupOf(id: string): number {
+/** The lock group of a trace or a session, by its id (FNV-1a). */
+function groupOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
-  return (hash >>> 0) % NAME_GROUPS;
+  return (hash >>> 0) % LOCK_GROUPS;
 }
 
-/** The groups of the traces and sessions that results name, each once. */
-function nameGroupsOf(results: readonly NamedTargets[]): number[] {
+/** The lock groups of the traces and sessions that results reference, each once. */
+function groupsOf(results: readonly References[]): number[] {
   const ids = results.flatMap(({ trace_id, session_id }) => [trace_id, session_id]);
-  return [...new Set(ids.filter((id) => typeof id === 'string').map(nameGroupOf))];
+  return [...new Set(ids.filter((id) => typeof id === 'string').map(groupOf))];
 }

@@ -37,7 +37,7 @@ export class ResultEntity extends CaseEntity {
   @JsonColumn({ nullable: true })
   error!: RawJson | null;
 
-  /** Scorer name to number, or null for a scorer that gave none. */
+  /** Scorer name to number, or null for a scorer that gave no score. */
   @Column('jsonb')
   scores!: Record<string, number | null>;
 

@@ -6,12 +6,12 @@ import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { ResultListQueryDto } from './result.dto';
 import type { ResultEntity } from './result.entity';
 
-/** The columns that differ from row to row. They travel as one JSON parameter; `json` members stay as sent. */
+/** The columns whose values differ between rows. They travel as one JSON parameter, and `json` members stay as sent. */
 const OWN_COLUMNS = `result_id, case_id, input, expected, metadata, tags, dataset_record_id, dataset_record_version,
   output, error, scores, score_details, trace_id, session_id, duration_ms, trial_group, trial_index`;
 const COLUMNS = `${OWN_COLUMNS}, experiment_id, workspace_id, created_at, updated_at, created_by`;
 
-/** A result by its id, and the trace and session that it names. */
+/** The ids of a result, and of the trace and session that it references. */
 export type ResultKey = Pick<ResultEntity, 'experiment_id' | 'result_id' | 'trace_id' | 'session_id'>;
 
 @Injectable()

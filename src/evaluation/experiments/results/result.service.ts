@@ -99,7 +99,7 @@ export class ResultService {
     });
   }
 
-  /** Appends rows. Returns those written by id, with the earlier human scores of the traces and sessions they name. */
+  /** Appends rows. Returns those written by id, with earlier human scores of the traces and sessions they reference. */
   private async append(
     tx: Tx,
     scope: Scope,
@@ -111,9 +111,11 @@ export class ResultService {
     const written = new Map(
       rows.filter(({ result_id }) => ids.has(result_id)).map((row) => [row.result_id, row]),
     );
-    const naming = [...written.values()].filter((row) => row.trace_id !== null || row.session_id !== null);
-    if (naming.length === 0) return written;
-    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, naming)) {
+    const referencing = [...written.values()].filter(
+      (row) => row.trace_id !== null || row.session_id !== null,
+    );
+    if (referencing.length === 0) return written;
+    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, referencing)) {
       written.set(scores.result_id, { ...written.get(scores.result_id)!, ...scores });
     }
     return written;

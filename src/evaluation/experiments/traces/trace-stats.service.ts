@@ -20,26 +20,26 @@ export const DEFAULT_METRICS: readonly TraceMetric[] = [
   { measure: 'error_count', aggregation: 'sum' },
 ];
 
-/** A query in the terms of the trace store. */
+/** A query for the trace store. */
 interface ReadQuery {
   metrics: readonly TraceMetric[];
   groupBy: readonly string[];
   filters: TraceFilter[];
 }
 
-/** Figures over the traces of an experiment. */
+/** Statistics of the traces of an experiment. */
 @Injectable()
 export class TraceStatsService {
   constructor(
     private readonly experiments: ExperimentRepository,
-    private readonly namings: ExperimentTraceRepository,
+    private readonly references: ExperimentTraceRepository,
     private readonly store: TraceStore,
   ) {}
 
   /**
-   * Figures over the traces that the experiment's results name and that have arrived, each once.
-   * Errors: 400 for a query that contradicts itself, 404 without the experiment, 422 for names that are not known, 503
-   * when traces cannot be read.
+   * Returns statistics of the traces that the experiment's results reference and that have arrived, each counted once.
+   * Errors: 400 for a query that contradicts itself, 404 without the experiment, 422 for unknown names, 503 when traces
+   * cannot be read.
    */
   async query(
     scope: Scope,
@@ -54,12 +54,12 @@ export class TraceStatsService {
     checkStatsValues(dto);
     const fields = new Set([...query.groupBy, ...query.filters.map(({ field }) => field)]);
     const labels = TRACE_LABELS.filter((label) => fields.has(label));
-    const among = { labels, traces: await this.namings.labelled(scope, experimentId, labels) };
+    const among = { labels, traces: await this.references.labelled(scope, experimentId, labels) };
     const { rows, isTruncated, tracesFound } = await this.store
       .withSignal(signal)
       .stats(scope, { ...query, among });
-    // after the traces, so that there are never more of them than results that name one
-    const { results, with_trace } = await this.namings.coverage(scope, experimentId);
+    // Read after the traces, so that there are never fewer referencing results than traces.
+    const { results, with_trace } = await this.references.coverage(scope, experimentId);
     return {
       rows,
       coverage: { results, with_trace, traces_found: tracesFound },
@@ -69,7 +69,7 @@ export class TraceStatsService {
 }
 
 /**
- * Reads a query. Errors: 400 for values of the wrong type, a repeated metric or group, and bounds that exclude all.
+ * Reads a query. Errors: 400 for values of the wrong type, a repeated metric or group, and bounds that no value can meet.
  */
 function readStatsQuery({ metrics, group_by, filters }: TraceStatsQueryDto): ReadQuery {
   const asked = metrics && metrics.length > 0 ? metrics : DEFAULT_METRICS;
@@ -87,7 +87,7 @@ function readStatsQuery({ metrics, group_by, filters }: TraceStatsQueryDto): Rea
   return { metrics: asked, groupBy, filters: read };
 }
 
-/** 422 for unknown measures, aggregations, groups, fields, operators, and values of `status`. */
+/** Throws 422 for unknown measures, aggregations, groups, fields, operators, and values of `status`. */
 function checkStatsValues(dto: TraceStatsQueryDto): void {
   const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
   if (errors.length > 0) throw problem.validationFailed(errors);
