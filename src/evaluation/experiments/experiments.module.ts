@@ -51,7 +51,10 @@ import { TraceStatsService } from './traces/trace-stats.service';
 })
 export class ExperimentsModule {}
 
-/** Creates and reads results. A module of its own, because it needs scorers and human scores, which are built on experiments. */
+/**
+ * Creates and reads results. A separate module, because it needs scorers and human scores, which are built on
+ * experiments.
+ */
 @Module({})
 export class ResultsModule {
   /** @param modules the modules that export `ScorerDirectory` and `ScoreWriteBack` */

@@ -110,7 +110,10 @@ export class SummaryPatchDto {
   metrics?: object | null;
 }
 
-/** A merge patch (RFC 7396). `config` and `context_manifest` are replaced as a whole. A status other than `running` finalizes. */
+/**
+ * A merge patch (RFC 7396). `config` and `context_manifest` are replaced as a whole. A status other than `running`
+ * finalizes.
+ */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class PatchExperimentDto extends ExperimentMembersDto {
