@@ -2,7 +2,7 @@ import { firstIdAt } from '#platform/ids';
 import { DatasetRepository } from '../../src/evaluation/datasets/datasets/dataset.repository';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
 import { RecordExportRepository } from '../../src/evaluation/datasets/transfer/record-export.repository';
-import { RecordImportRepository } from '../../src/evaluation/datasets/transfer/record-import.repository';
+import { RecordWriteRepository } from '../../src/evaluation/datasets/records/record-write.repository';
 import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';
 import { newRow } from '../../src/evaluation/datasets/records/record-content';
 import type { Bench } from '../bench';
@@ -167,7 +167,7 @@ export async function importRecords(bench: Bench): Promise<void> {
     external_id: `e${n}`,
   }));
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const imports = new RecordImportRepository();
+  const imports = new RecordWriteRepository();
   let grown = 0;
   const result = await compare([
     {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
+import { ResultLockRepository } from '../../src/evaluation/experiments/results/result-lock.repository';
 import type { ResultEntity } from '../../src/evaluation/experiments/results/result.entity';
 import { ResultRepository } from '../../src/evaluation/experiments/results/result.repository';
 import type { Bench } from '../bench';
@@ -55,12 +55,12 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
 
 /** The service's own transaction of a write, without the service. */
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
-  const experiments = new ExperimentRepository(bench.direct.database);
+  const locks = new ResultLockRepository();
   const results = new ResultRepository(bench.direct.database);
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
   await bench.direct.transaction(async (tx) => {
-    await experiments.lockForResults(tx, bench.scope, experimentId, rows);
+    await locks.lockForUpload(tx, bench.scope, experimentId, rows);
     await results.insertMany(tx, bench.scope, experimentId, rows, at);
   });
 }

@@ -2,7 +2,7 @@ import {
   ExperimentTraceRepository,
   TRACE_LABELS,
 } from '../../src/evaluation/experiments/traces/experiment-trace.repository';
-import { DEFAULT_METRICS } from '../../src/evaluation/experiments/traces/trace-stats.query';
+import { DEFAULT_METRICS } from '../../src/evaluation/experiments/traces/trace-stats.service';
 import { TraceStatsRepository } from '../../src/telemetry/traces/trace-stats.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
@@ -46,11 +46,11 @@ export async function traceStats(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await fill(bench, experimentId);
   const stored = new TraceStatsRepository(bench.direct.database);
-  const namings = new ExperimentTraceRepository(bench.direct.database);
+  const references = new ExperimentTraceRepository(bench.direct.database);
   for (const [name, groupBy] of QUERIES) {
     const labels = TRACE_LABELS.filter((label) => groupBy.includes(label));
     const stats = async () => {
-      const traces = await namings.labelled(bench.scope, experimentId, labels);
+      const traces = await references.labelled(bench.scope, experimentId, labels);
       return stored.stats(bench.scope, {
         among: { labels, traces },
         metrics: DEFAULT_METRICS,

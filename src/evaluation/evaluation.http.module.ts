@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
-import { ExperimentsModule } from './experiments';
+import { ExperimentsModule, ResultsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule } from './scores';
 import { ScoringModule } from './scoring';
@@ -24,7 +24,15 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 
 /** The routes under /eval/v1. */
 @Module({
-  imports: [AnalysisModule, DatasetsModule, ExperimentsModule, ScorersModule, ScoresModule, ScoringModule],
+  imports: [
+    AnalysisModule,
+    DatasetsModule,
+    ExperimentsModule,
+    ResultsModule.using(ScorersModule, ScoresModule),
+    ScorersModule,
+    ScoresModule,
+    ScoringModule,
+  ],
   controllers: [
     DatasetController,
     DatasetVersionController,

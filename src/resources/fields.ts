@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsString, Length, Matches, MaxLength } from 'class-validator';
 import { ROLES } from '#platform/auth';
-import { IsOneOf } from '#platform/http';
+import { IsJsonObject, IsOneOf, METADATA_MAX_BYTES, NotNull } from '#platform/http';
 
 export const STATUSES = ['active', 'suspended'] as const;
 
@@ -24,3 +24,15 @@ const ROLES_MAX = ROLES.length * 2;
 /** Roles; an unknown one is 422. */
 export const IsRoles = () =>
   applyDecorators(IsOneOf(ROLES, { each: true, maxItems: ROLES_MAX }), IsArray(), ArrayMaxSize(ROLES_MAX));
+
+/** The filter of a search by `metadata`. */
+export const IsMetadataFilter = () =>
+  applyDecorators(
+    NotNull(),
+    IsJsonObject({
+      maxBytes: METADATA_MAX_BYTES,
+      required: false,
+      description:
+        'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
+    }),
+  );

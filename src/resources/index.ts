@@ -19,8 +19,8 @@ export {
 } from './audit-log/audit-entry.entity';
 export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, withinItems } from './bulk';
 export { auditedChanges, changedColumns, checkLive, markDrifted, stamps, versionEtag } from './change';
-export { IsDescription, IsName, IsRoles, STATUSES } from './fields';
-export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick, PLACED_FIELDS, PlacedDto } from './owned/owned.dto';
+export { IsDescription, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
+export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, PLACED_FIELDS, PlacedDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export {
@@ -64,4 +64,5 @@ export {
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
 export { VersionTable } from './owned/version-table';
+export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

@@ -8,11 +8,11 @@ import { DatasetService } from './datasets/dataset.service';
 import { RecordBulkService } from './records/record-bulk.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
+import { RecordWriteRepository } from './records/record-write.repository';
 import { RecordService } from './records/record.service';
 import { ImportSources } from './transfer/import-request';
 import { RecordExportRepository } from './transfer/record-export.repository';
 import { RecordExportService } from './transfer/record-export.service';
-import { RecordImportRepository } from './transfer/record-import.repository';
 import { RecordImportService } from './transfer/record-import.service';
 import { DatasetContent } from './versions/dataset-reading.service';
 import { DatasetReadingService } from './versions/dataset-reading.service';
@@ -34,10 +34,10 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordBulkService,
     RecordExportRepository,
     RecordExportService,
-    RecordImportRepository,
     RecordImportService,
     RecordRepository,
     RecordService,
+    RecordWriteRepository,
     SchemaPool,
   ],
   exports: [

@@ -1,5 +1,6 @@
 export { DatasetsModule } from './datasets.module';
 export type { DatasetEntity } from './datasets/dataset.entity';
 export { DatasetRepository } from './datasets/dataset.repository';
+export { CaseEntity } from './records/record.entity';
 export { RecordRepository } from './records/record.repository';
 export { DatasetVersionRepository } from './versions/dataset-version.repository';

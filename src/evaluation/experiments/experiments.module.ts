@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
@@ -9,16 +9,16 @@ import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
 import { CaseRules } from './results/case-rules';
-import { ResultNamingRepository } from './results/result-naming.repository';
+import { ResultLockRepository } from './results/result-lock.repository';
+import { ResultReferenceRepository } from './results/result-reference.repository';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
 import { ResultService } from './results/result.service';
-import { ScoreWriteBackRepository } from './results/score-write-back.repository';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
 
-/** Experiments, their results, and the traces that results name. */
+/** Experiments, the tables of their results, and the traces that results reference. */
 @Module({
   imports: [
     DatasetsModule,
@@ -27,16 +27,14 @@ import { TraceStatsService } from './traces/trace-stats.service';
     TypeOrmModule.forFeature([ExperimentEntity, ResultEntity]),
   ],
   providers: [
-    CaseRules,
     ExperimentFinalizer,
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
-    ResultNamingRepository,
+    ResultLockRepository,
+    ResultReferenceRepository,
     ResultRepository,
-    ResultService,
-    ScoreWriteBackRepository,
     SummaryRepository,
     TraceStatsService,
   ],
@@ -44,12 +42,28 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
-    ResultNamingRepository,
+    ResultLockRepository,
+    ResultReferenceRepository,
     ResultRepository,
-    ResultService,
-    ScoreWriteBackRepository,
     SummaryRepository,
     TraceStatsService,
   ],
 })
 export class ExperimentsModule {}
+
+/**
+ * Creates and reads results. A separate module, because it needs scorers and human scores, which are built on
+ * experiments.
+ */
+@Module({})
+export class ResultsModule {
+  /** @param modules the modules that export `ScorerDirectory` and `ScoreWriteBack` */
+  static using(...modules: Type[]): DynamicModule {
+    return {
+      module: ResultsModule,
+      imports: [DatasetsModule, ExperimentsModule, ...modules],
+      providers: [CaseRules, ResultService],
+      exports: [ResultService],
+    };
+  }
+}

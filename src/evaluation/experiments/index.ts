@@ -1,15 +1,17 @@
-export { ExperimentsModule } from './experiments.module';
+export { ExperimentsModule, ResultsModule } from './experiments.module';
 export { EXPERIMENT_STATUSES, type ExperimentStatus } from './experiments/experiment.entity';
 export { ExperimentRepository } from './experiments/experiment.repository';
 export { type ScorerMean, SUMMARY_RESULTS_MAX, SummaryRepository } from './experiments/summary.repository';
 export {
-  type NamedPair,
-  type NamingResult,
-  ResultNamingRepository,
+  type ReferencedPair,
+  type ReferencingResult,
+  ResultReferenceRepository,
   type Times,
-} from './results/result-naming.repository';
-export { ResultRepository } from './results/result.repository';
-export { ScoreWriteBackRepository } from './results/score-write-back.repository';
+} from './results/result-reference.repository';
+export { ScorerDirectory } from './results/case-rules';
+export { type ResultId, ResultLockRepository } from './results/result-lock.repository';
+export { type ResultKey, ResultRepository } from './results/result.repository';
+export { type NewResult, ScoreWriteBack, type WrittenBackScores } from './results/score-write-back';
 export { cut } from './results/scores';
 export { type GivenFilter, readFilters, statusErrors } from './traces/trace-filters';
 export { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from './traces/trace-stats.dto';

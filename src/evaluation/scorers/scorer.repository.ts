@@ -4,6 +4,7 @@ import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } 
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { explainConstraint } from '#platform/problem';
 import { VersionTable } from '../../resources';
+import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
 import { ScorerEntity, type ScorerVersionRow } from './scorer.entity';
 
@@ -24,7 +25,7 @@ const VERSION_COLUMNS: (keyof ScorerVersionRow)[] = [
 ];
 
 @Injectable()
-export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
+export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implements ScorerDirectory {
   private readonly versions: VersionTable<ScorerVersionRow>;
 
   constructor(database: Database) {
@@ -36,6 +37,14 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
       ordinal: 'scorer_version',
       columns: VERSION_COLUMNS,
     });
+  }
+
+  /** Returns the ids that belong to scorers of the workspace. */
+  async existing(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<Set<string>> {
+    const rows = await tx.query<{ scorer_id: string }>(
+      sql`SELECT scorer_id FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids})`,
+    );
+    return new Set(rows.map((row) => row.scorer_id));
   }
 
   list(scope: Scope, query: ScorerListQueryDto): Promise<RowPage<ScorerEntity>> {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
+import { ScorerDirectory } from '../experiments';
 import { CodeEngine } from './engine/pool/scorer.engine';
 import { ScorerDefinitions } from './scorer-definitions';
 import { ScorerEntity } from './scorer.entity';
@@ -11,7 +12,14 @@ import { ScorerStarterService } from './starters/scorer-starter.service';
 /** Scorers: their definitions, the engine that runs code, and the starters to copy from. */
 @Module({
   imports: [ResourcesModule, TypeOrmModule.forFeature([ScorerEntity])],
-  providers: [CodeEngine, ScorerDefinitions, ScorerRepository, ScorerService, ScorerStarterService],
-  exports: [CodeEngine, ScorerRepository, ScorerService, ScorerStarterService],
+  providers: [
+    CodeEngine,
+    ScorerDefinitions,
+    ScorerRepository,
+    ScorerService,
+    ScorerStarterService,
+    { provide: ScorerDirectory, useExisting: ScorerRepository },
+  ],
+  exports: [CodeEngine, ScorerDirectory, ScorerRepository, ScorerService, ScorerStarterService],
 })
 export class ScorersModule {}

@@ -17,7 +17,7 @@ import { HumanScoreService } from './human-score.service';
 export class HumanScoreController {
   constructor(private readonly scores: HumanScoreService) {}
 
-  /** Record a person's score of a trace, a session or a result */
+  /** Record a human score of a trace, a session or a result */
   @Post()
   @RequireRole('evaluator')
   @ApiCreatedResponse({ type: HumanScoreDto })
@@ -26,7 +26,7 @@ export class HumanScoreController {
     return created(`/eval/v1/scores/${view.score_id}`, view);
   }
 
-  /** List what people scored */
+  /** List human scores */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: HumanScorePageDto })
@@ -34,7 +34,7 @@ export class HumanScoreController {
     return this.scores.list(scope, query);
   }
 
-  /** Get a person's score */
+  /** Get a human score */
   @Get(':score_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: HumanScoreDto })

@@ -2,13 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
 import { AnyJsonObject, IsJson, IsJsonObject, METADATA_MAX_BYTES, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
+import { pick } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { type HumanScoreRow, TARGET_KINDS, type TargetKind } from './human-score.entity';
 
 const ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
-/** A person's score of one trace, session or result. Name exactly one of them. */
+/** A human score of one trace, session or result. Name exactly one of them. */
 @ReadOnlyMembersOf(() => HumanScoreDto)
 export class CreateHumanScoreDto {
   /** The workspace that X-Service-Workspace-Id names. */
@@ -45,7 +46,7 @@ export class CreateHumanScoreDto {
   @Length(1, ID_MAX)
   result_id?: string | null;
 
-  /** Optional with `result_id`, and must then be the experiment of that result. */
+  /** Allowed only with `result_id`. Must be the experiment of that result. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
@@ -128,7 +129,7 @@ export class HumanScoreListQueryDto extends ChangingListQueryDto {
   include_superseded?: boolean;
 }
 
-/** A person's score of a trace, session or result. It never changes. A correction is a new score. */
+/** A human score of a trace, session or result. It never changes. A correction is a new score. */
 export class HumanScoreDto {
   score_id!: string;
   workspace_id!: string;
@@ -164,7 +165,7 @@ export class HumanScoreDto {
   updated_at!: Date;
   /** The person. */
   created_by!: string;
-  /** Always null: scores are not archived. */
+  /** Always null: scores cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }
@@ -174,26 +175,30 @@ export class HumanScorePageDto {
   page!: PageMetaDto;
 }
 
+const FIELDS = [
+  'score_id',
+  'workspace_id',
+  'scorer_id',
+  'scorer_version',
+  'target_kind',
+  'trace_id',
+  'session_id',
+  'experiment_id',
+  'result_id',
+  'score',
+  'choice',
+  'value',
+  'answers',
+  'comment',
+  'metadata',
+  'supersedes_score_id',
+  'superseded_by_score_id',
+  'created_at',
+  'updated_at',
+  'created_by',
+] as const;
+
 export const toHumanScoreDto = (row: HumanScoreRow): HumanScoreDto => ({
-  score_id: row.score_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  target_kind: row.target_kind,
-  trace_id: row.trace_id,
-  session_id: row.session_id,
-  experiment_id: row.experiment_id,
-  result_id: row.result_id,
-  score: row.score,
-  choice: row.choice,
-  value: row.value,
-  answers: row.answers,
-  comment: row.comment,
-  metadata: row.metadata,
-  supersedes_score_id: row.supersedes_score_id,
-  superseded_by_score_id: row.superseded_by_score_id,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
+  ...pick(row, FIELDS),
   archived_at: null,
 });

@@ -4,7 +4,7 @@ import type { RawJson } from '#platform/json';
 export const TARGET_KINDS = ['trace', 'session', 'result'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
-/** One answer of one person about one target. It never changes, except that the person's next one supersedes it. */
+/** One person's answer about one target. It never changes, except that the person's next answer supersedes it. */
 export interface HumanScoreRow {
   score_id: string;
   workspace_id: string;

@@ -25,7 +25,7 @@ export interface HumanScoreFilters extends ListQueryDto {
   include_superseded?: boolean;
 }
 
-/** Scores that people gave. A person's current score of a target is the one that nothing supersedes. */
+/** Human scores. A person's current score of a target is the one that no other supersedes. */
 @Injectable()
 export class HumanScoreRepository {
   constructor(private readonly database: Database) {}
@@ -89,8 +89,8 @@ export class HumanScoreRepository {
     };
   }
 
-  /** Stores which experiments a score is about, for the list's filter by `experiment_id`. */
-  async noteExperiments(
+  /** Links a score to experiments, for the list's filter by `experiment_id`. */
+  async linkExperiments(
     tx: Tx,
     scope: Scope,
     scoreId: string,

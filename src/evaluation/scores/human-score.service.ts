@@ -5,7 +5,7 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { cut, ScoreWriteBackRepository } from '../experiments';
+import { cut, ResultLockRepository } from '../experiments';
 import {
   type HumanDefinition,
   minAnnotationsOf,
@@ -24,6 +24,7 @@ import {
 import type { HumanScoreRow } from './human-score.entity';
 import { HumanScoreRepository, type NewHumanScore } from './human-score.repository';
 import { type FoundTarget, namedTarget, ScoreTargets } from './score-targets';
+import { ScoreWriteBackRepository } from './score-write-back.repository';
 
 /** A scorer, and the version whose definition a score uses. */
 interface Pinned {
@@ -32,7 +33,7 @@ interface Pinned {
   definition: HumanDefinition;
 }
 
-/** Scores that people give, by scorers of kind `human`. */
+/** Human scores, which people give by scorers of kind `human`. */
 @Injectable()
 export class HumanScoreService {
   constructor(
@@ -40,6 +41,7 @@ export class HumanScoreService {
     private readonly scorers: ScorerRepository,
     private readonly targets: ScoreTargets,
     private readonly scores: HumanScoreRepository,
+    private readonly locks: ResultLockRepository,
     private readonly writeBack: ScoreWriteBackRepository,
   ) {}
 
@@ -59,7 +61,7 @@ export class HumanScoreService {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
     return toHumanScoreDto(
-      await this.keep(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
+      await this.store(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
     );
   }
 
@@ -88,17 +90,17 @@ export class HumanScoreService {
     return { scorer, version, definition: row.definition.parse() as HumanDefinition };
   }
 
-  /** One transaction keeps the score and writes it back, so that nobody sees the one without the other. */
-  private keep(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
+  /** Stores the score and writes it back in one transaction, so that nobody sees one without the other. */
+  private store(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
     return this.database.transaction(async (tx) => {
-      const kept = await this.scores.insert(tx, row);
+      const stored = await this.scores.insert(tx, row);
       const results =
         row.target_kind === 'result'
           ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-          : await this.writeBack.resultsNaming(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
-      if (results.length === 0) return kept;
+          : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+      if (results.length === 0) return stored;
       const experiments = [...new Set(results.map((result) => result.experiment_id))];
-      await this.scores.noteExperiments(tx, scope, row.score_id, experiments);
+      await this.scores.linkExperiments(tx, scope, row.score_id, experiments);
       await this.writeBack.intoResults(tx, scope, results, {
         scorerId: scorer.scorer_id,
         name: scorer.name,
@@ -106,7 +108,7 @@ export class HumanScoreService {
         minAnnotations: minAnnotationsOf(definition),
         at: row.created_at,
       });
-      return kept;
+      return stored;
     });
   }
 }

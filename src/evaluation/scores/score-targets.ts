@@ -3,11 +3,11 @@ import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import { SessionDirectory } from '../../agents';
 import { TraceStore } from '../../telemetry';
-import { ExperimentRepository, ResultNamingRepository, ResultRepository } from '../experiments';
+import { ExperimentRepository, ResultReferenceRepository, ResultRepository } from '../experiments';
 import type { CreateHumanScoreDto } from './human-score.dto';
 import type { HumanScoreRow } from './human-score.entity';
 
-const NAMES = ['trace_id', 'session_id', 'result_id'] as const;
+const TARGET_MEMBERS = ['trace_id', 'session_id', 'result_id'] as const;
 
 /** The target that a request names. */
 export type NamedTarget =
@@ -21,11 +21,11 @@ export type FoundTarget = Pick<
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
 export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
-  const given = NAMES.filter((name) => dto[name] !== undefined && dto[name] !== null);
+  const given = TARGET_MEMBERS.filter((name) => dto[name] !== undefined && dto[name] !== null);
   const [name] = given;
   const errors: FieldError[] = [];
   if (name === undefined) {
-    errors.push({ pointer: '', detail: `must name a target by one of ${NAMES.join(', ')}` });
+    errors.push({ pointer: '', detail: `must name a target by one of ${TARGET_MEMBERS.join(', ')}` });
   }
   for (const other of given.slice(1)) {
     errors.push({
@@ -52,7 +52,7 @@ export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
 }
 
 /**
- * Tells which traces and sessions exist: those of the trace store, the sessions of agents, and those that results
+ * Finds out which traces and sessions exist: those of the trace store, the sessions of agents, and those that results
  * reference, whose spans may never have arrived. Errors: 503 when traces cannot be read.
  */
 @Injectable()
@@ -60,7 +60,7 @@ export class KnownTargets {
   constructor(
     private readonly traceStore: TraceStore,
     private readonly agents: SessionDirectory,
-    private readonly results: ResultNamingRepository,
+    private readonly results: ResultReferenceRepository,
   ) {}
 
   /** Returns the ids of the traces that exist. */
@@ -95,20 +95,20 @@ export class ScoreTargets {
   ) {}
 
   /**
-   * Errors: 404 naming the reference, for a trace or session that is unknown here and to all results, and for a result that
-   * is unknown or belongs to another experiment.
+   * Errors: 404 with the reference, for a trace or session that neither the service nor any result knows, and for a result
+   * that is unknown or belongs to another experiment.
    */
   async find(scope: Scope, target: NamedTarget): Promise<FoundTarget> {
     switch (target.kind) {
       case 'trace': {
         const known = await this.known.traces(scope, [target.id]);
         if (!known.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
-        return { ...NOTHING, target_kind: 'trace', trace_id: target.id };
+        return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id };
       }
       case 'session': {
         const known = await this.known.sessions(scope, [target.id]);
         if (!known.has(target.id)) throw problem.unknownReference('/session_id', 'session', target.id);
-        return { ...NOTHING, target_kind: 'session', session_id: target.id };
+        return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
       }
       case 'result':
         return this.findResult(scope, target.id, target.experimentId);
@@ -127,4 +127,4 @@ export class ScoreTargets {
   }
 }
 
-const NOTHING = { trace_id: null, session_id: null, experiment_id: null, result_id: null };
+const NO_TARGET = { trace_id: null, session_id: null, experiment_id: null, result_id: null };

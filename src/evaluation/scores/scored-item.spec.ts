@@ -1,7 +1,7 @@
 import { itemOf, storable } from './scored-item';
 
-describe('what is kept of an outcome', () => {
-  it('is its score, label, reasoning and answers', () => {
+describe('the item of a scored target', () => {
+  it('has the score, label, reasoning and answers of the outcome', () => {
     const outcome = { score: 0.5, label: 'fair', reasoning: 'because', answers: { a: [1] } };
     expect(itemOf(outcome, 12.4)).toEqual({
       score: 0.5,
@@ -12,12 +12,12 @@ describe('what is kept of an outcome', () => {
     });
   });
 
-  it('is no score of a failure, and none of an abstention', () => {
+  it('has no score for a failure or an abstention', () => {
     expect(itemOf({ error: 'no' }, 1)).toEqual({ error: 'no', elapsed_ms: 1 });
     expect(itemOf({ score: null }, 1)).toEqual({ elapsed_ms: 1 });
   });
 
-  it('is text that PostgreSQL can hold', () => {
+  it('holds only text that PostgreSQL can store', () => {
     expect(storable('a\0b', 10)).toBe('a\uFFFDb');
     expect(storable('a\uD83Db\uDE00', 10)).toBe('a\uFFFDb\uFFFD');
     expect(storable('\u{1F600}', 10)).toBe('\u{1F600}');
@@ -25,7 +25,7 @@ describe('what is kept of an outcome', () => {
     expect(itemOf({ score: 1, answers: { 'k\0': ['\0'] } }, 0).answers).toEqual({ 'k\uFFFD': ['\uFFFD'] });
   });
 
-  it('has members of any name, and pollutes nothing', () => {
+  it('keeps members of any name, without prototype pollution', () => {
     const answers = JSON.parse('{"__proto__": {"polluted": true}}') as Record<string, unknown>;
     const kept = itemOf({ score: 1, answers }, 0).answers!;
     expect(Object.keys(kept)).toEqual(['__proto__']);

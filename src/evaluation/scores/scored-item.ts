@@ -2,8 +2,9 @@ import type { ScoreOutcome } from '../scorers';
 
 /** How much the samples of one subject differ. */
 export interface SampleSpread {
-  /** Number of samples, and of those that failed. */
+  /** Number of samples. */
   count: number;
+  /** Number of samples that failed. */
   failed_count: number;
   /** The scores of the answered samples, in order. */
   scores: number[];

@@ -80,9 +80,3 @@ export const OWNED_FIELDS = [
   'app',
   'sync_state',
 ] as const;
-
-/** Returns the given members of a row, for its view. */
-export const pick = <Row extends object, Field extends keyof Row>(
-  row: Row,
-  fields: readonly Field[],
-): Pick<Row, Field> => Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>;

@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { createTestApp, type TestApp } from '#testing';
-import { ScoreWriteBackRepository } from '../../../src/evaluation/experiments/results/score-write-back.repository';
-import { ResultRepository } from '../../../src/evaluation/experiments/results/result.repository';
+import { ResultLockRepository } from '../../../src/evaluation/experiments/results/result-lock.repository';
+import { ScoreWriteBackRepository } from '../../../src/evaluation/scores/score-write-back.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
 
@@ -60,19 +60,11 @@ describe('with many results and many scores of people', () => {
   };
 
   it('an upload looks for scores of what it names, and for nothing else', async () => {
-    const results = app.get(ResultRepository);
-    const row = {
-      result_id: 'res_x',
-      case_id: 'x',
-      trace_id: traceId(1),
-      metadata: {},
-      tags: [],
-      scores: {},
-    };
-    const rows = [{ ...row, score_details: {} }] as unknown as Parameters<typeof results.insertMany>[3];
+    const results = [{ result_id: 'res_x', trace_id: 'f'.repeat(32), session_id: null }];
     const plans = await plansWithin(app, (tx) =>
-      results.insertMany(tx, scope(), experimentId, rows, new Date()),
+      app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
     );
+    expect(plans).toHaveLength(1);
     expectLookups(plans, ['human_scores_named']);
   });
 
@@ -95,7 +87,9 @@ describe('with many results and many scores of people', () => {
       at: new Date(),
     };
     const plans = await plansWithin(app, async (tx) => {
-      const results = await writeBack.resultsNaming(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
+      const results = await app
+        .get(ResultLockRepository)
+        .lockReferencing(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
       expect(results.length).toBeGreaterThan(1);
       await writeBack.intoResults(tx, scope(), results, score);
     });

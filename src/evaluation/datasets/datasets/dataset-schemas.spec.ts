@@ -12,7 +12,7 @@ describe('DatasetSchemas', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => pool.close());
 
-  it('sends each schema once, and equal values once, and answers for each record', async () => {
+  it('sends each schema and each distinct value once, and returns the faults of each record', async () => {
     const run = jest.spyOn(pool, 'run');
     const given: RecordSchemas = {
       input_schema: text({ type: 'string' }),
@@ -38,7 +38,7 @@ describe('DatasetSchemas', () => {
     ]);
   });
 
-  it('gives up its threads, and its places in the queue, when the client has gone', async () => {
+  it('frees its threads and its places in the queue when the client has gone', async () => {
     const client = new AbortController();
     const reason = new Error('the client has gone');
     const given: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };

@@ -11,7 +11,7 @@ export interface ValuesToValidate {
 
 const cache = new JsonSchemaCache();
 
-/** Returns what is wrong with a schema; null where it can be used. */
+/** Returns what is wrong with a schema, or null if it can be used. */
 export function faultOfSchema(schema: string): SchemaViolation | null {
   try {
     cache.compile(new RawJson(schema));

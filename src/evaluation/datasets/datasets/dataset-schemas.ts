@@ -16,13 +16,13 @@ const DEADLINE_MS = 5_000;
 /** Longest time for finding the values that exceed the deadline, in milliseconds. */
 const SEARCH_MS = 10_000;
 const HEAP_MIB = 512;
-/** Attempts at a write whose dataset gets other schemas meanwhile. */
+/** Attempts at a write while the schemas of its dataset keep changing. */
 const ATTEMPTS = 4;
 
 /** The schemas of a dataset. */
 export type RecordSchemas = Pick<DatasetEntity, 'input_schema' | 'expected_schema'>;
 
-/** The members of a record that schemas are for. Undefined: not to be checked. */
+/** The members of a record that schemas apply to. Undefined members are not checked. */
 export interface SchemaMembers {
   input?: unknown;
   expected?: unknown;
@@ -39,7 +39,7 @@ interface SchemaValue {
 const MEMBERS = ['input', 'expected'] as const;
 const TOO_SLOW = 'takes too long to validate against this schema';
 
-/** The threads in which users' schemas are compiled and applied. A hostile one ends its thread and harms nobody else. */
+/** The threads in which users' schemas are compiled and applied. A hostile one ends only its thread. */
 @Injectable()
 export class SchemaPool extends WorkerPool<typeof tasks> {
   constructor() {
@@ -73,8 +73,8 @@ export class DatasetSchemas {
   }
 
   /**
-   * Runs a write that checks records while it holds locks. The first run finds out which values need a verdict, and is
-   * rolled back; the threads give these without any lock; the next run has them.
+   * Runs a write that checks records while it holds locks. The first run collects the values that need a verdict, and is
+   * rolled back. The threads validate them while no lock is held. The next run uses these verdicts.
    */
   async checking<Result>(
     scope: Scope,
@@ -140,7 +140,7 @@ export class DatasetSchemas {
     return found;
   }
 
-  /** Returns null where the values take too long, or too much memory. */
+  /** Returns null if the values take too long, or too much memory. */
   private async attempt(
     scope: Scope,
     values: readonly SchemaValue[],
@@ -160,9 +160,9 @@ export class DatasetSchemas {
   }
 }
 
-/** Checks records by verdicts that the threads gave before. */
+/** Checks records by the verdicts of the threads. */
 export class RecordCheck {
-  /** By digest, so that the texts, up to 10 MiB each, are kept only while they are missing a verdict. */
+  /** By digest, so that texts of up to 10 MiB are kept only until they have a verdict. */
   private readonly verdicts = new Map<string, SchemaViolation[]>();
   private readonly missing = new Map<string, SchemaValue>();
 
@@ -170,7 +170,7 @@ export class RecordCheck {
    * Returns the faults of a record, with pointers into the record. A value without a verdict counts as valid until
    * `finish` is called.
    *
-   * @param before the record as it was. What is equal to that, as JSON, need not meet a schema that came later
+   * @param before the record before the change. Values that are equal to it, as JSON, need not meet a newer schema
    */
   faultsIn(schemas: RecordSchemas, record: SchemaMembers, before?: SchemaMembers): FieldError[] {
     return MEMBERS.flatMap((member) => {
@@ -184,7 +184,7 @@ export class RecordCheck {
     });
   }
 
-  /** Ends the checks of a write, which must come before the first change. */
+  /** Ends the checks of a write. Call it before the first change. */
   finish(): void {
     if (this.missing.size > 0) throw new VerdictsMissing();
   }
@@ -201,7 +201,7 @@ export class RecordCheck {
   }
 }
 
-/** Whether a member of a record is to be checked: it is given, and differs from what it was. */
+/** Whether a member of a record must be checked: it is given, and differs from the record before the change. */
 export const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
   record[member] !== undefined &&
   (before === undefined || canonicalJson(before[member]) !== canonicalJson(record[member]));

@@ -9,13 +9,13 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
+import { IsDescription, IsMetadataFilter, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
 import type { DatasetEntity } from './dataset.entity';
 
-/** Members that are written alike by creating and by changing a dataset. */
+/** Members that create and PATCH share. */
 class DatasetMembersDto {
   @IsOptional()
-  @IsString()
-  @MaxLength(10_000)
+  @IsDescription()
   description?: string | null;
 
   @IsOptional()
@@ -53,15 +53,15 @@ export class CreateDatasetDto extends DatasetMembersDto {
   expected_schema?: object | null;
 }
 
-/** A merge patch (RFC 7396); the schemas are replaced whole. */
+/** A merge patch (RFC 7396). The schemas are replaced as a whole. */
 @ReadOnlyMembersOf(() => DatasetDto)
 export class PatchDatasetDto extends DatasetMembersDto {
-  /** Must be the present workspace: a dataset cannot be moved (422). */
+  /** Must be the current workspace: a dataset cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present id (422 `immutable_field`). */
+  /** Must be the current id (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_id?: string;
@@ -72,7 +72,7 @@ export class PatchDatasetDto extends DatasetMembersDto {
   name?: string;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   @IsOptional()
@@ -104,7 +104,7 @@ export class DatasetListQueryDto extends CreatedListQueryDto {
   tag?: string;
 }
 
-/** The filters of the list, and further ones. All must match. */
+/** The filters of the list, and more. All must match. */
 export class DatasetSearchDto extends DatasetListQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @NotNull()
@@ -116,18 +116,12 @@ export class DatasetSearchDto extends DatasetListQueryDto {
   @IsTags()
   tags?: string[];
 
-  @NotNull()
-  @IsJsonObject({
-    maxBytes: METADATA_MAX_BYTES,
-    required: false,
-    description:
-      'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
-  })
+  @IsMetadataFilter()
   metadata?: object;
 }
 
 /** A named set of cases to evaluate on. */
-export class DatasetDto {
+export class DatasetDto extends StampsDto {
   dataset_id!: string;
   workspace_id!: string;
   name!: string;
@@ -142,13 +136,9 @@ export class DatasetDto {
   /** Records that are not archived. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
-  /** The newest CSV version; null without one. */
+  /** The newest CSV version. Null without one. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class DatasetPageDto {
@@ -156,19 +146,18 @@ export class DatasetPageDto {
   page!: PageMetaDto;
 }
 
-export const toDatasetDto = (row: DatasetEntity): DatasetDto => ({
-  dataset_id: row.dataset_id,
-  workspace_id: row.workspace_id,
-  name: row.name,
-  description: row.description,
-  metadata: row.metadata,
-  tags: row.tags,
-  input_schema: row.input_schema,
-  expected_schema: row.expected_schema,
-  record_count: row.record_count,
-  latest_version: row.latest_version,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+const FIELDS = [
+  'dataset_id',
+  'workspace_id',
+  'name',
+  'description',
+  'metadata',
+  'tags',
+  'input_schema',
+  'expected_schema',
+  'record_count',
+  'latest_version',
+  ...STAMP_FIELDS,
+] as const;
+
+export const toDatasetDto = (row: DatasetEntity): DatasetDto => pick(row, FIELDS);

@@ -30,15 +30,15 @@ export class DatasetEntity extends ArchivableEntity {
   @JsonColumn({ nullable: true })
   expected_schema!: RawJson | null;
 
-  /** Live records. */
+  /** Number of live records. */
   @Column('integer')
   record_count!: number;
 
-  /** The newest CSV version, null where none was uploaded. */
+  /** The newest CSV version. Null without one. */
   @Column('integer', { nullable: true })
   latest_version!: number | null;
 
-  /** Raised by every change of the dataset or of a record in it. */
+  /** Rises with every change of the dataset or of a record in it. */
   @Column('bigint')
   revision!: number;
 }

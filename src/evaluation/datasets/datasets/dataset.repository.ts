@@ -19,7 +19,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     super(database, DatasetEntity, 'dataset_id');
   }
 
-  /** A page of datasets. The filters of a list are some of those of a search. */
+  /** Returns a page of datasets. A list has a subset of the filters of a search. */
   list(scope: Scope, query: DatasetSearchDto): Promise<RowPage<DatasetEntity>> {
     const where = new Where(scope.key)
       .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)

@@ -102,7 +102,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     }));
   }
 
-  /** Returns the row of a dataset; null where there is none. */
+  /** Returns the row of a dataset, or null. */
   findRow(scope: Scope, id: string): Promise<DatasetEntity | null> {
     return this.datasets.find(scope, id);
   }

@@ -23,21 +23,22 @@ import {
   toRecordDto,
 } from './record.dto';
 import type { RecordEntity } from './record.entity';
-import { type PresentRecord, RecordRepository } from './record.repository';
+import { type ExistingRecord, RecordRepository } from './record.repository';
+import { type NewVersion, RecordWriteRepository } from './record-write.repository';
 import { externalIdTaken } from './record.service';
 
 /** The outcome of one item, before it is written. */
 type Plan =
-  | { kind: 'insert'; row: ReturnType<typeof newRow> }
-  | { kind: 'update'; row: ReturnType<typeof nextRow> }
+  | { kind: 'insert'; row: NewVersion }
+  | { kind: 'update'; row: NewVersion }
   | { kind: 'keep'; id: string }
   | { kind: 'fail'; error: Problem };
 
 /** Live records of the dataset that have an item's external id, by that id. */
-interface PresentRecords {
+interface ExistingRecords {
   read: ReadonlyMap<string, RecordEntity>;
   /** Those whose content was not read. */
-  unread: ReadonlyMap<string, PresentRecord>;
+  unread: ReadonlyMap<string, ExistingRecord>;
 }
 
 @Injectable()
@@ -47,12 +48,13 @@ export class RecordBulkService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   /**
    * Writes 1 to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
-   * sent. Of two items with one `external_id` the first wins, and the second is 409. Where the existing records come to
-   * more than a page has room for, the items of those that do not fit are 413.
+   * sent. If two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
+   * the size of a page, the items of the rest are 413.
    */
   async create(
     scope: Scope,
@@ -70,8 +72,8 @@ export class RecordBulkService {
         const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
         checkValues(dto);
         const onConflict = dto.on_conflict ?? 'error';
-        const present = await this.presentOnes(tx, scope, datasetId, contents, onConflict);
-        const planOf = planner(present, onConflict, (content, before) =>
+        const existing = await this.findExisting(tx, scope, datasetId, contents, onConflict);
+        const planOf = planner(existing, onConflict, (content, before) =>
           check.faultsIn(dataset, content, before),
         );
         const plans = contents.map((content, index): Plan =>
@@ -79,28 +81,28 @@ export class RecordBulkService {
         );
         check.finish();
         const written = await this.write(tx, scope, datasetId, plans);
-        const known = new Map([...present.read.values()].map((row) => [row.dataset_record_id, row]));
-        return plans.map((plan, index) => answerOf(plan, index, written, known));
+        const known = new Map([...existing.read.values()].map((row) => [row.dataset_record_id, row]));
+        return plans.map((plan, index) => outcomeOf(plan, index, written, known));
       }),
     );
   }
 
   /**
-   * Reads the existing records as far as a page has room for them, because a hundred may have 10 MiB each. Reads none of
-   * those that only conflict.
+   * Reads the existing records up to the size of a page, because 100 of them may have 10 MiB each. Reads none if each is a
+   * conflict anyway.
    */
-  private async presentOnes(
+  private async findExisting(
     tx: Tx,
     scope: Scope,
     datasetId: string,
     contents: (RecordContent | Problem)[],
     onConflict: OnConflict,
-  ): Promise<PresentRecords> {
+  ): Promise<ExistingRecords> {
     const ids = contents.flatMap((one) =>
       one instanceof Problem || one.external_id === null ? [] : [one.external_id],
     );
-    const found = ids.length === 0 ? [] : await this.records.findPresent(tx, scope, datasetId, ids);
-    const unread = new Map(found.map((record) => [record.external_id, record]));
+    const existing = ids.length === 0 ? [] : await this.records.findExisting(tx, scope, datasetId, ids);
+    const unread = new Map(existing.map((record) => [record.external_id, record]));
     if (onConflict === 'error') return { read: new Map(), unread };
     const fitting: string[] = [];
     let bytes = 0;
@@ -129,8 +131,8 @@ export class RecordBulkService {
     if (inserts.length + updates.length === 0) return new Map();
     const change = await this.datasets.beginChange(tx, scope, datasetId, inserts.length);
     const rows = [
-      ...(inserts.length > 0 ? await this.records.insertMany(tx, scope, change, inserts) : []),
-      ...(updates.length > 0 ? await this.records.updateMany(tx, scope, change, updates) : []),
+      ...(inserts.length > 0 ? await this.writes.insertReturning(tx, scope, change, inserts) : []),
+      ...(updates.length > 0 ? await this.writes.updateReturning(tx, scope, change, updates) : []),
     ];
     return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }
@@ -138,7 +140,7 @@ export class RecordBulkService {
 
 /** Plans items in the order in which they were sent. */
 function planner(
-  { read, unread }: PresentRecords,
+  { read, unread }: ExistingRecords,
   onConflict: OnConflict,
   faultsOf: (content: RecordContent, before?: RecordEntity) => FieldError[],
 ): (content: RecordContent, index: number) => Plan {
@@ -150,7 +152,7 @@ function planner(
     const other = id === null ? undefined : unread.get(id);
     const keeps =
       found && (onConflict === 'skip' || (onConflict === 'update' && sameContent(found, content)));
-    // also where the item fails anyway, so that all verdicts are asked for at once
+    // Checks items that fail anyway too, so that all verdicts are requested at once.
     const faults = keeps ? [] : faultsOf(content, found);
     if (first !== undefined) return { kind: 'fail', error: repeatedItem(index, 'external_id', first) };
     if (other && onConflict !== 'error') return { kind: 'fail', error: unreadItem(index) };
@@ -171,7 +173,7 @@ const unreadItem = (index: number): Problem =>
     `The existing record of items/${index} does not fit into this response. Send the item in a separate request.`,
   );
 
-function answerOf(
+function outcomeOf(
   plan: Plan,
   index: number,
   written: Map<string, RecordEntity>,

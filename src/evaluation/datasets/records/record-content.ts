@@ -2,10 +2,9 @@ import { patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toJsonText } from '#platform/json';
 import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
-import type { RecordEntity } from './record.entity';
-import { CONTENT_MEMBERS } from './record.repository';
+import { CONTENT_FIELDS, type RecordEntity } from './record.entity';
 
-/** What a record holds, as it is written: free-form values as parsed, optional members filled in. */
+/** The content of a record to write: free-form values as parsed, and optional members with their defaults. */
 export interface RecordContent {
   input: unknown;
   expected: unknown;
@@ -30,7 +29,7 @@ export const contentOf = (dto: RecordFieldsDto): RecordContent => ({
   external_id: dto.external_id ?? null,
 });
 
-/** The content of a record after a patch. */
+/** Returns the content of a record after a patch. */
 export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordContent => ({
   input: dto.input === undefined ? row.input : dto.input,
   expected: dto.expected === undefined ? row.expected : dto.expected,
@@ -43,11 +42,11 @@ export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordCo
   external_id: dto.external_id === undefined ? row.external_id : dto.external_id,
 });
 
-/** Whether a record already holds this content, the order of members included, because it is answered as it was sent. */
+/** Whether a record already has this content. The order of members counts, because responses repeat it. */
 export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
-  CONTENT_MEMBERS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
+  CONTENT_FIELDS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
 
-/** A new record, as a bulk write takes it. */
+/** Returns the first version of a new record. */
 export const newRow = (content: RecordContent) => ({
   dataset_record_id: newId('rec'),
   version: 1,
@@ -55,7 +54,7 @@ export const newRow = (content: RecordContent) => ({
   ...content,
 });
 
-/** The next version of a record, as a bulk write takes it. */
+/** Returns the next version of a record. */
 export const nextRow = (row: RecordEntity, content: RecordContent) => ({
   dataset_record_id: row.dataset_record_id,
   version: row.version + 1,

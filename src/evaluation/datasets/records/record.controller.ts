@@ -56,7 +56,7 @@ export class RecordController {
     status: 207,
     type: BulkRecordsAnswerDto,
     description:
-      'The outcome of each item, in the order sent. With `skip` and `update`, items of existing records are 413 once these records come to 16 MiB. Send them in another call.',
+      'The outcome of each item, in the order sent. With `skip` and `update`, items of existing records are 413 once these records reach 16 MiB. Send them in another call.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,
@@ -91,7 +91,7 @@ export class RecordController {
     return this.records.get(scope, datasetId, id);
   }
 
-  /** Change a record, which makes a new version of it */
+  /** Change a record, which creates a new version */
   @Patch(':dataset_record_id')
   @RequireRole('editor')
   @ApiOkResponse({ type: RecordDto })

@@ -22,13 +22,19 @@ import {
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
-import { BULK_MAX } from '../../../resources';
-import { type RecordEntity, type RecordVersionRow, SOURCE_KINDS, type SourceKind } from './record.entity';
+import { BULK_MAX, pick } from '../../../resources';
+import {
+  type RecordEntity,
+  type RecordVersionRow,
+  SOURCE_KINDS,
+  type SourceKind,
+  VERSION_FIELDS,
+} from './record.entity';
 
-/** Members that are written alike by creating and by changing a record. */
+/** Members that create and PATCH share. */
 class RecordMembersDto {
   @IsOptional()
-  @IsJson({ required: false, description: 'What a right answer would be. Any JSON value, kept as sent.' })
+  @IsJson({ required: false, description: 'The expected answer. Any JSON value, stored as sent.' })
   expected?: unknown;
 
   @IsOptional()
@@ -45,7 +51,7 @@ class RecordMembersDto {
   @Length(1, 255)
   category?: string | null;
 
-  /** What the record was made from, such as a trace id. */
+  /** The source of the record, such as a trace id. */
   @IsOptional()
   @IsString()
   @Length(1, 512)
@@ -58,10 +64,10 @@ class RecordMembersDto {
   external_id?: string | null;
 }
 
-/** A record, as it is written alone or as an item of a bulk create. */
+/** A record to create, alone or in bulk. */
 @ReadOnlyMembersOf(() => RecordDto)
 export class RecordFieldsDto extends RecordMembersDto {
-  @IsJson({ required: true, description: 'What the subject is given. Any JSON value, kept as sent.' })
+  @IsJson({ required: true, description: 'The input of the subject. Any JSON value, stored as sent.' })
   input!: unknown;
 
   @IsOptional()
@@ -80,21 +86,21 @@ export class CreateRecordDto extends RecordFieldsDto {
   workspace_id!: string;
 }
 
-/** A merge patch (RFC 7396); `input` and `expected` are replaced whole. */
+/** A merge patch (RFC 7396). `input` and `expected` are replaced as a whole. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RecordDto)
 export class PatchRecordDto extends RecordMembersDto {
-  /** Must be the present workspace (422). */
+  /** Must be the current workspace (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present id (422 `immutable_field`). */
+  /** Must be the current id (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_id?: string;
 
-  /** Must be the present id (422 `immutable_field`). */
+  /** Must be the current id (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_record_id?: string;
@@ -104,7 +110,7 @@ export class PatchRecordDto extends RecordMembersDto {
   input?: unknown;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   @NotNull()
@@ -122,7 +128,7 @@ export class BulkRecordsDto {
   workspace_id!: string;
 
   /**
-   * How to handle an item whose `external_id` a live record already has. `error`: 409. `skip`: the record stays as it is.
+   * How to handle an item whose `external_id` a live record already has. `error`: 409. `skip`: the record does not change.
    * `update`: the record gets a new version with exactly the item's content.
    */
   @IsOptional()
@@ -213,7 +219,7 @@ export class RecordVersionDto {
   created_by!: string;
 }
 
-/** A record of a dataset: its newest version. */
+/** The newest version of a record. */
 export class RecordDto extends RecordVersionDto {
   updated_at!: Date;
   archived_at!: Date | null;
@@ -246,27 +252,7 @@ export class BulkRecordsAnswerDto {
   items!: BulkRecordItemDto[];
 }
 
-export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => ({
-  dataset_record_id: row.dataset_record_id,
-  dataset_id: row.dataset_id,
-  workspace_id: row.workspace_id,
-  version: row.version,
-  version_id: row.version_id,
-  input: row.input,
-  expected: row.expected,
-  metadata: row.metadata,
-  tags: row.tags,
-  label: row.label,
-  category: row.category,
-  source_kind: row.source_kind,
-  source_ref: row.source_ref,
-  external_id: row.external_id,
-  created_at: row.created_at,
-  created_by: row.created_by,
-});
+export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => pick(row, VERSION_FIELDS);
 
-export const toRecordDto = (row: RecordEntity): RecordDto => ({
-  ...toRecordVersionDto(row),
-  updated_at: row.updated_at,
-  archived_at: row.archived_at,
-});
+export const toRecordDto = (row: RecordEntity): RecordDto =>
+  pick(row, [...VERSION_FIELDS, 'updated_at', 'archived_at']);

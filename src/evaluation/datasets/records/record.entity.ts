@@ -1,27 +1,27 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ArchivableEntity, JsonColumn } from '#platform/db';
+import { JsonColumn, StampedEntity } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SOURCE_KINDS = ['manual', 'session', 'trace', 'external'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** A record of a dataset, in its newest version. */
-@Entity('records')
-export class RecordEntity extends ArchivableEntity {
-  @PrimaryColumn('text')
-  dataset_record_id!: string;
+/** The members of a record that a new version replaces. */
+export const CONTENT_FIELDS = [
+  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
+] as const; // prettier-ignore
 
-  @Column('text')
-  dataset_id!: string;
+/** The members of a version. */
+export const VERSION_FIELDS = [
+  'dataset_record_id', 'dataset_id', 'workspace_id', 'version', 'version_id', ...CONTENT_FIELDS,
+  'created_at', 'created_by',
+] as const; // prettier-ignore
 
+export const RECORD_COLUMNS = [...VERSION_FIELDS, 'created_revision', 'updated_at', 'archived_at'] as const;
+
+/** A case: the input of a subject, and the expected answer. */
+export abstract class CaseEntity extends StampedEntity {
   @Column('text')
   workspace_id!: string;
-
-  @Column('integer')
-  version!: number;
-
-  @Column('text')
-  version_id!: string;
 
   @JsonColumn({ nullable: true })
   input!: RawJson | null;
@@ -34,6 +34,22 @@ export class RecordEntity extends ArchivableEntity {
 
   @Column('text', { array: true })
   tags!: string[];
+}
+
+/** A record of a dataset, in its newest version. */
+@Entity('records')
+export class RecordEntity extends CaseEntity {
+  @PrimaryColumn('text')
+  dataset_record_id!: string;
+
+  @Column('text')
+  dataset_id!: string;
+
+  @Column('integer')
+  version!: number;
+
+  @Column('text')
+  version_id!: string;
 
   @Column('text', { nullable: true })
   label!: string | null;
@@ -44,7 +60,7 @@ export class RecordEntity extends ArchivableEntity {
   @Column('text')
   source_kind!: SourceKind;
 
-  /** What the record was made from, such as a trace id. */
+  /** The source of the record, such as a trace id. */
   @Column('text', { nullable: true })
   source_ref!: string | null;
 
@@ -52,10 +68,14 @@ export class RecordEntity extends ArchivableEntity {
   @Column('text', { nullable: true })
   external_id!: string | null;
 
-  /** The dataset's revision that made the record. */
+  /** The revision of the dataset that created the record. */
   @Column('bigint')
   created_revision!: number;
+
+  /** Null while the record is live. */
+  @Column('timestamptz', { nullable: true })
+  archived_at!: Date | null;
 }
 
 /** One version of a record. */
-export type RecordVersionRow = Omit<RecordEntity, 'created_revision' | 'updated_at' | 'archived_at'>;
+export type RecordVersionRow = Pick<RecordEntity, (typeof VERSION_FIELDS)[number]>;

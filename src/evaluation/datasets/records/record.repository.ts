@@ -3,8 +3,6 @@ import type { Scope } from '#platform/auth';
 import {
   arrayParameter,
   Database,
-  join,
-  prepared,
   raw,
   type Sql,
   sql,
@@ -13,38 +11,19 @@ import {
   Where,
   WorkspaceRepository,
 } from '#platform/db';
-import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { RecordChange } from '../datasets/dataset.repository';
 import type { RECORD_FILTERS, RecordListQueryDto } from './record.dto';
-import { RecordEntity, type RecordVersionRow } from './record.entity';
+import { RECORD_COLUMNS, RecordEntity, type RecordVersionRow, VERSION_FIELDS } from './record.entity';
 
-/** The members of a record that its versions keep. */
-export const CONTENT_MEMBERS = [
-  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
-] as const; // prettier-ignore
-
-const CONTENT = CONTENT_MEMBERS.join(', ');
-const VERSION = `dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, created_at, created_by`;
-const COLUMNS = [...VERSION.split(', '), 'created_revision', 'updated_at', 'archived_at'];
-
-/** The columns of rows that travel as one JSON parameter. `json` members stay as they were sent. */
-const ROW_SHAPE =
-  raw(`dataset_record_id text, version integer, version_id text, input json, expected json, metadata json,
-  tags text[], label text, category text, source_kind text, source_ref text, external_id text`);
-
-/** A record as a bulk write takes it: its content, its id, and the version that it becomes. */
-export interface WrittenRecord {
-  dataset_record_id: string;
-  version: number;
-  version_id: string;
-}
+const VERSION = VERSION_FIELDS.join(', ');
+const COLUMNS = RECORD_COLUMNS.join(', ');
 
 /** A live record that has an external id. */
-export interface PresentRecord {
+export interface ExistingRecord {
   dataset_record_id: string;
   external_id: string;
-  /** Size of the record. */
+  /** Size of the record, in bytes. */
   bytes: number;
 }
 
@@ -71,7 +50,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return listPage<RecordEntity>(
       this.database,
       {
-        columns: COLUMNS.join(', '),
+        columns: COLUMNS,
         from: 'records',
         where: addRecordFilters(where, query),
         id: 'dataset_record_id',
@@ -100,7 +79,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return row ?? null;
   }
 
-  /** The live records of a dataset that have one of these external ids. */
+  /** Returns the live records of a dataset that have one of these external ids. */
   findByExternalIds(
     on: SqlExecutor,
     scope: Scope,
@@ -108,27 +87,27 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     ids: readonly string[],
   ): Promise<RecordEntity[]> {
     return on.query<RecordEntity>(
-      sql`SELECT ${raw(COLUMNS.join(', '))}
+      sql`SELECT ${raw(COLUMNS)}
         FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
   }
 
   /** Like `findByExternalIds`, without the content of the records. */
-  findPresent(
+  findExisting(
     on: SqlExecutor,
     scope: Scope,
     datasetId: string,
     ids: readonly string[],
-  ): Promise<PresentRecord[]> {
-    return on.query<PresentRecord>(
+  ): Promise<ExistingRecord[]> {
+    return on.query<ExistingRecord>(
       sql`SELECT dataset_record_id, external_id, bytes
         FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
   }
 
-  /** The records of a dataset that were live at one of its revisions, each with the version that it had then. */
+  /** Returns the records that were live at a revision of the dataset, each with its version at that revision. */
   asOf(
     tx: Tx,
     { workspaceId }: Scope,
@@ -151,8 +130,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   }
 
   /**
-   * The existing records among `ids`, each with its version at a revision of the dataset, or its first version where it
-   * was added later. Without a dataset, records of the whole workspace with their newest version.
+   * Returns the existing records among `ids`, each with its version at a revision of the dataset, or with its first
+   * version if it was added later. Without a dataset, returns records of the whole workspace with their newest version.
    */
   async versionsAsOf(
     tx: Tx,
@@ -177,63 +156,6 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
   }
 
-  /** Writes new records and their first versions. @param rows with the members of a record's content */
-  insertMany(
-    tx: Tx,
-    { workspaceId, principalId }: Scope,
-    { datasetId, revision, at }: RecordChange,
-    rows: readonly WrittenRecord[],
-  ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(
-      prepared(
-        'record.insert-many',
-        sql`WITH given AS (
-            SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id,
-                   ${revision}::bigint AS revision, ${at}::timestamptz AS at, ${principalId}::text AS created_by, t.*
-            FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
-          ), inserted AS (
-            INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${raw(CONTENT)},
-                                 created_revision, created_at, updated_at, created_by)
-            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, ${raw(CONTENT)}, revision, at, at,
-                   created_by
-            FROM given RETURNING ${raw(COLUMNS.join(', '))}
-          ), versions AS (
-            INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
-                                         ${raw(CONTENT)}, created_at, created_by)
-            SELECT dataset_record_id, dataset_id, workspace_id, 1, version_id, revision, ${raw(CONTENT)}, at, created_by
-            FROM given
-          )
-          SELECT * FROM inserted`,
-      ),
-    );
-  }
-
-  /** Writes the next versions of records. @param rows as for `insertMany`, each with its new version */
-  updateMany(
-    tx: Tx,
-    { workspaceId, principalId }: Scope,
-    { datasetId, revision, at }: RecordChange,
-    rows: readonly WrittenRecord[],
-  ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(
-      sql`WITH given AS MATERIALIZED (
-          SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, t.*
-          FROM json_to_recordset(${toJsonText(rows)}::json) AS t(${ROW_SHAPE})
-        ), versions AS (
-          INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision,
-                                       ${raw(CONTENT)}, created_at, created_by)
-          SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${revision}::bigint, ${raw(CONTENT)},
-                 ${at}::timestamptz, ${principalId}::text
-          FROM given
-        )
-        UPDATE records SET version = given.version, version_id = given.version_id, ${ASSIGNMENTS}, updated_at = ${at}
-        FROM given
-        WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
-          AND records.dataset_id = given.dataset_id
-        RETURNING ${raw(COLUMNS.map((column) => `records.${column}`).join(', '))}`,
-    );
-  }
-
   /** Archives a record from this revision on. */
   async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
@@ -253,11 +175,9 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   }
 }
 
-const ASSIGNMENTS = join(CONTENT_MEMBERS.map((column) => raw(`${column} = given.${column}`)));
-
 /**
- * External ids in a dataset, each to be looked up by the keys that the row carries. PostgreSQL expects no rows for a
- * dataset that its statistics do not know, and would read it from end to end for parameters.
+ * External ids of a dataset as rows that carry all keys of a lookup. PostgreSQL expects no rows for a dataset that its
+ * statistics do not know, and would scan all of it if the keys were parameters.
  */
 const givenIds = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
   SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id

@@ -27,6 +27,7 @@ import {
 } from './record.dto';
 import type { RecordEntity } from './record.entity';
 import { RecordRepository } from './record.repository';
+import { RecordWriteRepository } from './record-write.repository';
 
 /** A record and its dataset, both locked. */
 interface LockedRecord {
@@ -42,6 +43,7 @@ export class RecordService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   /** Errors: 404 without the dataset, 409 when it is archived or has the `external_id`, 400 against its schemas. */
@@ -59,7 +61,7 @@ export class RecordService {
       checkSchemas(check, dataset, content);
       await this.checkFree(tx, scope, datasetId, content.external_id);
       const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
-      const [row] = await this.records.insertMany(tx, scope, change, [newRow(content)]);
+      const [row] = await this.writes.insertReturning(tx, scope, change, [newRow(content)]);
       return versioned(row!);
     });
   }
@@ -97,7 +99,7 @@ export class RecordService {
     return new Versioned(toRecordVersionDto(row), row.version);
   }
 
-  /** Changes a record, which makes a new version. A patch that changes nothing makes none. */
+  /** Changes a record, which creates a new version. A patch that changes nothing creates none. */
   patch(
     scope: Scope,
     datasetId: string,
@@ -121,12 +123,12 @@ export class RecordService {
         await this.checkFree(tx, scope, datasetId, content.external_id);
       }
       const change = await this.datasets.beginChange(tx, scope, datasetId, 0);
-      const [updated] = await this.records.updateMany(tx, scope, change, [nextRow(row, content)]);
+      const [updated] = await this.writes.updateReturning(tx, scope, change, [nextRow(row, content)]);
       return versioned(updated!);
     });
   }
 
-  /** Archives a record. A repeat returns the same. Snapshots of earlier experiments still have it. */
+  /** Archives a record. Idempotent. Snapshots of earlier experiments keep it. */
   archive(
     scope: Scope,
     datasetId: string,
@@ -145,7 +147,7 @@ export class RecordService {
   }
 
   /**
-   * Makes an archived record live again. A repeat returns the same. Errors: 404, 412, and 409 when its dataset is
+   * Restores an archived record. Idempotent. Errors: 404, 412, and 409 when its dataset is
    * archived or its `external_id` has been taken.
    */
   restore(
@@ -187,19 +189,19 @@ export class RecordService {
     return checkUnder(datasetId, recordId, await this.records.find(scope, recordId));
   }
 
-  /** 409 when a live record of the dataset, which is locked, has the external id. */
+  /** Throws 409 if a live record of the dataset has the external id. The dataset must be locked. */
   private async checkFree(tx: Tx, scope: Scope, datasetId: string, externalId: string | null): Promise<void> {
     if (externalId === null) return;
-    const [present] = await this.records.findPresent(tx, scope, datasetId, [externalId]);
-    if (present) throw externalIdTaken(present.dataset_record_id);
+    const [existing] = await this.records.findExisting(tx, scope, datasetId, [externalId]);
+    if (existing) throw externalIdTaken(existing.dataset_record_id);
   }
 }
 
-/** 409 for an `external_id` that a live record of the dataset has. */
+/** Returns the 409 for an `external_id` that a live record of the dataset has. */
 export const externalIdTaken = (recordId: string): Problem =>
   problem.conflict(`The dataset already has a record with this external_id: ${recordId}.`);
 
-/** 400 with the faults of a record against its dataset's schemas. */
+/** Throws 400 with the violations of the dataset's schemas. */
 function checkSchemas(
   check: RecordCheck,
   dataset: DatasetEntity,
@@ -211,7 +213,7 @@ function checkSchemas(
   if (faults.length > 0) throw problem.invalidFields(faults);
 }
 
-/** 404 unless the record is one of the dataset. */
+/** Throws 404 unless the record belongs to the dataset. */
 function checkUnder(datasetId: string, recordId: string, row: RecordEntity | null): RecordEntity {
   if (row?.dataset_id !== datasetId) throw problem.notFound('record', recordId);
   return row;

@@ -3,23 +3,21 @@ import { JsonInputError, parseJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { CaseMaker } from '../versions/csv/csv.case';
 import { columnsOf, type CsvLayout, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
-import { CsvEncoding } from '../versions/csv/csv.reader';
-import { CsvFault } from '../versions/csv/csv.scanner';
-import { CHUNK_BYTES, piecesOf } from '../versions/csv/csv.reader';
-import { type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
+import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
+import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
 import { CSV_COLUMNS, textOfCell } from './record-formats';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What a row becomes. @param row from 1 */
+/** Turns a row into a record to import. @param row counted from 1 */
 export type RowReader = (cells: readonly string[], line: number, row: number) => ImportLine;
 
 /** CSV (RFC 4180) with a header row. */
 export class CsvSource implements ImportSource {
   /**
-   * @param cellBytes the longest cell, in bytes
-   * @param readerOf what rows under these columns become; a `CsvFault` where they cannot be read
+   * @param cellBytes maximum size of a cell, in bytes
+   * @param readerOf returns the reader of rows with these columns, or throws a `CsvFault`
    */
   constructor(
     private readonly file: SpooledFile,
@@ -45,7 +43,7 @@ export class CsvSource implements ImportSource {
   }
 }
 
-/** No character has more than three bytes for each of its units in JavaScript. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const isLarger = (text: string, bytes: number): boolean =>
   text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 
@@ -66,15 +64,15 @@ class Reading {
     const hasMark = !this.scanner && piece.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     const bytes = hasMark ? piece.subarray(BYTE_ORDER_MARK.length) : piece;
     this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record));
-    const misspelt = this.encoding.faultIn(bytes, this.scanner.line);
-    if (misspelt) throw misspelt;
+    const fault = this.encoding.faultIn(bytes, this.scanner.line);
+    if (fault) throw fault;
     this.scanner.push(bytes);
     return this.taken();
   }
 
   end(): ImportLine[] {
-    const misspelt = this.scanner && this.encoding.faultAtEnd(this.scanner.line);
-    if (misspelt) throw misspelt;
+    const fault = this.scanner && this.encoding.faultAtEnd(this.scanner.line);
+    if (fault) throw fault;
     this.scanner?.end();
     if (!this.reader)
       throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
@@ -86,7 +84,7 @@ class Reading {
     if (!this.reader) {
       this.columns = columnsOf(cells, fieldCount, line);
       this.reader = this.readerOf(this.columns);
-      // as they stand in the file, with quotes around them and those within doubled
+      // The limit counts bytes of the file: enclosing quotes, and doubled ones within.
       this.scanner!.keep = this.columns.map(() => 2 * this.cellBytes + 2);
       return;
     }
@@ -115,15 +113,15 @@ const AS_JSON = new Set<string>(['input', 'expected', 'metadata', 'tags']);
 
 const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
-/** Whether a file has the columns that an export has, in any order, and nobody said what they are. */
+/** Whether a file has exactly the columns of an export, in any order, and no mapping. */
 export const isExport = ({ columns, mapping }: CsvLayout): boolean =>
   columns.length === KNOWN.size &&
   columns.every((column) => KNOWN.has(column)) &&
   [mapping.expected, mapping.metadata, mapping.tags].every((named) => named.length === 0);
 
 /**
- * Rows as an export writes them. Columns may be left out, but for `input`, and stand in any order. Errors: `CsvFault`
- * for columns that an export does not have.
+ * Returns the reader of rows as an export writes them. Columns may stand in any order, and all but `input` may be missing.
+ * Errors: `CsvFault` for unknown columns.
  */
 export function exportedRows(columns: string[]): RowReader {
   const unknown = columns.find((column) => !KNOWN.has(column));
@@ -154,7 +152,7 @@ export function exportedRows(columns: string[]): RowReader {
   };
 }
 
-/** Rows as the cases of a version, whose id is the record's own key. */
+/** Returns the reader of rows as cases of a version. The case id becomes the record's `external_id`. */
 export function caseRows(layout: CsvLayout): RowReader {
   const maker = new CaseMaker(layout);
   return (cells, line, row) => {

@@ -7,34 +7,34 @@ import { type OnConflict, RecordFieldsDto } from '../records/record.dto';
 import { contentOf, type RecordContent } from '../records/record-content';
 import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';
 
-/** Faults in one answer. Further ones are not looked for. */
+/** Maximum number of faults in a response. The check stops there. */
 export const FAULTS_MAX = 100;
 
-/** The rules that records of an import must meet. */
+/** The rules for the records of an import. */
 export interface ImportRules {
-  /** Returns the faults of each record against the dataset's schemas. */
+  /** Returns the violations of the dataset's schemas by each record. */
   faultsOf: (records: readonly RecordContent[]) => Promise<FieldError[][]>;
   onConflict: OnConflict;
 }
 
-/** What was found in lines that can be imported, or not. */
+/** The result of checking an import. */
 export interface CheckedImport {
   count: number;
   /**
-   * The members that contradict a schema, by line, where the line may be of a present record. That one keeps what it
-   * held before the schema came, so these lines are decided once the dataset is locked.
+   * The members that violate a schema, by line, for lines that may update an existing record. A value that the record
+   * already has may stay, although it violates a newer schema. These lines are decided once the dataset is locked.
    */
-  doubtful: ReadonlyMap<number, readonly SchemaMember[]>;
-  /** The line of each external id, the first where there are several. */
+  undecided: ReadonlyMap<number, readonly SchemaMember[]>;
+  /** The first line of each external id. */
   lineOf: Map<string, number>;
-  /** 409 for repeated ids, and 422 for unknown values. They come after the checks of the dataset. */
+  /** 409 for repeated ids, and 422 for unknown values. Thrown after the checks of the dataset. */
   conflict: Problem | null;
   values: Problem | null;
 }
 
 /**
- * Reads everything that is to be imported once, and keeps nothing of it but its ids. Errors: 400 with up to 100 faults,
- * each with its line; 400 for too many lines.
+ * Reads the whole import once, and keeps only its external ids. Errors: 400 with up to 100 faults, each with its line;
+ * 400 for too many records.
  */
 export async function checkImport(source: ImportSource, rules: ImportRules): Promise<CheckedImport> {
   const check = new Check(rules.onConflict);
@@ -57,7 +57,7 @@ export async function checkImport(source: ImportSource, rules: ImportRules): Pro
   return check.result();
 }
 
-/** A line with its content, or with what is wrong with its form. */
+/** A line with its content, or with its fault. */
 type ReadLine = { line: number } & (
   { content: RecordContent; fault: null } | { content: null; fault: Problem }
 );
@@ -75,7 +75,7 @@ class Check {
   private readonly values: FieldError[] = [];
   private readonly repeated: FieldError[] = [];
   private readonly lineOf = new Map<string, number>();
-  private readonly doubtful = new Map<number, SchemaMember[]>();
+  private readonly undecided = new Map<number, SchemaMember[]>();
   private count = 0;
 
   constructor(private readonly onConflict: OnConflict) {}
@@ -84,7 +84,7 @@ class Check {
     return this.form.length >= FAULTS_MAX;
   }
 
-  /** @param faults of the line's content against the schemas */
+  /** @param faults the violations of the schemas by the line's content */
   take({ line, content, fault }: ReadLine, faults: readonly FieldError[]): void {
     this.count++;
     if (this.count > IMPORT_LINES_MAX) {
@@ -97,7 +97,7 @@ class Check {
     if (id !== null) this.noteId(id, line);
     if (faults.length === 0) return;
     const isDecidedLater = id !== null && this.onConflict !== 'error';
-    if (isDecidedLater) this.doubtful.set(line, membersOf(faults));
+    if (isDecidedLater) this.undecided.set(line, membersOf(faults));
     else this.form.push(...faultsOfLine(line, faults));
   }
 
@@ -110,7 +110,7 @@ class Check {
     if (this.form.length > 0) throw problem.invalidFields(this.form);
     return {
       count: this.count,
-      doubtful: this.doubtful,
+      undecided: this.undecided,
       lineOf: this.lineOf,
       conflict: this.repeated.length > 0 ? conflictOf(this.repeated) : null,
       values: this.values.length > 0 ? problem.validationFailed(this.values) : null,
@@ -124,13 +124,13 @@ class Check {
     } else if (this.repeated.length < FAULTS_MAX) {
       this.repeated.push({
         pointer: pointerOf(line, '/external_id'),
-        detail: `repeats that of line ${first}`,
+        detail: `is the same as in line ${first}`,
       });
     }
   }
 }
 
-/** The faults of a record, with pointers to its line. */
+/** Returns the faults of a record, with pointers to its line. */
 export const faultsOfLine = (line: number, faults: readonly FieldError[]): FieldError[] =>
   faults.map((fault) => ('pointer' in fault ? { ...fault, pointer: pointerOf(line, fault.pointer) } : fault));
 
@@ -139,7 +139,7 @@ const membersOf = (faults: readonly FieldError[]): SchemaMember[] =>
     faults.some((fault) => 'pointer' in fault && fault.pointer.split('/')[1] === member),
   );
 
-/** 409 that names the lines. */
+/** Returns the 409 that names the lines. */
 export function conflictOf(errors: FieldError[]): Problem {
   const [first] = errors as { pointer: string; detail: string }[];
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';

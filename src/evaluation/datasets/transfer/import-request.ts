@@ -12,28 +12,25 @@ import {
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../versions/dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA } from '../versions/dataset-upload';
-import type { DatasetVersionRow } from '../versions/dataset-version.repository';
-import { DatasetVersionRepository } from '../versions/dataset-version.repository';
+import { DatasetVersionRepository, type DatasetVersionRow } from '../versions/dataset-version.repository';
 import { checkWorkspaceOfCreate } from '../../../resources';
 import type { OnConflict } from '../records/record.dto';
 import { ImportVersionDto, type RecordImportQueryDto } from './record-transfer.dto';
-import { CsvSource } from './csv.source';
-import type { ImportSource } from './import-source';
-import { JsonLinesSource } from './import-source';
-import { caseRows, exportedRows, isExport } from './csv.source';
+import { caseRows, CsvSource, exportedRows, isExport } from './csv.source';
+import { type ImportSource, JsonLinesSource } from './import-source';
 
 /**
- * Room of a line for everything but `input` and `expected`. These may each have filled a body of their own, and every
- * exported record must fit.
+ * Bytes of a line for everything but `input` and `expected`. Each of these may be as large as a body, and every exported
+ * record must fit.
  */
 const REST_BYTES = 1024 * 1024;
 
 /** An import, as requested. */
 export interface ImportRequest {
   onConflict: OnConflict;
-  /** Opens the records to import. Error: 404 for an unknown version. */
+  /** Opens the records to import. Errors: 404 for an unknown version. */
   open(): Promise<ImportSource>;
-  /** 422 for an unknown enumerated value. */
+  /** Throws 422 for an unknown enumerated value. */
   checkValues(): void;
 }
 
@@ -77,7 +74,8 @@ export class ImportSources {
     query: RecordImportQueryDto,
   ): Promise<ImportRequest> {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
-    if (misplaced !== undefined) throw problem.invalidQuery(misplaced, 'is a member of a JSON body');
+    if (misplaced !== undefined)
+      throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
     const dto = validateBody(ImportVersionDto, parseBody(await body.read()));
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {

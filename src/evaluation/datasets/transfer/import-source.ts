@@ -2,12 +2,12 @@ import type { SpooledFile } from '#platform/http';
 import { JsonInputError, parseJson } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
 
-/** Records of one import. */
+/** Maximum number of records in an import. */
 export const IMPORT_LINES_MAX = 100_000;
 
-/** One record on its way in. */
+/** One record to import. */
 export interface ImportLine {
-  /** Counted from 1, as an editor shows it. */
+  /** Line number, counted from 1. */
   line: number;
   /** The record as parsed, not yet validated. Null where the text of the line has a fault. */
   value: unknown;
@@ -18,9 +18,9 @@ export interface ImportLine {
 
 /** The records of an import, in any format. */
 export interface ImportSource {
-  /** Reads the records in batches. May be called again to read them again. Error: 400 for a fault that ends the reading. */
+  /** Reads the records in batches. May be called again. Errors: 400 for a fault that ends the reading. */
   lines(): AsyncIterable<ImportLine[]>;
-  /** Throws when the request is over. */
+  /** Throws if the request has ended. */
   checkOpen(): void;
 }
 
@@ -33,7 +33,7 @@ const BLANK = /^[ \t\r]*$/;
 
 /** JSON Lines: a JSON object (RFC 8259) on each line. Blank lines are skipped. */
 export class JsonLinesSource implements ImportSource {
-  /** @param lineBytes the longest line, in bytes */
+  /** @param lineBytes maximum size of a line, in bytes */
   constructor(
     private readonly file: SpooledFile,
     private readonly lineBytes: number,
@@ -96,7 +96,7 @@ function readLine(text: Buffer, line: number): ImportLine | null {
   }
 }
 
-/** The parser calls its text a body, and this one is a line. */
+/** Replaces the body, which the parser's message mentions, with the line. */
 function faultOf({ pointer, detail }: JsonInputError, line: number): Problem {
   const ofLine = detail.replace(/^The body/, 'The line').replace(/ at line \d+, column/, ' at column');
   return problem.invalidFields([{ pointer: pointerOf(line, pointer), detail: ofLine }]);

@@ -6,17 +6,17 @@ import type { DatasetService } from '../datasets/dataset.service';
 import type { OnConflict, RecordFieldsDto } from '../records/record.dto';
 import type { RecordChange } from '../datasets/dataset.repository';
 import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../records/record-content';
-import type { PresentRecord, RecordRepository } from '../records/record.repository';
+import type { ExistingRecord, RecordRepository } from '../records/record.repository';
+import type { NewVersion, RecordWriteRepository } from '../records/record-write.repository';
 import type { RecordImportDto } from './record-transfer.dto';
 import { FAULTS_MAX } from './import-check';
 import type { ImportLine } from './import-source';
-import type { RecordImportRepository } from './record-import.repository';
 
-/** Limits of one statement. A single larger record is written alone. */
+/** Limits of one statement. A larger record is written alone. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
-/** Bytes of present records that are read at once. A short line may belong to a record of 10 MiB. */
-const PRESENT_BYTES = 8 * 1024 * 1024;
+/** Bytes of existing records that are read at once. A short line may update a record of 10 MiB. */
+const EXISTING_BYTES = 8 * 1024 * 1024;
 
 /** One import, within its transaction. */
 export interface ImportRun {
@@ -25,18 +25,18 @@ export interface ImportRun {
   datasetId: string;
   onConflict: OnConflict;
   /** Live records of the dataset, by their external id. */
-  present: ReadonlyMap<string, PresentRecord>;
-  /** Records that are new. */
+  existing: ReadonlyMap<string, ExistingRecord>;
+  /** Number of new records. */
   toCreate: number;
-  /** The members that contradict the dataset's schemas, by line. Only changed ones are refused. */
-  doubtful: ReadonlyMap<number, readonly SchemaMember[]>;
+  /** The members that violate the dataset's schemas, by line. Only changed ones are refused. */
+  undecided: ReadonlyMap<number, readonly SchemaMember[]>;
 }
 
-/** Ends an import whose lines change records to what contradicts the schemas of their dataset. */
-export class SchemasContradicted extends Error {
-  /** @param lines each with the members that contradict a schema */
+/** Ends an import whose changes violate the schemas of the dataset. */
+export class SchemasViolated extends Error {
+  /** @param lines each with the members that violate a schema */
   constructor(readonly lines: readonly { line: number; members: SchemaMembers }[]) {
-    super('Records contradict the schemas of their dataset.');
+    super('Records violate the schemas of their dataset.');
   }
 }
 
@@ -56,14 +56,14 @@ export class ImportWriter {
   private change: RecordChange | undefined;
   private lines: ImportLine[] = [];
   private bytes = 0;
-  private readonly contradicting: { line: number; members: SchemaMembers }[] = [];
+  private readonly violating: { line: number; members: SchemaMembers }[] = [];
   private readonly pace = new Pace();
 
   constructor(
     private readonly run: ImportRun,
     private readonly datasets: DatasetService,
     private readonly records: RecordRepository,
-    private readonly imports: RecordImportRepository,
+    private readonly writes: RecordWriteRepository,
   ) {}
 
   async add(line: ImportLine): Promise<void> {
@@ -72,10 +72,10 @@ export class ImportWriter {
     if (this.lines.length === BATCH_RECORDS || this.bytes >= BATCH_BYTES) await this.write();
   }
 
-  /** Writes the rest of what was added. Throws `SchemasContradicted`. */
+  /** Writes the remaining lines. Throws `SchemasViolated`. */
   async finish(): Promise<void> {
     await this.write();
-    if (this.contradicting.length > 0) throw this.refused();
+    if (this.violating.length > 0) throw this.refused();
   }
 
   private async write(): Promise<void> {
@@ -83,23 +83,23 @@ export class ImportWriter {
     this.lines = [];
     this.bytes = 0;
     const all = lines.map((line): Read => ({ line, content: contentOf(line.value as RecordFieldsDto) }));
-    const isPresent = ({ content: { external_id: id } }: Read): boolean =>
-      id !== null && this.run.present.has(id);
-    await this.create(all.filter((read) => !isPresent(read)));
-    const others = all.filter(isPresent);
+    const isExisting = ({ content: { external_id: id } }: Read): boolean =>
+      id !== null && this.run.existing.has(id);
+    await this.create(all.filter((read) => !isExisting(read)));
+    const others = all.filter(isExisting);
     if (this.run.onConflict === 'update') {
       for (const some of this.readAtOnce(others)) await this.update(some);
     } else this.counts.skipped_count += others.length;
   }
 
-  /** Lines whose records are read together. */
+  /** Yields groups of lines whose records are read together. */
   private *readAtOnce(reads: Read[]): Generator<Read[]> {
     let some: Read[] = [];
     let bytes = 0;
     for (const read of reads) {
       some.push(read);
-      bytes += this.run.present.get(read.content.external_id!)!.bytes;
-      if (bytes < PRESENT_BYTES) continue;
+      bytes += this.run.existing.get(read.content.external_id!)!.bytes;
+      if (bytes < EXISTING_BYTES) continue;
       yield some;
       some = [];
       bytes = 0;
@@ -109,10 +109,10 @@ export class ImportWriter {
 
   private async create(reads: Read[]): Promise<void> {
     const contents: RecordContent[] = [];
-    for (const read of reads) if (await this.holds(read)) contents.push(read.content);
+    for (const read of reads) if (await this.isAllowed(read)) contents.push(read.content);
     if (contents.length === 0) return;
     const { tx, scope } = this.run;
-    await this.imports.insert(tx, scope, await this.changeOf(), contents.map(newRow));
+    await this.writes.insert(tx, scope, await this.changeOf(), contents.map(newRow));
     this.counts.created_count += contents.length;
   }
 
@@ -121,38 +121,38 @@ export class ImportWriter {
     const ids = reads.map(({ content }) => content.external_id!);
     const rows = await this.records.findByExternalIds(tx, scope, datasetId, ids);
     const rowOf = new Map(rows.map((row) => [row.external_id, row]));
-    const changed: ReturnType<typeof nextRow>[] = [];
+    const changed: NewVersion[] = [];
     for (const read of reads) {
       const row = rowOf.get(read.content.external_id)!;
-      if (sameContent(row, read.content) || !(await this.holds(read, row))) continue;
+      if (sameContent(row, read.content) || !(await this.isAllowed(read, row))) continue;
       changed.push(nextRow(row, read.content));
     }
     this.counts.unchanged_count += reads.length - changed.length;
     if (changed.length === 0) return;
-    await this.imports.update(tx, scope, await this.changeOf(), changed);
+    await this.writes.update(tx, scope, await this.changeOf(), changed);
     this.counts.updated_count += changed.length;
   }
 
   /**
-   * Whether a record may be written by the schemas. Throws `SchemasContradicted` as soon as there are as many lines as
-   * an answer names, so that others do not wait for the dataset while the rest is read needlessly.
+   * Whether the schemas allow a record. Throws `SchemasViolated` once there are as many lines as a response names, so that
+   * the dataset is not locked while the rest is read for nothing.
    */
-  private async holds({ line, content }: Read, before?: SchemaMembers): Promise<boolean> {
+  private async isAllowed({ line, content }: Read, before?: SchemaMembers): Promise<boolean> {
     if (this.pace.isDue()) await this.pace.rest();
-    const faulty = this.run.doubtful.get(line.line)?.filter((member) => isChanged(member, content, before));
+    const faulty = this.run.undecided.get(line.line)?.filter((member) => isChanged(member, content, before));
     if (!faulty?.length) return true;
     const members = Object.fromEntries(faulty.map((member) => [member, content[member]]));
-    this.contradicting.push({ line: line.line, members });
-    if (this.contradicting.length >= FAULTS_MAX) throw this.refused();
+    this.violating.push({ line: line.line, members });
+    if (this.violating.length >= FAULTS_MAX) throw this.refused();
     return false;
   }
 
-  /** Names lines in their order. A batch writes new records before present ones. */
-  private refused(): SchemasContradicted {
-    return new SchemasContradicted(this.contradicting.sort((one, other) => one.line - other.line));
+  /** Sorts the lines, because a batch writes new records before existing ones. */
+  private refused(): SchemasViolated {
+    return new SchemasViolated(this.violating.sort((one, other) => one.line - other.line));
   }
 
-  /** Begins the change with the first record that is written, so that an import of nothing new is no change. */
+  /** Begins the change with the first write, so that an import without changes does not raise the revision. */
   private async changeOf(): Promise<RecordChange> {
     const { tx, scope, datasetId, toCreate } = this.run;
     this.change ??= await this.datasets.beginChange(tx, scope, datasetId, toCreate);

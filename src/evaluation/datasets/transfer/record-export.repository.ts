@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, raw, sql, Where } from '#platform/db';
-import type { RecordEntity } from '../records/record.entity';
-import { addRecordFilters, CONTENT_MEMBERS, type RecordFilters } from '../records/record.repository';
+import { CONTENT_FIELDS, type RecordEntity } from '../records/record.entity';
+import { addRecordFilters, type RecordFilters } from '../records/record.repository';
 
-/** Records that one statement looks at, and the bytes after which it leaves the rest to the next. */
+/** Limits of one statement: the records that it examines, and the bytes that it returns. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-const CONTENT = raw(['version', ...CONTENT_MEMBERS].join(', '));
+const CONTENT = raw(['version', ...CONTENT_FIELDS].join(', '));
 
 /** A record in an export. */
 export type ExportedRecord = Pick<
   RecordEntity,
-  'dataset_record_id' | 'version' | (typeof CONTENT_MEMBERS)[number] | 'archived_at'
+  'dataset_record_id' | 'version' | (typeof CONTENT_FIELDS)[number] | 'archived_at'
 >;
 
-/** The records of a dataset to export, and the revision of it that they are read as of. */
+/** The records to export, as of a revision of their dataset. */
 export interface ExportSelection extends RecordFilters {
   datasetId: string;
   revision: number;
@@ -24,15 +24,15 @@ export interface ExportSelection extends RecordFilters {
 }
 
 interface BatchRow extends ExportedRecord {
-  /** The last record that was looked at, and how many were. */
+  /** The last record that the statement examined, and the number of them. */
   examined_last: string | null;
   examined_count: number;
-  goes_on: boolean | null;
+  has_more: boolean | null;
 }
 
 interface Batch {
   records: ExportedRecord[];
-  /** The record after which the next batch begins; null after the last. */
+  /** The record after which the next batch begins. Null after the last batch. */
   next: string | null;
 }
 
@@ -41,9 +41,9 @@ export class RecordExportRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Reads the records as they stood at a revision, oldest first, batch by batch. No connection is held between two
-   * batches, and later changes do not show, because every version of a record is kept. A batch is empty where none of
-   * the records that it looked at is selected. The reader may stop between any two.
+   * Reads the records as they stood at a revision, oldest first, batch by batch. No connection is held between
+   * batches, and later changes do not show, because every version of a record is kept. A batch is empty if the filters
+   * exclude all the records that it examined. The reader may stop after any batch.
    */
   async *batches(
     scope: Scope,
@@ -69,7 +69,7 @@ export class RecordExportRepository {
           ORDER BY dataset_record_id LIMIT ${raw(String(BATCH_RECORDS))}
         ), found AS (
           SELECT version.*, archived_at, sum(bytes) OVER page - bytes AS bytes_before,
-                 lead(true, 1, false) OVER page AS goes_on
+                 lead(true, 1, false) OVER page AS has_more
           FROM examined CROSS JOIN LATERAL (
             SELECT workspace_id, bytes, dataset_record_id, ${CONTENT} FROM record_versions
             WHERE dataset_id = ${datasetId} AND dataset_record_id = examined.id AND revision <= ${revision}
@@ -78,8 +78,8 @@ export class RecordExportRepository {
           WHERE ${matching.sql}
           WINDOW page AS (ORDER BY dataset_record_id ROWS UNBOUNDED PRECEDING)
         )
-        SELECT dataset_record_id, ${CONTENT}, archived_at, goes_on, examined_last, examined_count
-        FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) looked_at
+        SELECT dataset_record_id, ${CONTENT}, archived_at, has_more, examined_last, examined_count
+        FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) summary
         LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY dataset_record_id`,
     );
@@ -92,7 +92,7 @@ function batchOf(rows: BatchRow[]): Batch {
   const last = rows.at(-1)!;
   const records = rows
     .filter(({ dataset_record_id }) => dataset_record_id !== null)
-    .map(({ examined_last: _last, examined_count: _count, goes_on: _goesOn, ...record }) => record);
-  if (last.goes_on === true) return { records, next: last.dataset_record_id };
+    .map(({ examined_last: _last, examined_count: _count, has_more: _hasMore, ...record }) => record);
+  if (last.has_more === true) return { records, next: last.dataset_record_id };
   return { records, next: examined_count < BATCH_RECORDS ? null : examined_last };
 }

@@ -13,7 +13,7 @@ export class RecordExportService {
     private readonly records: RecordExportRepository,
   ) {}
 
-  /** Returns the records of a dataset as they stand now. Changes during the download do not show. Error: 404. */
+  /** Returns the records of a dataset as they stand now. Changes during the download do not show. Errors: 404. */
   async export(
     scope: Scope,
     datasetId: string,
@@ -36,7 +36,7 @@ export class RecordExportService {
     let text = head;
     for await (const records of this.records.batches(scope, selection)) {
       for (const record of records) text += lineOf(record);
-      // also an empty part: a response begins after the first batch, and ends when its client has gone
+      // Yields empty parts too: the response begins after the first batch, and ends when the client has gone.
       yield Buffer.from(text);
       text = '';
     }

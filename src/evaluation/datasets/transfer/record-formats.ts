@@ -1,39 +1,38 @@
 import { toJsonText } from '#platform/json';
+import { CONTENT_FIELDS } from '../records/record.entity';
 import type { ExportedRecord } from './record-export.repository';
 
 /**
- * Records as CSV (RFC 4180). `input`, `expected`, `metadata` and `tags` are JSON texts. The others are plain texts, of
- * which none is empty: an empty cell is null.
+ * The columns of records as CSV (RFC 4180). `input`, `expected`, `metadata` and `tags` are JSON texts. The others are
+ * plain texts, which are never empty: an empty cell is null.
  */
-export const CSV_COLUMNS = [
-  'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
-] as const; // prettier-ignore
+export const CSV_COLUMNS = CONTENT_FIELDS;
 
-/** A spreadsheet would run a cell that begins so as a formula (OWASP, CSV injection). */
+/** Cells that a spreadsheet would run as a formula (OWASP, CSV injection), with any number of leading `'`. */
 const FORMULA = /^'*[=+\-@\t\r\n]/;
 
 /**
- * The cell of a plain text: what a spreadsheet would run is shown with a leading `'`. So is what consists of `'` and
- * then such a beginning, and nothing else, so that taking the `'` away again is exact, and `'tis` stays as it is.
+ * Returns the cell of a plain text. A formula gets a leading `'`. So does a formula that already has some, so that
+ * `textOfCell` is the exact inverse. Other texts, such as `'tis`, stay as they are.
  */
 export const cellOfText = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
 
-/** The text of a cell that `cellOfText` made. */
+/** Returns the text of a cell that `cellOfText` made. */
 export const textOfCell = (cell: string): string =>
   cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
-/** A cell as it stands in a line (RFC 4180, section 2). */
+/** Returns a cell with quotes where it needs them (RFC 4180, section 2). */
 export const quoted = (cell: string): string =>
   /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-/** How records are written, one after another. */
+/** A format of exports. */
 export interface RecordFormat {
-  /** What comes before the first. */
+  /** The text before the first record. */
   head: string;
   lineOf: (record: ExportedRecord) => string;
 }
 
-/** A line of JSON (RFC 8259) each. The texts of free-form values are taken as they are kept, which is without breaks. */
+/** One line of JSON (RFC 8259) per record. Free-form values are stored without line breaks. */
 const JSON_LINES: RecordFormat = {
   head: '',
   lineOf: (record) => `${toJsonText(record)}\n`,

@@ -9,15 +9,15 @@ import type { DatasetEntity } from '../datasets/dataset.entity';
 import { checkLive } from '../../../resources';
 import { DatasetService } from '../datasets/dataset.service';
 import type { OnConflict } from '../records/record.dto';
-import { type PresentRecord, RecordRepository } from '../records/record.repository';
+import { type ExistingRecord, RecordRepository } from '../records/record.repository';
+import { RecordWriteRepository } from '../records/record-write.repository';
 import type { RecordImportDto, RecordImportQueryDto } from './record-transfer.dto';
 import { type CheckedImport, checkImport, conflictOf, FAULTS_MAX, faultsOfLine } from './import-check';
 import { type ImportSource, pointerOf } from './import-source';
 import { type ImportRequest, ImportSources } from './import-request';
-import { ImportWriter, SchemasContradicted } from './import-writer';
-import { RecordImportRepository } from './record-import.repository';
+import { ImportWriter, SchemasViolated } from './import-writer';
 
-/** Imports that a process writes at once. More would take all connections to the database. */
+/** Concurrent imports in a process. More would take all connections to the database. */
 const IMPORTS_AT_ONCE = 2;
 /** Each with a body of up to 32 MiB on the disk. */
 const IMPORTS_WAITING = 50;
@@ -36,15 +36,15 @@ export class RecordImportService {
     private readonly datasets: DatasetService,
     private readonly schemas: DatasetSchemas,
     private readonly records: RecordRepository,
-    private readonly imports: RecordImportRepository,
+    private readonly writes: RecordWriteRepository,
     private readonly sources: ImportSources,
   ) {}
 
   /**
    * Imports up to 100,000 records in one transaction: all of them or none. The records are read twice: once to check
-   * them, and again, with the dataset locked, to write them. Errors: 400 with the lines that are wrong, 404 without the
-   * dataset or the version, 409 when it is archived, or with the lines whose `external_id` is taken, 422 with the lines
-   * that have an unknown value, 503 where too many imports wait.
+   * them, and again, with the dataset locked, to write them. Errors: 400 with the faulty lines, 404 without the dataset
+   * or the version, 409 for an archived dataset, or with the lines whose `external_id` is taken, 422 with the lines that
+   * have an unknown value, 503 when too many imports wait.
    */
   async import(
     scope: Scope,
@@ -54,16 +54,16 @@ export class RecordImportService {
     signal: AbortSignal,
   ): Promise<RecordImportDto> {
     const request = await this.sources.requestOf(scope, datasetId, body, query);
-    return this.limiter.run(scope, signal, () => this.carryOut(scope, datasetId, request, signal));
+    return this.limiter.run(scope, signal, () => this.run(scope, datasetId, request, signal));
   }
 
-  private async carryOut(
+  private async run(
     scope: Scope,
     datasetId: string,
     request: ImportRequest,
     signal: AbortSignal,
   ): Promise<RecordImportDto> {
-    // Faults of form come before those of the dataset.
+    // Faults in the records come before the state of the dataset.
     const dataset = await this.datasets.findRow(scope, datasetId);
     const source = await request.open();
     const faultsOf = (records: readonly SchemaMembers[]) =>
@@ -79,7 +79,7 @@ export class RecordImportService {
         this.write(tx, scope, dataset, source, checked, request.onConflict),
       );
     } catch (error) {
-      if (!(error instanceof SchemasContradicted)) throw error;
+      if (!(error instanceof SchemasViolated)) throw error;
       const faults = await faultsOf(error.lines.map(({ members }) => members));
       const named = error.lines.flatMap(({ line }, index) => faultsOfLine(line, faults[index]!));
       throw problem.invalidFields(named.slice(0, FAULTS_MAX));
@@ -91,23 +91,23 @@ export class RecordImportService {
     scope: Scope,
     checkedAgainst: DatasetEntity,
     source: ImportSource,
-    { count, lineOf, doubtful }: CheckedImport,
+    { count, lineOf, undecided }: CheckedImport,
     onConflict: OnConflict,
   ): Promise<RecordImportDto> {
     const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
     checkSameSchemas(checkedAgainst, dataset);
-    const present = await this.presentRecords(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
-    if (onConflict === 'error' && present.size > 0) throw conflictOf(takenIds(lineOf, present));
+    const existing = await this.existingRecords(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
+    if (onConflict === 'error' && existing.size > 0) throw conflictOf(takenIds(lineOf, existing));
     const run = {
       tx,
       scope,
       datasetId: dataset.dataset_id,
       onConflict,
-      present,
-      toCreate: count - present.size,
-      doubtful,
+      existing,
+      toCreate: count - existing.size,
+      undecided,
     };
-    const writer = new ImportWriter(run, this.datasets, this.records, this.imports);
+    const writer = new ImportWriter(run, this.datasets, this.records, this.writes);
     for await (const lines of source.lines()) {
       for (const line of lines) await writer.add(line);
     }
@@ -117,23 +117,23 @@ export class RecordImportService {
   }
 
   /** Finds the live records that have one of these external ids. */
-  private async presentRecords(
+  private async existingRecords(
     tx: Tx,
     scope: Scope,
     datasetId: string,
     ids: string[],
-  ): Promise<Map<string, PresentRecord>> {
-    const present = new Map<string, PresentRecord>();
+  ): Promise<Map<string, ExistingRecord>> {
+    const existing = new Map<string, ExistingRecord>();
     for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
       const some = ids.slice(at, at + IDS_AT_ONCE);
-      const records = await this.records.findPresent(tx, scope, datasetId, some);
-      for (const record of records) present.set(record.external_id, record);
+      const records = await this.records.findExisting(tx, scope, datasetId, some);
+      for (const record of records) existing.set(record.external_id, record);
     }
-    return present;
+    return existing;
   }
 }
 
-/** 409 where the schemas changed after the records were checked. */
+/** Throws 409 if the schemas changed after the records were checked. */
 function checkSameSchemas(before: DatasetEntity, now: DatasetEntity): void {
   for (const schema of ['input_schema', 'expected_schema'] as const) {
     if (before[schema]?.text !== now[schema]?.text) {
@@ -144,9 +144,9 @@ function checkSameSchemas(before: DatasetEntity, now: DatasetEntity): void {
   }
 }
 
-/** The faults of lines whose external id a live record has, in the order of the lines. */
-const takenIds = (lineOf: Map<string, number>, present: ReadonlyMap<string, PresentRecord>) =>
-  [...present.values()]
+/** Returns the faults of lines whose external id a live record has, in the order of the lines. */
+const takenIds = (lineOf: Map<string, number>, existing: ReadonlyMap<string, ExistingRecord>) =>
+  [...existing.values()]
     .map((record) => ({ line: lineOf.get(record.external_id)!, id: record.dataset_record_id }))
     .sort((a, b) => a.line - b.line)
     .map(({ line, id }) => ({

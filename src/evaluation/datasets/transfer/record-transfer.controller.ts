@@ -22,17 +22,17 @@ import {
 } from './record-transfer.dto';
 
 const JSON_MEDIA = 'application/json';
-/** Largest body of an import, in bytes; one of JSON names a version, and is small. */
+/** Maximum body of an import, in bytes. A JSON body only names a version. */
 const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
 const JSON_MAX_BYTES = 64 * 1024;
 
 const TEXT = { schema: { type: 'string' } } as const;
 const JSON_LINES = {
   type: 'string',
-  description: 'A record on each line, as an export writes them. At most 32 MiB and 100,000 records.',
+  description: 'One record per line, as an export writes them. At most 32 MiB and 100,000 records.',
 };
 
-/** Before `RecordController`, which would take `export` for the id of a record. */
+/** Registered before `RecordController`, which would take `export` for the id of a record. */
 @ApiTags('Records')
 @Controller('eval/v1/datasets/:dataset_id/records')
 @RequireWorkspace()
@@ -46,10 +46,10 @@ export class RecordTransferController {
   @Get('export')
   @RequireRole('viewer')
   @ApiOkResponse({
-    description: 'The records as they stand at the beginning of the answer, oldest first.',
+    description: 'The records at the time the response begins, oldest first.',
     content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
     headers: {
-      'Content-Disposition': { description: 'A name to save it under.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
     },
   })
   export(
@@ -60,7 +60,7 @@ export class RecordTransferController {
     return this.exports.export(scope, datasetId, query);
   }
 
-  /** Import records: all of them, or none */
+  /** Import records, all or none */
   @Post('import')
   @HttpCode(200)
   @RequireRole('editor')

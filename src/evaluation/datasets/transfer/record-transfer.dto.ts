@@ -11,7 +11,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 /** Media types of exports, one for each format. */
 export const EXPORT_MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
 
-/** Media types of imports. JSON Lines have several names, and none is registered. */
+/** Media types of imports. JSON Lines has several, none of them registered. */
 export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;
 
 /** The records to export, and their format. */
@@ -33,9 +33,9 @@ export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FI
 }
 
 const CONFLICT_DESCRIPTION =
-  'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record stays as it is. `update`: it gets a new version with exactly the imported content.';
+  'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record does not change. `update`: it gets a new version with exactly the imported content.';
 
-/** How records that are sent as text are imported. */
+/** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsOptional()

@@ -8,10 +8,12 @@ import { caseBytes, CaseMaker, type CsvCase } from './csv/csv.case';
 import { CHUNK_BYTES, piecesOf } from './csv/csv.reader';
 import { CsvScanner, type KeptBytes } from './csv/csv.scanner';
 import { CSV_MEDIA } from './dataset-upload';
-import type { DatasetCaseDto, DatasetCaseListQueryDto } from './dataset-version.dto';
-import type { DatasetVersionRow } from './dataset-version.repository';
-import { toDatasetCaseDto } from './dataset-version.dto';
-import { type ChunkRow, DatasetVersionRepository } from './dataset-version.repository';
+import { type DatasetCaseDto, type DatasetCaseListQueryDto, toDatasetCaseDto } from './dataset-version.dto';
+import {
+  type ChunkRow,
+  DatasetVersionRepository,
+  type DatasetVersionRow,
+} from './dataset-version.repository';
 import { DatasetVersionService } from './dataset-version.service';
 
 /** Reads the content of a version, as bytes or as cases, piece by piece and outside any transaction. */
@@ -19,7 +21,7 @@ import { DatasetVersionService } from './dataset-version.service';
 export class DatasetContent {
   constructor(private readonly versions: DatasetVersionRepository) {}
 
-  /** Yields the bytes. */
+  /** Yields the bytes of a version. */
   async *bytes(scope: Scope, version: DatasetVersionRow): AsyncGenerator<Buffer, void, undefined> {
     for (let ordinal = 0; ordinal < chunksOf(version); ordinal++) {
       yield (await this.chunk(scope, version, ordinal)).data;
@@ -27,8 +29,8 @@ export class DatasetContent {
   }
 
   /**
-   * Cases in the order of their rows, from one row on: at most `limit`, and none after those that fill a page by their
-   * bytes. It reads no more of the file than these.
+   * Returns cases in row order, starting at row `from`: at most `limit`, and fewer once they fill a page. Reads no more of
+   * the file than these.
    */
   async page(
     scope: Scope,
@@ -59,7 +61,7 @@ export class DatasetContent {
 
 const chunksOf = ({ size_bytes }: DatasetVersionRow): number => Math.ceil(size_bytes / CHUNK_BYTES);
 
-/** Makes cases of a file's bytes, from one of its rows on, until a page is full. */
+/** Turns a file's bytes into cases, from a given row until a page is full. */
 class PageReading {
   private readonly maker: CaseMaker;
   private readonly scanner: CsvScanner;
@@ -67,7 +69,7 @@ class PageReading {
   private readonly found: CsvCase[] = [];
   private bytes = 0;
 
-  /** @param row the one before the first of the bytes */
+  /** @param row number of the row before the first byte */
   constructor(
     version: DatasetVersionRow,
     private readonly from: number,
@@ -113,10 +115,10 @@ class PageReading {
   }
 }
 
-/** The only order of rows. */
+/** The only sort of rows, as cursors name it. */
 const BY_ROW = 'row';
 
-/** Pages that a process reads at once. Each may take some 60 MiB. */
+/** Concurrent page reads in a process. Each may take some 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
 
@@ -129,7 +131,7 @@ export class DatasetReadingService {
     private readonly content: DatasetContent,
   ) {}
 
-  /** Returns the bytes of a version, as a stream. */
+  /** Streams the bytes of a version. */
   async bytes(scope: Scope, datasetId: string, number: number): Promise<Reply> {
     const version = await this.versions.find(scope, datasetId, number);
     return streamed(this.content.bytes(scope, version), {
@@ -141,8 +143,8 @@ export class DatasetReadingService {
   }
 
   /**
-   * A page of a version's rows, as cases. It ends early when it has `PAGE_BYTES` of them. Errors: 503
-   * `service_overloaded` where too many wait for theirs.
+   * Returns a page of a version's rows, as cases. It ends early at `PAGE_BYTES`. Errors: 503 `service_overloaded` when too
+   * many requests wait.
    */
   async cases(
     scope: Scope,
@@ -173,7 +175,7 @@ export class DatasetReadingService {
   }
 }
 
-/** The rows that come before a page. Errors: 400 `invalid_query` for a cursor of another list, or beside an offset. */
+/** Returns the number of rows before a page. Errors: 400 for a cursor of another list, or together with an offset. */
 function rowsBefore({ cursor, offset }: DatasetCaseListQueryDto): number {
   if (cursor === undefined) return offset ?? 0;
   if (offset !== undefined) throw problem.invalidQuery('cursor', 'cannot be combined with offset');

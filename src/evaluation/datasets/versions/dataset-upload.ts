@@ -23,11 +23,11 @@ export const CSV_MAX_BYTES = 32 * 1024 * 1024;
 export const CSV_MEDIA = 'text/csv';
 export const JSON_MEDIA = 'application/json';
 
-/** Room of a form for everything but the file. */
+/** Maximum size of the fields of a form, in bytes. */
 const FORM_FIELD_BYTES = 512 * 1024;
 const FORM_MAX_BYTES = CSV_MAX_BYTES + 2 * FORM_FIELD_BYTES;
 
-/** Largest body of an upload, in bytes. @param json that of a JSON body */
+/** Returns the maximum body of an upload, in bytes. @param json the maximum of a JSON body */
 export function uploadLimit(json: number, media: string): number {
   if (media === CSV_MEDIA) return CSV_MAX_BYTES;
   return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
@@ -37,15 +37,15 @@ export function uploadLimit(json: number, media: string): number {
 export interface CsvUpload {
   file: SpooledFile;
   options: CsvOptions;
-  /** Makes the 400 for a fault of the file. */
+  /** Returns the 400 for a fault of the file. */
   ofFile: (detail: string) => Problem;
-  /** Makes the 400 for a fault of the options. @param pointer into them, as of `LayoutFault` */
+  /** Returns the 400 for a fault of the options. @param pointer into the options, as in `LayoutFault` */
   ofOptions: (pointer: string, detail: string) => Problem;
 }
 
 /**
- * Reads the parts of an upload. Throws 400 for malformed or misplaced options, 400 for another workspace than the header's,
- * and 413.
+ * Reads the parts of an upload. Errors: 400 for malformed or misplaced options, and for another workspace than the
+ * header's; 413.
  */
 export async function readUpload(
   scope: Scope,
@@ -58,7 +58,7 @@ export async function readUpload(
   if (misplaced) {
     throw problem.invalidQuery(
       misplaced[0],
-      'is for text/csv only; in a form or in JSON, send it as a member of the body',
+      'is for text/csv only. In a form or in JSON, send it as a member of the body',
     );
   }
   return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request);
@@ -120,7 +120,7 @@ type OfOptions = CsvUpload['ofOptions'];
 
 const ofMember = (pointer: string, detail: string): Problem => problem.invalidFields([{ pointer, detail }]);
 
-/** Reads a mapping that came as text. */
+/** Parses a mapping that was sent as text. */
 function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto | null {
   if (text === undefined) return null;
   let value: unknown;
@@ -142,7 +142,7 @@ function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto |
   }
 }
 
-/** The parser calls its text a body, and this one is a part or a parameter. */
+/** Replaces the body, which the parser's message mentions, because this text is a form field or a parameter. */
 const ofText = (detail: string): string =>
   detail.startsWith('The body')
     ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`

@@ -25,7 +25,7 @@ import {
   DatasetCasePageDto,
   DatasetVersionDto,
   DatasetVersionPageDto,
-  MAPPING_MEANING,
+  MAPPING_DESCRIPTION,
 } from './dataset-version.dto';
 import { DatasetVersionService } from './dataset-version.service';
 
@@ -57,7 +57,7 @@ export class DatasetVersionController {
         file: { type: 'string', contentMediaType: CSV_MEDIA },
         workspace_id: { type: 'string' },
         case_id_column: { type: 'string' },
-        mapping: { type: 'string', contentMediaType: JSON_MEDIA, description: MAPPING_MEANING },
+        mapping: { type: 'string', contentMediaType: JSON_MEDIA, description: MAPPING_DESCRIPTION },
       },
       required: ['file'],
     },
@@ -67,7 +67,7 @@ export class DatasetVersionController {
   @ApiOkResponse({
     type: DatasetVersionDto,
     headers: ETAG_HEADER,
-    description: 'The version that already holds these bytes, read in the same way.',
+    description: 'The existing version with the same bytes and options.',
   })
   async create(
     @CurrentScope() scope: Scope,
@@ -108,15 +108,15 @@ export class DatasetVersionController {
     return versioned(view, view.version);
   }
 
-  /** Get the bytes of a CSV version */
+  /** Get the content of a CSV version */
   @Get(':version/content')
   @RequireRole('viewer')
   @ApiOkResponse({
-    description: 'The uploaded bytes. A response that fails midway is cut off.',
+    description: 'The uploaded bytes. A response that fails midway is truncated.',
     content: { [CSV_MEDIA]: { schema: { type: 'string' } } },
     headers: {
       'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
-      'Content-Disposition': { description: 'A name to save it under.', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
     },
   })
   getContent(

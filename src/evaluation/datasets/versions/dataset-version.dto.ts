@@ -3,6 +3,7 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { pick } from '../../../resources';
 import type { CsvCase } from './csv/csv.case';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
@@ -22,24 +23,23 @@ const IsColumns = () =>
     }),
   );
 
-/** The description of `mapping`. */
-export const MAPPING_MEANING =
-  'Maps columns to the parts of a case. Columns that it does not name become part of `input`, after the named ones. ' +
+export const MAPPING_DESCRIPTION =
+  'Maps columns to the parts of a case. Columns that it does not name are appended to `input`. ' +
   'For the columns `question`, `context` and `answer`, `{"input": ["question"], "expected": ["answer"]}` leaves ' +
-  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`, whatever ' +
-  'their names. The column of the case ids is in no part unless it is named.';
+  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`. ' +
+  'The column of the case ids is in no part unless the mapping names it.';
 
-/** Maps columns to the parts of a case, see `MAPPING_MEANING`. */
+/** Maps columns to the parts of a case. */
 export class CsvMappingDto {
-  /** The first columns of `input`. Columns that are named nowhere follow. */
+  /** The first columns of `input`. Columns that the mapping does not name follow. */
   @IsColumns()
   input?: string[] | null;
 
-  /** Without any, `expected` is null. */
+  /** Columns of `expected`, which is null without any. */
   @IsColumns()
   expected?: string[] | null;
 
-  /** Columns for `metadata`. */
+  /** Columns of `metadata`. */
   @IsColumns()
   metadata?: string[] | null;
 
@@ -57,11 +57,11 @@ export class CsvOptionsDto {
 
   @IsOptional()
   @Nested(() => CsvMappingDto)
-  @ApiProperty({ description: MAPPING_MEANING })
+  @ApiProperty({ description: MAPPING_DESCRIPTION })
   mapping?: CsvMappingDto | null;
 }
 
-/** The same options of an upload as `text/csv`, in the query, or as a form. */
+/** The same options in the query of a `text/csv` upload, or as form fields. */
 export class CsvTextOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsOptional()
@@ -76,24 +76,24 @@ export class CsvTextOptionsDto {
   @IsOptional()
   @IsString()
   @ApiProperty({
-    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_MEANING}`,
+    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_DESCRIPTION}`,
   })
   mapping?: string;
 }
 
-/** A CSV file as a member of JSON. */
+/** A CSV file in a JSON body. */
 @ReadOnlyMembersOf(() => DatasetVersionDto)
 export class CreateDatasetVersionDto extends CsvOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
 
-  /** The file. */
+  /** The content of the file. */
   @IsString()
   content!: string;
 }
 
-/** How a file's columns are read: all of them, each in one place. */
+/** The columns of each part of a case, in order. */
 export class DatasetVersionMappingDto {
   input!: string[];
   expected!: string[];
@@ -118,13 +118,13 @@ export class DatasetVersionDto {
   size_bytes!: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   sha256!: string;
-  /** Null where row numbers are the case ids. */
+  /** Null if row numbers are the case ids. */
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
-  /** Always null: versions are not archived by themselves. */
+  /** Always null: versions cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }
@@ -137,7 +137,7 @@ export class DatasetVersionPageDto {
 /** A page of the rows of a file, in their order. */
 export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
 
-/** A row, as a case. Cells are texts. */
+/** A row, as a case. Cells are strings. */
 export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
@@ -145,7 +145,7 @@ export class DatasetCaseDto {
   /** Column to cell. */
   @AnyJsonObject()
   input!: object;
-  /** Column to cell; null where no column is mapped to it. */
+  /** Column to cell. Null if no column is mapped to it. */
   @AnyJsonObject({ nullable: true })
   expected!: object | null;
   /** Column to cell. */
@@ -159,33 +159,28 @@ export class DatasetCasePageDto {
   page!: PageMetaDto;
 }
 
+const VERSION_FIELDS = [
+  'dataset_id',
+  'workspace_id',
+  'version',
+  'version_id',
+  'row_count',
+  'columns',
+  'size_bytes',
+  'sha256',
+  'case_id_column',
+  'mapping',
+  'created_at',
+  'created_by',
+] as const;
+
 export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
-  dataset_id: row.dataset_id,
-  workspace_id: row.workspace_id,
-  version: row.version,
-  version_id: row.version_id,
-  row_count: row.row_count,
+  ...pick(row, VERSION_FIELDS),
   column_count: row.columns.length,
-  columns: row.columns,
-  size_bytes: row.size_bytes,
-  sha256: row.sha256,
-  case_id_column: row.case_id_column,
-  mapping: {
-    input: row.mapping.input,
-    expected: row.mapping.expected,
-    metadata: row.mapping.metadata,
-    tags: row.mapping.tags,
-  },
-  created_at: row.created_at,
   updated_at: row.created_at,
-  created_by: row.created_by,
   archived_at: null,
 });
 
-export const toDatasetCaseDto = ({ id, input, expected, metadata, tags }: CsvCase): DatasetCaseDto => ({
-  id,
-  input,
-  expected,
-  metadata,
-  tags,
-});
+const CASE_FIELDS = ['id', 'input', 'expected', 'metadata', 'tags'] as const;
+
+export const toDatasetCaseDto = (row: CsvCase): DatasetCaseDto => pick(row, CASE_FIELDS);

@@ -19,7 +19,7 @@ export interface DatasetVersionRow {
   size_bytes: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   sha256: string;
-  /** Null where row numbers are the case ids. */
+  /** Null if row numbers are the case ids. */
   case_id_column: string | null;
   mapping: CsvMapping;
   /** SHA-256 of `case_id_column` and `mapping`. */
@@ -28,7 +28,7 @@ export interface DatasetVersionRow {
   created_by: string;
 }
 
-/** Two uploads with equal values here are the same version. */
+/** The columns that identify a version: two uploads with equal values are the same version. */
 export type VersionIdentity = Pick<DatasetVersionRow, 'dataset_id' | 'sha256' | 'options_sha256'>;
 
 /** One piece of a file's bytes. */
@@ -42,12 +42,12 @@ export interface ChunkRow {
 const COLUMNS = `dataset_id, workspace_id, version, version_id, content_id, row_count, columns, size_bytes, sha256,
   case_id_column, mapping, options_sha256, created_at, created_by`;
 
-/** A row number, as a case id. */
+/** A row number as a case id. */
 const ROW_NUMBER = /^[1-9][0-9]{0,8}$/;
 
 /**
- * Stores CSV versions with their bytes and case ids. Chunks and cases are read by statements without a name: a plan that
- * is kept from when the table was small reads all of it when it is large.
+ * Stores CSV versions with their bytes and case ids. Statements that read chunks and cases are not prepared,
+ * because a plan from when the table was small scans all of it once it is large.
  */
 @Injectable()
 export class DatasetVersionRepository {
@@ -66,7 +66,7 @@ export class DatasetVersionRepository {
     return row ?? null;
   }
 
-  /** Finds the version that holds the same bytes, read in the same way. */
+  /** Finds the version with the same bytes and options. */
   async findSame(
     { workspaceId }: Scope,
     { dataset_id, sha256, options_sha256 }: VersionIdentity,
@@ -89,7 +89,7 @@ export class DatasetVersionRepository {
     );
   }
 
-  /** Returns those of these case ids that a version has: in its column of case ids, or as row numbers. */
+  /** Returns the ids that are cases of a version: in its column of case ids, or as row numbers. */
   async existingCases(
     tx: Tx,
     scope: Scope,
@@ -103,7 +103,7 @@ export class DatasetVersionRepository {
     if (version.case_id_column === null) {
       return new Set(ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= row_count));
     }
-    // OFFSET 0 has each id looked up, also in a file that is newer than the statistics.
+    // OFFSET 0 has each id looked up, even in a file that is newer than the statistics.
     const rows = await tx.query<{ case_id: string }>(
       sql`SELECT case_id
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id
@@ -113,13 +113,13 @@ export class DatasetVersionRepository {
     return new Set(rows.map((row) => row.case_id));
   }
 
-  /** Returns a key for the content of a file, which is written before the version. */
+  /** Returns a new key for the content of a file, which is written before the version. */
   async newContent(tx: Tx): Promise<number> {
     const [row] = await tx.query<{ id: number }>(sql`SELECT nextval('dataset_contents') AS id`);
     return row!.id;
   }
 
-  /** Writes a file's bytes. @param data of each chunk in turn */
+  /** Writes a file's bytes. @param data the bytes of each chunk, in order */
   async insertChunks(
     tx: Tx,
     scope: Scope,

@@ -14,19 +14,21 @@ import { LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload } from './dataset-upload';
-import type { CsvTextOptionsDto, DatasetVersionDto } from './dataset-version.dto';
-import type { DatasetVersionRow } from './dataset-version.repository';
-import { toDatasetVersionDto } from './dataset-version.dto';
-import { DatasetVersionRepository, type VersionIdentity } from './dataset-version.repository';
+import { type CsvTextOptionsDto, type DatasetVersionDto, toDatasetVersionDto } from './dataset-version.dto';
+import {
+  DatasetVersionRepository,
+  type DatasetVersionRow,
+  type VersionIdentity,
+} from './dataset-version.repository';
 
-/** Files that a process reads and stores at once. More would fill its memory and take all connections. */
+/** Concurrent uploads in a process. More would fill its memory and take all connections. */
 const UPLOADS_AT_ONCE = 3;
 const UPLOADS_WAITING = 50;
 
 /** The result of an upload. */
 export interface UploadedVersion {
   view: DatasetVersionDto;
-  /** False where the dataset already had the same bytes, read in the same way. */
+  /** False if the dataset already had a version with the same bytes and options. */
   isNew: boolean;
 }
 
@@ -42,9 +44,9 @@ export class DatasetVersionService {
   ) {}
 
   /**
-   * Creates a version of a CSV file, or returns the one that already holds it. Errors: 400 with the line for a file that is not
-   * well-formed, 404 without the dataset, 409 when it is archived, 503 `service_overloaded` where too many wait; and
-   * those of `readUpload`.
+   * Creates a version from a CSV file, or returns the one that already has it. Errors: 400 with the line for a malformed
+   * file, 404 without the dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait; and those of
+   * `readUpload`.
    */
   async upload(
     scope: Scope,
@@ -53,7 +55,7 @@ export class DatasetVersionService {
     query: CsvTextOptionsDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
-    return this.limiter.run(scope, signal, () => this.make(scope, datasetId, request, query));
+    return this.limiter.run(scope, signal, () => this.create(scope, datasetId, request, query));
   }
 
   async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
@@ -66,14 +68,14 @@ export class DatasetVersionService {
     return { items: rows.map(toDatasetVersionDto), page };
   }
 
-  /** 404 without the version, or without its dataset. */
+  /** Errors: 404 without the version or its dataset. */
   async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
     const row = await this.versions.find(scope, datasetId, version);
     if (!row) throw problem.notFound('dataset version', String(version));
     return row;
   }
 
-  private async make(
+  private async create(
     scope: Scope,
     datasetId: string,
     request: SpooledRequest,

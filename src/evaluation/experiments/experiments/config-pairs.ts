@@ -11,8 +11,8 @@ const PATH_MAX = 1_000;
 const PAIRS_MAX = 10_000;
 
 /**
- * Returns a pair for each scalar in a config, which the filter `config=key:value` finds experiments by. A nested member's
- * key is its path with dots. Strings stand as they are, other values as JSON writes them.
+ * Returns a pair for each scalar in a config, for the filter `config=key:value`. A nested member's key is its path with
+ * dots. Strings stay as they are. Other values are written as JSON.
  */
 export function configPairs(config: unknown): string[] {
   const pairs: string[] = [];
@@ -39,7 +39,7 @@ const isScalar = (value: unknown): value is Scalar => value === null || typeof v
 const stored = (pair: string): string =>
   pair.length <= PAIR_MAX ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
 
-/** As JSON writes it: String would write 2^60 with other digits than the answers of the service have. */
+/** Writes values as JSON, because `String(2 ** 60)` has other digits than responses. */
 const storedPair = (path: string, value: Scalar): string =>
   stored(`${path}:${typeof value === 'string' ? value : toJsonText(value)}`);
 
@@ -50,15 +50,15 @@ export type ConfigFilter = string[] | object;
 const NUMBER_PAIR = /^([^]*:)(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)$/;
 
 /**
- * Returns the stored forms of each pair of a filter. An experiment matches by any of them: the text, and the number that
- * it reads as. Keys and values may contain colons, because a pair is compared as a whole.
+ * Returns the stored forms of each pair of a filter: its text, and its value as a number. An experiment matches by any of
+ * them. Keys and values may contain colons, because a pair is compared as a whole.
  */
 export const configFilter = (filter: ConfigFilter): string[][] =>
   Array.isArray(filter)
     ? filter.map((pair: string) => [...new Set([stored(pair), ...numberPair(pair)])])
     : Object.entries(filter).map(([path, value]) => [storedPair(path, value as Scalar)]);
 
-/** The pair with its number as a config's is stored: `lr:0.00001` for `lr:1e-5`. */
+/** Returns the pair with its number as it is stored: `lr:0.00001` for `lr:1e-5`. */
 function numberPair(pair: string): string[] {
   const [, path, digits] = NUMBER_PAIR.exec(pair) ?? [];
   const value = Number(digits);

@@ -6,7 +6,7 @@ import { DatasetVersionRepository, RecordRepository } from '../../datasets';
 import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
 import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
 
-/** Records of a dataset that a snapshot holds. */
+/** Maximum number of records in a dataset snapshot. */
 export const SNAPSHOT_RECORDS_MAX = 10_000;
 
 type FinalColumns = Pick<
@@ -14,7 +14,7 @@ type FinalColumns = Pick<
   'experiment_status' | 'summary' | 'dataset_snapshot' | 'snapshot_records' | 'finalized_at'
 >;
 
-/** Computes the summary and the dataset snapshot of an experiment that is finalized. */
+/** Computes the summary and the dataset snapshot that finalizing stores. */
 @Injectable()
 export class ExperimentFinalizer {
   constructor(

@@ -11,9 +11,10 @@ import {
   registerDecorator,
   type ValidationArguments,
 } from 'class-validator';
-import { IsJsonObject, IsOneOf, IsTags, METADATA_MAX_BYTES, Nested, NotBelow, NotNull } from '#platform/http';
+import { IsOneOf, IsTags, Nested, NotBelow, NotNull } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { CreatedListQueryDto } from '#platform/paging';
+import { IsMetadataFilter } from '../../../resources';
 import type { ConfigFilter } from './config-pairs';
 import {
   EXPERIMENT_STATUSES,
@@ -23,7 +24,7 @@ import {
 } from './experiment.entity';
 
 const CONFIG_PAIR = /^[^:]+:/;
-/** Pairs, or members, that one filter by config may have. */
+/** Maximum number of pairs in a `config` filter. */
 const CONFIG_PAIRS_MAX = 20;
 
 /** The filters that the list and the search share. */
@@ -69,7 +70,8 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
 
 export class ExperimentListQueryDto extends ExperimentFiltersDto {
   /**
-   * `key:value` of a scalar in the config. Nested keys have dots, numbers any form (`lr:1e-5`). Repeatable; all must match.
+   * `key:value` of a scalar in the config. The key of a nested member is its path with dots. Numbers may have any form
+   * (`lr:1e-5`). Repeatable; all must match.
    */
   @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
   @NotNull()
@@ -123,7 +125,7 @@ const IsConfigFilter = (): PropertyDecorator => (target, property) => {
   });
 };
 
-/** The mean of a scorer in the summary of a finalized experiment, both ends included. */
+/** Bounds on a scorer's mean in the summary of a finalized experiment. Both are inclusive. */
 export class ScoreRangeDto {
   /** The scorer's name in the summary. Only the first 1,000 scorers of a summary are searched. */
   @IsString()
@@ -140,7 +142,7 @@ export class ScoreRangeDto {
   lte?: number;
 }
 
-/** The filters of the list, and further ones. All must match. */
+/** The filters of the list, and more. All must match. */
 export class ExperimentSearchDto extends ExperimentFiltersDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @NotNull()
@@ -156,13 +158,7 @@ export class ExperimentSearchDto extends ExperimentFiltersDto {
   @IsTags()
   tags?: string[];
 
-  @NotNull()
-  @IsJsonObject({
-    maxBytes: METADATA_MAX_BYTES,
-    required: false,
-    description:
-      'Members that the metadata must contain. Scalars must be equal, objects must contain these members, and arrays must contain these elements in any order.',
-  })
+  @IsMetadataFilter()
   metadata?: object;
 
   /** Finalized experiments whose summary has a mean of this scorer, within the bounds. */

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -14,6 +14,7 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
+import { IsDescription, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentEntity,
@@ -23,20 +24,19 @@ import {
 } from './experiment.entity';
 
 const METRICS_DESCRIPTION =
-  'Counts and duration as the client measured them: `cases`, `successful_cases`, `failed_cases`, `duration_ms`, in snake_case or camelCase, kept as spelt.';
+  'Counts and duration as the client measured them: `cases`, `successful_cases`, `failed_cases`, `duration_ms`, in snake_case or camelCase. Stored as sent.';
 
-/** Members that are written alike by creating and by changing an experiment. */
+/** Members that create and PATCH share. */
 class ExperimentMembersDto {
   @IsOptional()
-  @IsString()
-  @MaxLength(10_000)
+  @IsDescription()
   description?: string | null;
 
   @IsOptional()
   @IsString()
   baseline_experiment_id?: string | null;
 
-  /** Set together with `subject_id`, or neither. */
+  /** Set both `subject_kind` and `subject_id`, or neither. */
   @IsOptional()
   @IsOneOf(SUBJECT_KINDS, { required: false, nullable: true })
   subject_kind?: SubjectKind | null;
@@ -62,19 +62,19 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @IsString()
   workspace_id!: string;
 
-  /** The stable name of the evaluation; need not be unique. */
+  /** The stable name of the evaluation. Need not be unique. */
   @IsString()
   @Length(1, 255)
   name!: string;
 
-  /** The name of this run of it; the evaluation's by default. */
+  /** The name of this run. Defaults to `name`. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
   experiment_name?: string | null;
 
   @IsOptional()
-  @IsJsonObject({ description: 'Free-form; found again by `config=key:value`.' })
+  @IsJsonObject({ description: 'Free-form. The filter `config=key:value` searches it.' })
   config?: object | null;
 
   @IsOptional()
@@ -102,7 +102,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   resume?: boolean | null;
 }
 
-/** `summary.metrics` is another spelling of `metrics`. */
+/** `summary.metrics` is an alias of `metrics`. */
 @ReadOnlyMembersOf(() => ExperimentSummaryDto)
 export class SummaryPatchDto {
   @IsOptional()
@@ -110,16 +110,19 @@ export class SummaryPatchDto {
   metrics?: object | null;
 }
 
-/** A merge patch (RFC 7396); `config` and `context_manifest` are replaced whole. A status other than `running` finalizes. */
+/**
+ * A merge patch (RFC 7396). `config` and `context_manifest` are replaced as a whole. A status other than `running`
+ * finalizes.
+ */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class PatchExperimentDto extends ExperimentMembersDto {
-  /** Must be the present workspace: an experiment cannot be moved (422). */
+  /** Must be the current workspace: an experiment cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   experiment_id?: string;
@@ -138,19 +141,19 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @IsJsonObject({ nullable: true })
   config?: object | null;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @IsOptional()
   @IsString()
   dataset_id?: string | null;
 
-  /** Must be the present value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   @IsInt()
   dataset_version?: number | null;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   @IsOptional()
@@ -194,9 +197,9 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
-  /** There are more than the 10,000 results that a summary covers. */
+  /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
-  /** There are more than the 1,000 scorers that a summary holds, the first by name. */
+  /** Whether there are more than the 1,000 scorers that a summary holds, the first by name. */
   is_scorers_truncated?: boolean;
 }
 
@@ -217,13 +220,13 @@ export class DatasetSnapshotDto {
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** The records as they stood when the experiment was created; none of a CSV version. Left out in lists. */
+  /** The records at the time the experiment was created. Empty for a CSV version. Omitted in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
 }
 
 /** One run of a subject over cases. */
-export class ExperimentDto {
+export class ExperimentDto extends StampsDto {
   experiment_id!: string;
   workspace_id!: string;
   name!: string;
@@ -244,7 +247,7 @@ export class ExperimentDto {
   experiment_status!: ExperimentStatus;
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
-  /** Null until the experiment is finalized, and where it has no dataset. */
+  /** Null until the experiment is finalized, and for an experiment without a dataset. */
   dataset_snapshot!: DatasetSnapshotDto | null;
   @AnyJson()
   error!: unknown;
@@ -252,10 +255,6 @@ export class ExperimentDto {
   @AnyJsonObject()
   metadata!: object;
   finalized_at!: Date | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class ExperimentPageDto {
@@ -263,31 +262,32 @@ export class ExperimentPageDto {
   page!: PageMetaDto;
 }
 
-/** The view of an experiment. Lists read rows without the records of their snapshots. */
+const FIELDS = [
+  'experiment_id',
+  'workspace_id',
+  'name',
+  'experiment_name',
+  'description',
+  'config',
+  'dataset_id',
+  'dataset_version',
+  'baseline_experiment_id',
+  'subject_kind',
+  'subject_id',
+  'context_manifest',
+  'experiment_status',
+  'error',
+  'tags',
+  'metadata',
+  'finalized_at',
+  ...STAMP_FIELDS,
+] as const;
+
+/** Lists read rows without the records of their snapshots. */
 export const toExperimentDto = (row: ExperimentEntity): ExperimentDto => ({
-  experiment_id: row.experiment_id,
-  workspace_id: row.workspace_id,
-  name: row.name,
-  experiment_name: row.experiment_name,
-  description: row.description,
-  config: row.config,
-  dataset_id: row.dataset_id,
-  dataset_version: row.dataset_version,
-  baseline_experiment_id: row.baseline_experiment_id,
-  subject_kind: row.subject_kind,
-  subject_id: row.subject_id,
-  context_manifest: row.context_manifest,
-  experiment_status: row.experiment_status,
+  ...pick(row, FIELDS),
   summary: summaryOf(row),
   dataset_snapshot: snapshotOf(row),
-  error: row.error,
-  tags: row.tags,
-  metadata: row.metadata,
-  finalized_at: row.finalized_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
 });
 
 function summaryOf({ summary, metrics }: ExperimentEntity): ExperimentSummaryDto | null {

@@ -30,7 +30,7 @@ export class ExperimentEntity extends ArchivableEntity {
   @JsonColumn()
   config!: RawJson;
 
-  /** What the `config=key:value` filter looks in. */
+  /** The pairs that the filter `config=key:value` searches. */
   @Column('text', { array: true })
   config_pairs!: string[];
 
@@ -60,14 +60,14 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('text')
   experiment_status!: ExperimentStatus;
 
-  /** As the client wrote them, in its own spelling. */
+  /** Stored as sent. */
   @JsonColumn({ nullable: true })
   metrics!: RawJson | null;
 
   @JsonColumn({ nullable: true })
   error!: RawJson | null;
 
-  /** Scores and scorers, computed as the experiment was finalized. */
+  /** Scores and scorers, computed when the experiment was finalized. */
   @JsonColumn({ nullable: true })
   summary!: RawJson | null;
 
@@ -87,7 +87,18 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   finalized_at!: Date | null;
 
-  /** Raised by every change; the ETag. */
+  /** Rises with every change, and is the ETag. */
   @Column('integer')
   generation!: number;
 }
+
+/** The columns of an experiment that decide what may be written to its results. */
+export type ExperimentState = Pick<
+  ExperimentEntity,
+  | 'experiment_id'
+  | 'experiment_status'
+  | 'archived_at'
+  | 'dataset_id'
+  | 'dataset_version'
+  | 'dataset_revision'
+>;

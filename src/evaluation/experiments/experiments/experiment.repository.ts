@@ -24,35 +24,8 @@ const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description
   experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
   updated_at, created_by, archived_at`;
 
-/** What a write to an experiment's results must know of the experiment. */
-export type ExperimentState = Pick<
-  ExperimentEntity,
-  | 'experiment_id'
-  | 'experiment_status'
-  | 'archived_at'
-  | 'dataset_id'
-  | 'dataset_version'
-  | 'dataset_revision'
->;
-
-/** The running experiment with these members is the one that is resumed. */
+/** The members that identify the running experiment to resume. */
 export type ResumeKey = Pick<ExperimentEntity, 'name' | 'experiment_name' | 'dataset_id' | 'dataset_version'>;
-
-/** The trace and the session that a result names. */
-interface NamedTargets {
-  trace_id?: string | null;
-  session_id?: string | null;
-}
-
-/**
- * Groups of a workspace's traces and sessions, each with one lock. There are few, so that an upload, which locks the
- * groups of everything its results name, never takes many locks.
- */
-const NAME_GROUPS = 32;
-
-/** The lock on a group of the workspace's traces and sessions. */
-const nameLock = ({ workspaceId }: Scope, group: number | Sql): Sql =>
-  sql`hashtext('named in ' || ${workspaceId}), ${group}`;
 
 @Injectable()
 export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
@@ -75,40 +48,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
     return this.read(scope, id, tx, `experiment.lock-${mode}`, raw(`FOR ${mode}`));
   }
 
-  /**
-   * Locks an experiment against being finalized until the transaction ends, and the traces and sessions that the results
-   * name against new human scores. Any number of uploads hold these locks at once. Finalizing takes the exclusive lock,
-   * so that no result slips in behind the summary.
-   */
-  async lockForResults(
-    tx: Tx,
-    scope: Scope,
-    id: string,
-    results: readonly NamedTargets[],
-  ): Promise<ExperimentState | null> {
-    // The names are locked after the experiment, so that nobody waits for them while this waits for the experiment.
-    const [row] = await tx.query<ExperimentState>(
-      prepared(
-        'experiment.lock-for-results',
-        sql`WITH experiment AS MATERIALIZED (
-            SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
-            FROM experiments WHERE experiment_id = ${id} AND workspace_id = ${scope.workspaceId} FOR SHARE)
-          SELECT experiment.*, (
-            SELECT count(pg_advisory_xact_lock_shared(${nameLock(scope, raw('named.id'))}))
-            FROM unnest(${nameGroupsOf(results)}::integer[]) AS named(id)) AS names
-          FROM experiment`,
-      ),
-    );
-    return row ?? null;
-  }
-
-  /** Locks the name of a trace or session, until the transaction ends, against uploads of results that name it. */
-  async lockName(tx: Tx, scope: Scope, targetId: string): Promise<void> {
-    const lock = nameLock(scope, sql`${nameGroupOf(targetId)}::integer`);
-    await tx.query(prepared('experiment.lock-name', sql`SELECT pg_advisory_xact_lock(${lock})`));
-  }
-
-  /** A page of experiments. The filters of a list are some of those of a search. */
+  /** Returns a page of experiments. A list has a subset of the filters of a search. */
   list(scope: Scope, query: ExperimentSearchDto): Promise<RowPage<ExperimentEntity>> {
     const where = new Where(scope.key)
       .addIf(query.dataset_id, (id) => sql`dataset_id = ${id}`)
@@ -178,8 +118,8 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
 }
 
 /**
- * The condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner go by
- * what workspaces and scorers have on average. It expects no rows for a workspace that the statistics do not know, and
+ * The condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner use
+ * averages over workspaces and scorers. It expects no rows for a workspace that the statistics do not know, and
  * would then read the whole table once per experiment.
  */
 function hasMean(
@@ -193,17 +133,4 @@ function hasMean(
     ...(lte === undefined ? [] : [sql`mean <= ${lte}`]),
   ];
   return sql`experiment_id IN (SELECT experiment_id FROM experiment_scores WHERE ${join(conditions, ' AND ')})`;
-}
-
-/** The group of a trace or a session, by its id (FNV-1a). */
-function nameGroupOf(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
-  return (hash >>> 0) % NAME_GROUPS;
-}
-
-/** The groups of the traces and sessions that results name, each once. */
-function nameGroupsOf(results: readonly NamedTargets[]): number[] {
-  const ids = results.flatMap(({ trace_id, session_id }) => [trace_id, session_id]);
-  return [...new Set(ids.filter((id) => typeof id === 'string').map(nameGroupOf))];
 }

@@ -25,8 +25,8 @@ import {
   toExperimentDto,
 } from './experiment.dto';
 import type { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
-import type { ExperimentEntity } from './experiment.entity';
-import { ExperimentRepository, type ExperimentState } from './experiment.repository';
+import type { ExperimentEntity, ExperimentState } from './experiment.entity';
+import { ExperimentRepository } from './experiment.repository';
 
 const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   noun: 'experiment',
@@ -51,7 +51,7 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   toView: toExperimentDto,
 };
 
-/** Columns that follow from finalizing. The audit log says that by `experiment_status`. */
+/** Columns that finalizing sets. The audit log shows finalizing as a change of `experiment_status`. */
 const FINAL_COLUMNS = ['summary', 'dataset_snapshot', 'snapshot_records', 'finalized_at'];
 
 /** Experiments: created or resumed, changed while they run, finalized, archived and restored. */
@@ -140,8 +140,8 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 
   /**
-   * Locks the dataset of a new experiment, so that its revision stands still. Errors: 404 naming what is unknown, 409
-   * for an archived dataset.
+   * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 with the unknown reference,
+   * 409 for an archived dataset.
    */
   private async lockDataset(
     tx: Tx,
@@ -167,7 +167,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   ): Promise<void> {
     if (baselineId === null) return;
     if (baselineId === experimentId) {
-      throw invalid('/baseline_experiment_id', 'must be another experiment than this one');
+      throw invalid('/baseline_experiment_id', 'must be a different experiment');
     }
     if (!(await this.experiments.exists(scope, baselineId, tx))) {
       throw problem.unknownReference('/baseline_experiment_id', 'experiment', baselineId);
@@ -175,7 +175,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 }
 
-/** 409 when an experiment takes no more writes. */
+/** Throws 409 for an experiment that takes no more writes. */
 export function checkRunning(experiment: Pick<ExperimentState, 'experiment_status' | 'archived_at'>): void {
   const { experiment_status: status } = experiment;
   if (status !== 'running') {
@@ -231,7 +231,7 @@ function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number 
   };
 }
 
-/** The columns that a patch sets. 400 where it would leave half a subject pair, or metadata that are too large. */
+/** The columns that a patch sets. 400 where it would leave half a subject pair, or metadata that is too large. */
 function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial<ExperimentEntity> {
   const { subject_kind = row.subject_kind, subject_id = row.subject_id } = dto;
   checkSubject(subject_kind, subject_id);

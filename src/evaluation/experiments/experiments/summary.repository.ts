@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { arrayParameter, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 
-/** Results that a summary covers, in order of arrival. */
+/** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
-/** Scorers in a summary, in the order of their names. A result may have 100 names of its own. */
+/** Maximum number of scorers in a summary, by name. A result may have 100 names of its own. */
 export const SUMMARY_SCORERS_MAX = 1_000;
-/** Means of one summary that experiments are found by. */
-const MEANS_FOUND_BY = 1_000;
+/** Maximum number of means of one summary that the search by `score` covers. */
+const SEARCHABLE_MEANS_MAX = 1_000;
 
 export interface ScorerMean {
   scorer: string;
@@ -21,7 +21,7 @@ export interface ScorerReference {
   scorer_version: number;
 }
 
-/** The experiment that means are read of. */
+/** The experiment whose means are read. */
 export interface SummarizedExperiment {
   experiment_id: string;
   experiment_status: string;
@@ -35,8 +35,8 @@ const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`cover
 )`;
 
 /**
- * Mean and count of each scorer's scores that are not null, over the results that a summary covers. Means are divided to
- * 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on what is too small for a
+ * Mean and count of each scorer's scores that are not null, over the results that a summary covers. Means are computed to
+ * 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
  * double. Only the means within `limit` are divided: 10,000 results have room for a million names.
  */
 const meansOf = (
@@ -59,7 +59,7 @@ type MeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
 /** `Number` rounds to the double nearest to the true mean. */
 const toMeans = (rows: MeanRow[]): ScorerMean[] => rows.map((row) => ({ ...row, mean: Number(row.mean) }));
 
-/** Reads and keeps what summaries say of an experiment's results. */
+/** Computes the summaries of experiments' results, and stores their means. */
 @Injectable()
 export class SummaryRepository {
   /** The means of all scorers, by name, for a new summary. Returns one more than a summary holds, if there are more. */
@@ -100,7 +100,7 @@ export class SummaryRepository {
     return toMeans(await tx.query(prepared(`summary.counted-means-${limit}`, statement)));
   }
 
-  /** The scorer behind each name, one more than a summary holds. Of several versions the last to arrive counts. */
+  /** Returns the scorer behind each name, one more than a summary holds. The newest result decides on the version. */
   references(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerReference[]> {
     return tx.query<ScorerReference>(
       sql`WITH ${covered(scope, experimentId)}
@@ -122,14 +122,14 @@ export class SummaryRepository {
     return rows.length > 0;
   }
 
-  /** Keeps the means of a summary where the search for experiments finds them. */
+  /** Stores the means of a summary for the search by `score`. */
   async insertMeans(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
     means: readonly ScorerMean[],
   ): Promise<void> {
-    const kept = means.slice(0, MEANS_FOUND_BY);
+    const kept = means.slice(0, SEARCHABLE_MEANS_MAX);
     await tx.query(
       sql`INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
         SELECT ${workspaceId}, ${experimentId}, *

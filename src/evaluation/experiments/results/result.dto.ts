@@ -25,13 +25,13 @@ import {
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { TRACE_ID } from '../../../telemetry';
-import { BULK_MAX } from '../../../resources';
+import { BULK_MAX, pick } from '../../../resources';
 import type { ResultEntity } from './result.entity';
 import { IsScores } from './scores';
 
 export const CASE_ID_MAX = 255;
 
-/** The result of one case, as it is written alone or as an item of a bulk create. */
+/** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
 export class ResultFieldsDto {
   /** Unique within the experiment. If the experiment pins a CSV version, it must be one of its case ids (400). */
@@ -40,11 +40,11 @@ export class ResultFieldsDto {
   case_id!: string;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'What the subject was given. Any JSON value, kept as sent.' })
+  @IsJson({ required: false, description: 'The input of the subject. Any JSON value, stored as sent.' })
   input?: unknown;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'What a right answer would be.' })
+  @IsJson({ required: false, description: 'The expected answer.' })
   expected?: unknown;
 
   @IsOptional()
@@ -59,13 +59,13 @@ export class ResultFieldsDto {
   @IsTags()
   tags?: string[] | null;
 
-  /** Required if the experiment is backed by a dataset's records; 400 if it pins a CSV version. */
+  /** Required if the experiment is backed by a dataset's records. 400 if it pins a CSV version. */
   @IsOptional()
   @IsString()
   dataset_record_id?: string | null;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'What the subject answered.' })
+  @IsJson({ required: false, description: 'The answer of the subject.' })
   output?: unknown;
 
   @IsOptional()
@@ -167,16 +167,14 @@ export class ResultDto {
   metadata!: object;
   tags!: string[];
   dataset_record_id!: string | null;
-  /**
-   * The record's version in the experiment's snapshot. For a record that was added later, its first version.
-   */
+  /** The record's version in the experiment's snapshot. For a record that was added later, its first version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_record_version!: number | null;
   @AnyJson()
   output!: unknown;
   @AnyJson()
   error!: unknown;
-  /** Scorer name to number; null for a scorer that gave none. */
+  /** Scorer name to number, or null for a scorer that gave no score. */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreDetailDto' } })
@@ -190,7 +188,7 @@ export class ResultDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
-  /** Always null: results are not archived by themselves. */
+  /** Always null: results cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }
@@ -214,28 +212,29 @@ export class BulkResultsAnswerDto {
   items!: BulkResultItemDto[];
 }
 
-export const toResultDto = (row: ResultEntity): ResultDto => ({
-  result_id: row.result_id,
-  experiment_id: row.experiment_id,
-  workspace_id: row.workspace_id,
-  case_id: row.case_id,
-  input: row.input,
-  expected: row.expected,
-  metadata: row.metadata,
-  tags: row.tags,
-  dataset_record_id: row.dataset_record_id,
-  dataset_record_version: row.dataset_record_version,
-  output: row.output,
-  error: row.error,
-  scores: row.scores,
-  score_details: row.score_details,
-  trace_id: row.trace_id,
-  session_id: row.session_id,
-  duration_ms: row.duration_ms,
-  trial_group: row.trial_group,
-  trial_index: row.trial_index,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: null,
-});
+const FIELDS = [
+  'result_id',
+  'experiment_id',
+  'workspace_id',
+  'case_id',
+  'input',
+  'expected',
+  'metadata',
+  'tags',
+  'dataset_record_id',
+  'dataset_record_version',
+  'output',
+  'error',
+  'scores',
+  'score_details',
+  'trace_id',
+  'session_id',
+  'duration_ms',
+  'trial_group',
+  'trial_index',
+  'created_at',
+  'updated_at',
+  'created_by',
+] as const;
+
+export const toResultDto = (row: ResultEntity): ResultDto => ({ ...pick(row, FIELDS), archived_at: null });

@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn, StampedEntity } from '#platform/db';
+import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import { CaseEntity } from '../../datasets';
 
 /** The parts of a score besides its number. */
 export interface ScoreDetail {
@@ -13,7 +14,7 @@ export interface ScoreDetail {
 
 /** The result of one case of an experiment. Append-only. */
 @Entity('results')
-export class ResultEntity extends StampedEntity {
+export class ResultEntity extends CaseEntity {
   @PrimaryColumn('text')
   experiment_id!: string;
 
@@ -21,22 +22,7 @@ export class ResultEntity extends StampedEntity {
   result_id!: string;
 
   @Column('text')
-  workspace_id!: string;
-
-  @Column('text')
   case_id!: string;
-
-  @JsonColumn({ nullable: true })
-  input!: RawJson | null;
-
-  @JsonColumn({ nullable: true })
-  expected!: RawJson | null;
-
-  @JsonColumn()
-  metadata!: RawJson;
-
-  @Column('text', { array: true })
-  tags!: string[];
 
   @Column('text', { nullable: true })
   dataset_record_id!: string | null;
@@ -51,7 +37,7 @@ export class ResultEntity extends StampedEntity {
   @JsonColumn({ nullable: true })
   error!: RawJson | null;
 
-  /** Scorer name to number, or null for a scorer that gave none. */
+  /** Scorer name to number, or null for a scorer that gave no score. */
   @Column('jsonb')
   scores!: Record<string, number | null>;
 

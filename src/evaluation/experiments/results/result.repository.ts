@@ -6,19 +6,12 @@ import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { ResultListQueryDto } from './result.dto';
 import type { ResultEntity } from './result.entity';
 
-/** The columns that differ from row to row. They travel as one JSON parameter; `json` members stay as sent. */
+/** The columns whose values differ between rows. They travel as one JSON parameter, and `json` members stay as sent. */
 const OWN_COLUMNS = `result_id, case_id, input, expected, metadata, tags, dataset_record_id, dataset_record_version,
   output, error, scores, score_details, trace_id, session_id, duration_ms, trial_group, trial_index`;
 const COLUMNS = `${OWN_COLUMNS}, experiment_id, workspace_id, created_at, updated_at, created_by`;
 
-/** A result that was written. */
-export interface InsertedResult {
-  result_id: string;
-  /** Whether the trace or the session that it names has human scores. */
-  is_scored: boolean;
-}
-
-/** A result by its id, and the trace and session that it names. */
+/** The ids of a result, and of the trace and session that it references. */
 export type ResultKey = Pick<ResultEntity, 'experiment_id' | 'result_id' | 'trace_id' | 'session_id'>;
 
 @Injectable()
@@ -26,21 +19,21 @@ export class ResultRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Appends results of one experiment. Returns those written; a row whose `case_id` the experiment has already is left
-   * out. The caller's transaction has locked the experiment for results, so that `is_scored` stays true.
+   * Appends results of one experiment. Returns the ids of those written. A row whose `case_id` the experiment has already
+   * is left out.
    *
    * This is the hot path of the service: one statement for up to 100 rows. One JSON parameter was as fast for PostgreSQL
    * as `unnest` of arrays or a list of VALUES, and the cheapest to build. Rows go in by `case_id`, because two requests
    * that write the same cases in different orders would deadlock.
    */
-  insertMany(
+  async insertMany(
     tx: Tx,
     scope: Scope,
     experimentId: string,
     rows: ResultEntity[],
     at: Date,
-  ): Promise<InsertedResult[]> {
-    return tx.query<InsertedResult>(
+  ): Promise<Set<string>> {
+    const written = await tx.query<{ result_id: string }>(
       prepared(
         'result.insert-many',
         sql`INSERT INTO results (${raw(COLUMNS)})
@@ -53,12 +46,10 @@ export class ResultRepository {
             trial_index integer)
           ORDER BY case_id COLLATE "C"
           ON CONFLICT (experiment_id, case_id) DO NOTHING
-          RETURNING result_id, EXISTS (
-            SELECT FROM human_scores s WHERE s.workspace_id = results.workspace_id
-              AND s.target_id IN (results.trace_id, results.session_id)
-              AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored`,
+          RETURNING result_id`,
       ),
     );
+    return new Set(written.map((row) => row.result_id));
   }
 
   async find(scope: Scope, experimentId: string, resultId: string): Promise<ResultEntity | null> {
@@ -95,13 +86,5 @@ export class ResultRepository {
       { columns: COLUMNS, from: 'results', where, id: 'result_id', sorts: BY_CHANGE, bytes: 'bytes' },
       query,
     );
-  }
-
-  /** Returns those of these scorers that exist. */
-  async existingScorers(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Set<string>> {
-    const rows = await tx.query<{ scorer_id: string }>(
-      sql`SELECT scorer_id FROM scorers WHERE workspace_id = ${scope.workspaceId} AND scorer_id = ANY(${ids})`,
-    );
-    return new Set(rows.map((row) => row.scorer_id));
   }
 }

@@ -6,9 +6,9 @@ import { newId } from '#platform/ids';
 import { RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
-import { ExperimentRepository, type ExperimentState } from '../experiments/experiment.repository';
+import type { ExperimentState } from '../experiments/experiment.entity';
+import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
-import { ScoreWriteBackRepository } from './score-write-back.repository';
 import { checkItem, checkWorkspaceOfCreate, failedItem, repeatedItem, withinItems } from '../../../resources';
 import { type CaseReferences, CaseRules, checkCase } from './case-rules';
 import {
@@ -21,7 +21,9 @@ import {
   toResultDto,
 } from './result.dto';
 import type { ResultEntity } from './result.entity';
+import { ResultLockRepository } from './result-lock.repository';
 import { ResultRepository } from './result.repository';
+import { ScoreWriteBack } from './score-write-back';
 import { splitScores } from './scores';
 
 const duplicate = (): Problem => problem.conflict('The experiment already has a result for this case_id.');
@@ -34,7 +36,8 @@ export class ResultService {
     private readonly experiments: ExperimentRepository,
     private readonly cases: CaseRules,
     private readonly results: ResultRepository,
-    private readonly writeBack: ScoreWriteBackRepository,
+    private readonly locks: ResultLockRepository,
+    private readonly writeBack: ScoreWriteBack,
   ) {}
 
   /** Errors: 404 without the experiment, 409 when it is frozen or has the case, and those of `checkCase`. */
@@ -96,7 +99,7 @@ export class ResultService {
     });
   }
 
-  /** Appends rows. Returns those written by id, with the earlier human scores of the traces and sessions they name. */
+  /** Appends rows. Returns those written by id, with earlier human scores of the traces and sessions they reference. */
   private async append(
     tx: Tx,
     scope: Scope,
@@ -104,15 +107,16 @@ export class ResultService {
     rows: ResultEntity[],
     at: Date,
   ): Promise<Map<string, ResultEntity>> {
-    const planned = new Map(rows.map((row) => [row.result_id, row]));
-    const inserted = await this.results.insertMany(tx, scope, experimentId, rows, at);
-    const written = new Map(inserted.map(({ result_id }) => [result_id, planned.get(result_id)!]));
-    const scored = inserted.flatMap(({ result_id, is_scored }) =>
-      is_scored ? [planned.get(result_id)!] : [],
+    const ids = await this.results.insertMany(tx, scope, experimentId, rows, at);
+    const written = new Map(
+      rows.filter(({ result_id }) => ids.has(result_id)).map((row) => [row.result_id, row]),
     );
-    if (scored.length === 0) return written;
-    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, scored)) {
-      written.set(scores.result_id, { ...planned.get(scores.result_id)!, ...scores });
+    const referencing = [...written.values()].filter(
+      (row) => row.trace_id !== null || row.session_id !== null,
+    );
+    if (referencing.length === 0) return written;
+    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, referencing)) {
+      written.set(scores.result_id, { ...written.get(scores.result_id)!, ...scores });
     }
     return written;
   }
@@ -123,7 +127,7 @@ export class ResultService {
     experimentId: string,
     results: readonly ResultFieldsDto[],
   ): Promise<ExperimentState> {
-    const experiment = await this.experiments.lockForResults(tx, scope, experimentId, results);
+    const experiment = await this.locks.lockForUpload(tx, scope, experimentId, results);
     if (!experiment) throw problem.notFound('experiment', experimentId);
     checkRunning(experiment);
     return experiment;

@@ -3,14 +3,14 @@ import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { isJsonObject } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
-/** Longest comment; longer ones are cut. */
+/** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
 export const COMMENT_MAX = 2_000;
 const NAME_MAX = 255;
 const SCORES_MAX = 100;
 const LABEL_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
-/** Members of a score's metadata that serve as its comment, if it has none of its own. */
+/** Members of a score's metadata that serve as its comment if it has none. The first one wins. */
 const COMMENT_MEMBERS = ['comment', 'rationale', 'reasoning', 'reason'] as const;
 
 const isNumberLike = (value: unknown): boolean =>
@@ -19,12 +19,12 @@ const isNumberLike = (value: unknown): boolean =>
 const optional = (value: unknown, fits: (value: unknown) => boolean): boolean =>
   value === undefined || value === null || fits(value);
 
-/** Returns the fault of one score; null for none. */
+/** Returns what is wrong with one score, or null. */
 function faultOf(score: unknown): string | null {
   if (isNumberLike(score)) return null;
   if (!isJsonObject(score)) return 'must be a number, a boolean, null, or an object with a score';
   if (!isNumberLike(score.score)) return 'must have a score that is a number, a boolean or null';
-  if (!optional(score.metadata, isJsonObject)) return 'must have a metadata that is an object';
+  if (!optional(score.metadata, isJsonObject)) return 'must have metadata that is an object';
   if (!optional(score.comment, (value) => typeof value === 'string'))
     return 'must have a comment that is a string';
   if (!optional(score.label, (value) => typeof value === 'string' && value.length <= LABEL_MAX)) {
@@ -41,7 +41,7 @@ function faultOf(score: unknown): string | null {
 const isVersion = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX;
 
-/** Returns the first fault of a result's scores; null for none. */
+/** Returns the first fault of a result's scores, or null. */
 export function faultOfScores(scores: unknown): string | null {
   if (!isJsonObject(scores)) return 'must be an object of scorer name to score';
   const names = Object.keys(scores);
@@ -102,7 +102,7 @@ export interface SplitScores {
 
 const NO_SCORES: SplitScores = Object.freeze({ scores: Object.freeze({}), details: Object.freeze({}) });
 
-/** Splits valid scores into numbers (booleans as 1 and 0) and the rest. */
+/** Splits valid scores into numbers (booleans as 1 and 0) and details. */
 export function splitScores(given: Record<string, unknown> | null | undefined): SplitScores {
   if (!given) return NO_SCORES;
   const scores: [string, number | null][] = [];

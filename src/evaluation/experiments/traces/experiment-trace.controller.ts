@@ -21,7 +21,7 @@ const QUERY_MAX = 1024 * 1024;
 export class ExperimentTraceController {
   constructor(
     private readonly traces: ExperimentTraceService,
-    private readonly figures: TraceStatsService,
+    private readonly stats: TraceStatsService,
   ) {}
 
   /** List an experiment's traces */
@@ -50,7 +50,7 @@ export class ExperimentTraceController {
     return this.traces.get(scope, experimentId, traceId, signal);
   }
 
-  /** List a trace's spans, by start */
+  /** List a trace's spans, by start time */
   @Get(':trace_id/spans')
   @RequireRole('viewer')
   @ApiOkResponse({
@@ -81,6 +81,6 @@ export class ExperimentTraceController {
     @Body() query: TraceStatsQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<TraceStatsDto> {
-    return this.figures.query(scope, experimentId, query, signal);
+    return this.stats.query(scope, experimentId, query, signal);
   }
 }

@@ -1,10 +1,10 @@
 import type { PageMetaDto } from '#platform/paging';
 import { toTraceFigures, TraceFiguresDto, type TraceSummary } from '../../../telemetry';
-import type { TraceNaming } from './experiment-trace.repository';
+import type { TraceReference } from './experiment-trace.repository';
 
-/** A trace of an experiment: its figures, and the result that names it. */
+/** A trace of an experiment: its figures, and the result that references it. */
 export class ExperimentTraceDto extends TraceFiguresDto {
-  /** The newest result of the experiment that carries the trace's id; null while no result does. */
+  /** The newest result of the experiment that references the trace. Null while no result does. */
   result_id!: string | null;
   case_id!: string | null;
 }
@@ -14,12 +14,12 @@ export class ExperimentTracePageDto {
   page!: PageMetaDto;
 }
 
-/** @param naming the result that carries the trace's id; null where no result does */
+/** @param reference the result that references the trace, or null */
 export const toExperimentTraceDto = (
   trace: TraceSummary,
-  naming: TraceNaming | null,
+  reference: TraceReference | null,
 ): ExperimentTraceDto => ({
   ...toTraceFigures(trace),
-  result_id: naming?.result_id ?? null,
-  case_id: naming?.case_id ?? null,
+  result_id: reference?.result_id ?? null,
+  case_id: reference?.case_id ?? null,
 });

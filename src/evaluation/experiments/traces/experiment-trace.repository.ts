@@ -4,7 +4,7 @@ import { Database, prepared, raw, sql, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { BY_CREATION, type ListQueryDto, listPage, type ListSpec, type RowPage } from '#platform/paging';
 
-/** Labels of traces, from the results that name them. */
+/** Labels of traces, from the results that reference them. */
 export const TRACE_LABELS = ['case_id', 'tag'] as const;
 type TraceLabel = (typeof TRACE_LABELS)[number];
 
@@ -13,15 +13,15 @@ const LABEL_COLUMNS: Record<TraceLabel, string> = {
   tag: ', tags AS tag',
 };
 
-/** A result that names a trace. */
-export interface TraceNaming {
+/** A result that references a trace. */
+export interface TraceReference {
   experiment_id: string;
   result_id: string;
   case_id: string;
   trace_id: string;
 }
 
-/** Results of an experiment, and those that name a trace. */
+/** The numbers of an experiment's results, and of those that reference a trace. */
 export interface TraceCoverage {
   results: number;
   with_trace: number;
@@ -29,51 +29,51 @@ export interface TraceCoverage {
 
 const COLUMNS = 'r.experiment_id, r.result_id, r.case_id, r.trace_id';
 
-/** Finds the traces of experiments: those that their results name. */
+/** Finds the traces of experiments: those that their results reference. */
 @Injectable()
 export class ExperimentTraceRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * A page of the traces that an experiment's results name, by those results, newest first. If several results name one
-   * trace, the newest stands for it. `OFFSET 0` has these looked up: a join would take the square of them in a workspace
-   * that the statistics do not know.
+   * Returns a page of the results that reference traces, newest first. If several results reference one trace, only the
+   * newest is returned. `OFFSET 0` has these looked up: a join would take quadratic time in a workspace that the
+   * statistics do not know.
    */
   list(
     scope: Scope,
     experimentId: string,
     query: ListQueryDto,
-    existing: Required<Pick<ListSpec<TraceNaming>, 'keep' | 'count'>>,
-  ): Promise<RowPage<TraceNaming>> {
+    existing: Required<Pick<ListSpec<TraceReference>, 'keep' | 'count'>>,
+  ): Promise<RowPage<TraceReference>> {
     const where = new Where(scope.key, 'r').add(sql`r.experiment_id = ${experimentId}`)
       .add(sql`r.trace_id IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM results newer WHERE newer.workspace_id = r.workspace_id AND newer.trace_id = r.trace_id
           AND newer.experiment_id = r.experiment_id AND newer.result_id > r.result_id OFFSET 0)`);
-    return listPage<TraceNaming>(
+    return listPage<TraceReference>(
       this.database,
       { columns: COLUMNS, from: 'results r', where, id: 'r.result_id', sorts: BY_CREATION, ...existing },
       query,
     );
   }
 
-  /** The ids of the traces that an experiment's results name, in no particular order. */
-  async namedIds({ workspaceId }: Scope, experimentId: string, limit: number): Promise<string[]> {
-    // one value, because reading 10,000 rows takes longer than finding them
+  /** Returns the ids of the traces that an experiment's results reference, in no particular order. */
+  async traceIds({ workspaceId }: Scope, experimentId: string, limit: number): Promise<string[]> {
+    // One value, because reading 10,000 rows takes longer than finding them.
     const [row] = await this.database.query<{ ids: string | null }>(
       prepared(
-        'experiment-trace.named-ids',
+        'experiment-trace.trace-ids',
         sql`SELECT string_agg(trace_id, ',') AS ids FROM (
             SELECT DISTINCT trace_id FROM results
             WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND trace_id IS NOT NULL
-            LIMIT ${limit}) named`,
+            LIMIT ${limit}) referenced`,
       ),
     );
     return row?.ids ? row.ids.split(',') : [];
   }
 
   /**
-   * Reads the traces that an experiment's results name, with these labels, as a JSON list of
-   * `{"trace_id", "case_id": [], "tag": []}`. Labels are those of the newest result that names the trace.
+   * Returns the traces that an experiment's results reference, with these labels, as a JSON list of
+   * `{"trace_id", "case_id": [], "tag": []}`. Labels are those of the newest result that references the trace.
    */
   async labelled(scope: Scope, experimentId: string, labels: readonly TraceLabel[]): Promise<RawJson> {
     const columns = raw(labels.map((label) => LABEL_COLUMNS[label]).join(''));
@@ -98,11 +98,11 @@ export class ExperimentTraceRepository {
     return row!;
   }
 
-  /** The newest result that names a trace: of this experiment if it has one, else of any other. */
-  async naming({ workspaceId }: Scope, experimentId: string, traceId: string): Promise<TraceNaming | null> {
-    const [row] = await this.database.query<TraceNaming>(
+  /** Returns the newest result that references a trace: of this experiment if it has one, else of any other. */
+  async find({ workspaceId }: Scope, experimentId: string, traceId: string): Promise<TraceReference | null> {
+    const [row] = await this.database.query<TraceReference>(
       prepared(
-        'experiment-trace.naming',
+        'experiment-trace.find',
         sql`SELECT ${raw(COLUMNS)} FROM results r
           WHERE r.workspace_id = ${workspaceId} AND r.trace_id = ${traceId}
           ORDER BY r.experiment_id = ${experimentId} DESC, r.result_id DESC LIMIT 1`,

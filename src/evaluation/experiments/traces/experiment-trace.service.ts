@@ -5,18 +5,18 @@ import { problem } from '#platform/problem';
 import { type SpanDto, toSpanDto, TRACE_ID, TraceStore, type TraceSummary } from '../../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { type ExperimentTraceDto, toExperimentTraceDto } from './experiment-trace.dto';
-import { ExperimentTraceRepository, type TraceNaming } from './experiment-trace.repository';
+import { ExperimentTraceRepository, type TraceReference } from './experiment-trace.repository';
 
 /** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */
 @Injectable()
 export class ExperimentTraceService {
   constructor(
     private readonly experiments: ExperimentRepository,
-    private readonly namings: ExperimentTraceRepository,
+    private readonly references: ExperimentTraceRepository,
     private readonly store: TraceStore,
   ) {}
 
-  /** A page of the traces that the experiment's results name and that have arrived. */
+  /** Returns a page of the traces that the experiment's results reference and that have arrived. */
   async list(
     scope: Scope,
     experimentId: string,
@@ -26,20 +26,23 @@ export class ExperimentTraceService {
     await this.checkExperiment(scope, experimentId);
     const store = this.store.withSignal(signal);
     const traces = new Map<string, TraceSummary>();
-    const { rows, page } = await this.namings.list(scope, experimentId, query, {
-      keep: async (namings) => {
-        const ids = namings.map((naming) => naming.trace_id);
+    const { rows, page } = await this.references.list(scope, experimentId, query, {
+      keep: async (references) => {
+        const ids = references.map((reference) => reference.trace_id);
         for (const trace of await store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
-        return namings.filter((naming) => traces.has(naming.trace_id));
+        return references.filter((reference) => traces.has(reference.trace_id));
       },
       count: () => this.count(scope, experimentId, store),
     });
-    return { items: rows.map((naming) => toExperimentTraceDto(traces.get(naming.trace_id)!, naming)), page };
+    return {
+      items: rows.map((reference) => toExperimentTraceDto(traces.get(reference.trace_id)!, reference)),
+      page,
+    };
   }
 
   /**
-   * One trace: of the experiment, or one that no result of any experiment names yet, because clients wait for a trace
-   * before they upload its result. 404 for one that belongs to other experiments only.
+   * Returns a trace that a result of the experiment references, or that no result references yet, because clients wait for
+   * a trace before they upload its result. Errors: 404 for one that belongs only to other experiments.
    */
   async get(
     scope: Scope,
@@ -48,11 +51,11 @@ export class ExperimentTraceService {
     signal: AbortSignal,
   ): Promise<ExperimentTraceDto> {
     const store = this.store.withSignal(signal);
-    const { trace, naming } = await this.find(scope, experimentId, traceId, store);
-    return toExperimentTraceDto(trace, naming);
+    const { trace, reference } = await this.find(scope, experimentId, traceId, store);
+    return toExperimentTraceDto(trace, reference);
   }
 
-  /** A page of the spans of such a trace, by start. */
+  /** Returns a page of the spans of such a trace, by start time. */
   async listSpans(
     scope: Scope,
     experimentId: string,
@@ -71,16 +74,16 @@ export class ExperimentTraceService {
     experimentId: string,
     traceId: string,
     store: TraceStore,
-  ): Promise<{ trace: TraceSummary; naming: TraceNaming | null }> {
+  ): Promise<{ trace: TraceSummary; reference: TraceReference | null }> {
     await this.checkExperiment(scope, experimentId);
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
-    const [naming, [trace]] = await Promise.all([
-      this.namings.naming(scope, experimentId, traceId),
+    const [reference, [trace]] = await Promise.all([
+      this.references.find(scope, experimentId, traceId),
       store.summarizeTraces(scope, [traceId]),
     ]);
-    const isElsewhere = naming !== null && naming.experiment_id !== experimentId;
+    const isElsewhere = reference !== null && reference.experiment_id !== experimentId;
     if (!trace || isElsewhere) throw problem.notFound('trace', traceId);
-    return { trace, naming };
+    return { trace, reference };
   }
 
   private async checkExperiment(scope: Scope, experimentId: string): Promise<void> {
@@ -89,9 +92,9 @@ export class ExperimentTraceService {
     }
   }
 
-  /** How many of the traces that results name have arrived; null where they name more than a list counts. */
+  /** Returns how many of the referenced traces have arrived, or null if there are more than a list counts. */
   private async count(scope: Scope, experimentId: string, store: TraceStore): Promise<number | null> {
-    const ids = await this.namings.namedIds(scope, experimentId, TOTAL_MAX + 1);
+    const ids = await this.references.traceIds(scope, experimentId, TOTAL_MAX + 1);
     if (ids.length > TOTAL_MAX) return null;
     return ids.length === 0 ? 0 : store.countTraces(scope, ids);
   }

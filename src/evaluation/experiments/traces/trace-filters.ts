@@ -3,7 +3,7 @@ import type { FieldError } from '#platform/problem';
 import { TRACE_STATUSES, type TraceFilter } from '../../../telemetry';
 import { FILTER_VALUES_MAX, STATS_FIGURES, STATS_OPERATORS } from './trace-stats.dto';
 
-/** Longest text of a filter. */
+/** Maximum length of a text in a filter. */
 const TEXT_MAX = 255;
 
 type Kind = 'number' | 'time' | 'text';
@@ -36,8 +36,8 @@ export interface GivenFilter {
 }
 
 /**
- * Reads filters into the terms of the trace store. Skips those with an unknown field or operator. Adds the faults of their
- * values: a wrong type, and bounds that exclude all.
+ * Translates filters for the trace store. Skips those with an unknown field or operator. Adds the errors of their values: a
+ * wrong type, and bounds that no value can meet.
  */
 export function readFilters(
   filters: readonly GivenFilter[],
@@ -52,7 +52,7 @@ export function readFilters(
   return read.map(({ index: _index, ...filter }) => filter);
 }
 
-/** The faults of filters by an unknown `status`. */
+/** Returns the errors of filters by an unknown `status`. */
 export const statusErrors = (filters: readonly GivenFilter[]): FieldError[] =>
   filters.flatMap(({ field, op, value }, index) => {
     if (field !== 'status') return [];
@@ -87,13 +87,13 @@ function readFilter(
     return fault(`must be a list of 1 to ${FILTER_VALUES_MAX} values for the operator in`);
   }
   const given: unknown[] = op === 'in' ? (value as unknown[]) : [value];
-  const among = given.map((one) => (one === null ? null : read(one)));
-  const wrong = among.findIndex((one, index) => one === null && given[index] !== null);
+  const values = given.map((one) => (one === null ? null : read(one)));
+  const wrong = values.findIndex((one, index) => one === null && given[index] !== null);
   if (wrong >= 0) return fault(detail, op === 'in' ? `${pointer}/${wrong}` : pointer);
-  return { field, among };
+  return { field, among: values };
 }
 
-/** The faults of bounds of one field that exclude all. */
+/** Returns the errors of bounds on one field that no value can meet. */
 function crossedBounds(filters: (TraceFilter & { index: number })[]): FieldError[] {
   return filters.flatMap(({ field, to, index }) => {
     if (to === undefined) return [];

@@ -12,13 +12,13 @@ import { TRACE_LABELS } from './experiment-trace.repository';
 
 const METRICS_MAX = 20;
 export const FILTERS_MAX = 20;
-/** Values of one filter. */
+/** Maximum number of values of one filter. */
 export const FILTER_VALUES_MAX = 100;
 
 export const STATS_GROUPS = [...TRACE_GROUPS, ...TRACE_LABELS] as const;
 export type StatsGroup = (typeof STATS_GROUPS)[number];
 
-/** Filters by number. */
+/** Fields of filters that take a number. */
 export const STATS_FIGURES = TRACE_MEASURES.filter((measure) => measure !== 'count');
 export const STATS_FIELDS = [...STATS_GROUPS, ...STATS_FIGURES, 'started_at'] as const;
 export const STATS_OPERATORS = ['eq', 'in', 'gte', 'lte'] as const;
@@ -29,17 +29,17 @@ export class TraceMetricDto {
   @IsOneOf(TRACE_MEASURES)
   measure!: TraceMeasure;
 
-  /** Percentiles are exact: of all values, between two of them by linear interpolation (Hyndman & Fan, definition 7). */
+  /** Percentiles are exact: over all values, with linear interpolation (Hyndman & Fan, definition 7). */
   @IsOneOf(TRACE_AGGREGATIONS)
   aggregation!: TraceAggregation;
 }
 
 const FILTER_VALUE = {
   description:
-    'Text, or a number for a measure, or a time (RFC 3339) for `started_at`; null for traces without one. For `in` a list of 1 to 100 of them.',
+    'A string, a number for a measure, or a time (RFC 3339) for `started_at`. Null matches traces without a value. For `in`, a list of 1 to 100 of these.',
 };
 
-/** A condition on the trace. All filters must match. Measures are of the whole trace. */
+/** A condition on the trace. All filters must match. Measures cover the whole trace. */
 export class TraceFilterDto {
   @IsOneOf(STATS_FIELDS)
   field!: (typeof STATS_FIELDS)[number];
@@ -55,7 +55,7 @@ export class TraceFilterDto {
 /** A query for statistics of an experiment's traces. */
 @ValuesCheckedLater()
 export class TraceStatsQueryDto {
-  /** Defaults to count, duration p50 and p95, and sums of tokens, cost and errors, also where it is empty. */
+  /** Absent or empty: count, duration p50 and p95, and sums of tokens, cost and errors. */
   @ApiProperty({ type: [TraceMetricDto], maxItems: METRICS_MAX, nullable: true, required: false })
   @IsOptional()
   @IsArray()
@@ -63,7 +63,7 @@ export class TraceStatsQueryDto {
   @Nested(() => TraceMetricDto)
   metrics?: TraceMetricDto[] | null;
 
-  /** Without it, there is one row for all traces. */
+  /** Absent or empty: one row for all traces. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(STATS_GROUPS.length)
@@ -88,11 +88,11 @@ const VALUES_BY_NAME = (description: string, type: string): ApiPropertyOptions =
   ({ type: 'object', additionalProperties: { type: [type, 'null'] }, description }) as ApiPropertyOptions;
 
 export class TraceStatsRowDto {
-  @ApiProperty(VALUES_BY_NAME('A member for each of `group_by`; null for traces without one.', 'string'))
+  @ApiProperty(VALUES_BY_NAME('A member for each of `group_by`. Null for traces without a value.', 'string'))
   group!: Record<string, string | null>;
 
   @ApiProperty(
-    VALUES_BY_NAME('By `measure.aggregation`; null where no trace of the group has the measure.', 'number'),
+    VALUES_BY_NAME('By `measure.aggregation`. Null if no trace of the group has the measure.', 'number'),
   )
   values!: Record<string, number | null>;
 }
@@ -102,19 +102,19 @@ export class TraceCoverageDto {
   /** Results of the experiment. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   results!: number;
-  /** Results that name a trace. */
+  /** Results that reference a trace. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   with_trace!: number;
-  /** Distinct traces named by results that have arrived, whether or not they match the filters. */
+  /** Distinct traces that results reference and that have arrived, whether or not they match the filters. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   traces_found!: number;
 }
 
 export class TraceStatsDto {
-  /** One for each group, in the order of their values, null last. */
+  /** One row for each group, in the order of the group's values, null last. */
   @ApiProperty({ type: [TraceStatsRowDto] })
   rows!: unknown;
   coverage!: TraceCoverageDto;
-  /** There are more groups than `rows`, which is cut at 10,000 groups or 32 MiB. */
+  /** Whether `rows` is cut, at 10,000 groups or 32 MiB. */
   is_truncated!: boolean;
 }

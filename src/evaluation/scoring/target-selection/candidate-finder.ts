@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
 import { type TraceRef, type TraceSelection, TraceStore } from '../../../telemetry';
-import { type NamedPair, type NamingResult, ResultNamingRepository, type Times } from '../../experiments';
+import {
+  type ReferencedPair,
+  type ReferencingResult,
+  ResultReferenceRepository,
+  type Times,
+} from '../../experiments';
 import type { TargetRef } from '../runs/score-run.entity';
 import {
   AgentSessions,
@@ -19,25 +24,29 @@ const CHUNK = 1_000;
 
 /** Finds the results that name traces and sessions. */
 export type ResultLookup = Pick<
-  ResultNamingRepository,
+  ResultReferenceRepository,
   'newestOfTraces' | 'newestOfSessions' | 'pairsOf' | 'sessionsNamedWith'
 >;
 
 /** The results of one experiment, newest first, in memory. Answers the same lookups as the repository of all results. */
 export class ExperimentResults implements ResultLookup {
-  constructor(readonly all: readonly NamingResult[]) {}
+  constructor(readonly all: readonly ReferencingResult[]) {}
 
   newestOfTraces(
     _scope: Scope,
     traceIds: readonly string[],
     { sessionIds, ...times }: Times & { sessionIds?: readonly string[] | undefined } = {},
-  ): Promise<NamingResult[]> {
+  ): Promise<ReferencingResult[]> {
     const sessions = sessionIds && new Set(sessionIds);
     const results = sessions ? this.all.filter((one) => sessions.has(one.session_id!)) : this.all;
     return Promise.resolve(newestOf('trace_id', results, traceIds, times));
   }
 
-  newestOfSessions(_scope: Scope, sessionIds: readonly string[], times: Times = {}): Promise<NamingResult[]> {
+  newestOfSessions(
+    _scope: Scope,
+    sessionIds: readonly string[],
+    times: Times = {},
+  ): Promise<ReferencingResult[]> {
     return Promise.resolve(newestOf('session_id', this.all, sessionIds, times));
   }
 
@@ -47,7 +56,7 @@ export class ExperimentResults implements ResultLookup {
     sessionIds: readonly string[],
     traceIds: readonly string[],
     times: Times,
-  ): Promise<NamedPair[]> {
+  ): Promise<ReferencedPair[]> {
     const [sessions, traces] = [new Set(sessionIds), new Set(traceIds)];
     const pairs = this.all.flatMap(({ session_id, trace_id, created_at }) =>
       session_id !== null && trace_id !== null && sessions.has(session_id) && traces.has(trace_id)
@@ -81,7 +90,7 @@ export class CandidateFinder {
   constructor(
     private readonly traces: TraceStore,
     private readonly agents: SessionDirectory,
-    private readonly allResults: ResultNamingRepository,
+    private readonly allResults: ResultReferenceRepository,
   ) {}
 
   /**
@@ -123,8 +132,8 @@ export class CandidateFinder {
   /** Returns a lookup of the session of a result: the session that it names, else the session of its trace. */
   async sessionOf(
     scope: Scope,
-    results: readonly NamingResult[],
-  ): Promise<(result: NamingResult) => string | undefined> {
+    results: readonly ReferencingResult[],
+  ): Promise<(result: ReferencingResult) => string | undefined> {
     const traceIds = results.flatMap((one) => (one.session_id === null ? (one.trace_id ?? []) : []));
     const stored = await this.storedTraces(scope, traceIds);
     return ({ session_id, trace_id }) => session_id ?? stored.get(trace_id!)?.session_id ?? undefined;
@@ -263,10 +272,10 @@ const isWithin = (at: Date, { since, until }: Times): boolean =>
 
 function newestOf(
   member: 'trace_id' | 'session_id',
-  results: readonly NamingResult[],
+  results: readonly ReferencingResult[],
   ids: readonly string[],
   times: Times,
-): NamingResult[] {
+): ReferencingResult[] {
   const wanted = new Set(ids);
   return results.filter((result) => isWithin(result.created_at, times) && wanted.delete(result[member]!));
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { SessionDirectory } from '../../../agents';
-import { ExperimentRepository, type NamingResult, ResultNamingRepository } from '../../experiments';
+import { ExperimentRepository, type ReferencingResult, ResultReferenceRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
 import { KnownTargets } from '../../scores';
 import { type ScoreMode, type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
@@ -33,7 +33,7 @@ export class TargetSelector {
     private readonly known: KnownTargets,
     private readonly agents: SessionDirectory,
     private readonly experiments: ExperimentRepository,
-    private readonly results: ResultNamingRepository,
+    private readonly results: ResultReferenceRepository,
     private readonly finder: CandidateFinder,
     private readonly runs: ScoreRunRepository,
   ) {}
@@ -101,7 +101,7 @@ export class TargetSelector {
   ): Promise<ScoringTarget[]> {
     const lookup = experimentResults ?? this.results;
     const ids = selected.map(targetIdOf);
-    const byTarget = new Map<string, NamingResult>();
+    const byTarget = new Map<string, ReferencingResult>();
     if (grain === 'trace') {
       for (const result of await lookup.newestOfTraces(scope, ids)) byTarget.set(result.trace_id!, result);
     } else {

@@ -27,7 +27,7 @@ const tags = fc.oneof(
   fc.array(fc.constantFrom('a,b', '\n', '"', 'é')).map((parts) => JSON.stringify(parts)),
 );
 
-describe('how large the cases of a file are in JSON', () => {
+describe('CaseSize', () => {
   async function refusedAt(bytes: Buffer, options: Parameters<typeof readCsv>[1], most: number) {
     const file = await SpooledFile.create();
     try {
@@ -44,7 +44,7 @@ describe('how large the cases of a file are in JSON', () => {
     }
   }
 
-  it('is known to the byte before any is made, whatever the cells and wherever they go', async () => {
+  it('computes the exact JSON size of any case without building it', async () => {
     const tables = fc.array(fc.tuple(cell, cell, cell, tags, tags), { minLength: 1, maxLength: 8 });
     const mappings = fc.constantFrom<Partial<CsvMapping>>(
       {},
@@ -80,7 +80,7 @@ describe('how large the cases of a file are in JSON', () => {
     );
   });
 
-  it('is told of the line on which the row begins', async () => {
+  it('refuses a large case with the line on which its row begins', async () => {
     const options = { caseIdColumn: null, mapping: {} };
     const small = `"x\n${'y'.repeat(100)}"\n`;
     const file = Buffer.from(`a\n${small.repeat(500)}"${'\x01'.repeat(20_000)}"\n${small}`);

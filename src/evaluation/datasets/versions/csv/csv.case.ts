@@ -4,18 +4,18 @@ import type { CsvRecord } from './csv.scanner';
 
 /** A row, as a case. */
 export interface CsvCase {
-  /** From 1, in the order of the file. */
+  /** Row number in the file, from 1. */
   row: number;
   id: string;
-  /** Object of column and cell; cells are texts. */
+  /** Object of column to cell. Cells are strings. */
   input: RawJson;
-  /** Object of column and cell; null where no column is mapped to it. */
+  /** Object of column to cell. Null if no column is mapped to it. */
   expected: RawJson | null;
   metadata: RawJson;
   tags: string[];
 }
 
-/** Makes cases of the rows of one file. */
+/** Turns the rows of one file into cases. */
 export class CaseMaker {
   private readonly idAt: number;
   private readonly input: Member[];
@@ -49,7 +49,7 @@ export class CaseMaker {
   }
 }
 
-/** About how many bytes a case is in JSON: all but its braces and its own names. */
+/** Returns the approximate size of a case as JSON, in bytes: everything but its member names and punctuation. */
 export const caseBytes = ({ id, input, expected, metadata, tags }: CsvCase): number =>
   [id, input.text, expected?.text ?? '', metadata.text, ...tags].reduce(
     (sum, text) => sum + Buffer.byteLength(text),
@@ -58,30 +58,30 @@ export const caseBytes = ({ id, input, expected, metadata, tags }: CsvCase): num
 
 interface Member {
   at: number;
-  /** As JSON, with its colon. */
+  /** As JSON, with a colon. */
   name: string;
 }
 
-/** Written as text: an object of JavaScript would put columns called 2 and 1 into another order. */
+/** Builds text, because a JavaScript object would reorder columns named 2 and 1. */
 const objectOf = (members: readonly Member[], cells: readonly (string | undefined)[]): RawJson =>
   new RawJson(`{${members.map(({ at, name }) => name + JSON.stringify(cells[at])).join(',')}}`);
 
 const TAGS_MAX = 100;
 const TAG_LENGTH_MAX = 255;
 
-/** Largest cell of tags, in bytes, as it stands in a file: more than 100 tags of 255 characters need. */
+/** Maximum cell of tags in a file, in bytes: more than 100 tags of 255 characters need. */
 export const TAGS_BYTES = 256 * 1024;
 
 /**
- * The tags of a case: what stands between commas and semicolons in its cells, without the blanks around it. A cell that
- * is a JSON array of texts is taken as these texts, so that a tag may hold any character. Each tag counts once.
+ * Returns the tags of a case: its cells, split at commas and semicolons, and trimmed. A cell that is a JSON array of
+ * strings is read as these strings, so that a tag may contain any character. Each tag counts once.
  */
 export function tagsOf(cells: readonly string[]): string[] {
   const tags = cells.length === 1 ? ofCell(cells[0]!) : cells.flatMap(ofCell);
   return [...new Set(tags)];
 }
 
-/** What is wrong with the tags of a case; null for nothing. */
+/** Returns what is wrong with the tags of a case, or null. */
 export function faultOfTags(tags: readonly string[]): string | null {
   if (tags.length > TAGS_MAX) return `has more than ${TAGS_MAX} tags`;
   const long = tags.find((tag) => isLonger(tag, TAG_LENGTH_MAX));
@@ -107,18 +107,18 @@ function ofArray(cell: string): string[] | null {
   }
 }
 
-/** Escapes of JSON can spell what no text of PostgreSQL holds. */
+/** JSON escapes can spell characters that PostgreSQL cannot store. */
 const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
-/** What a row's number may have as JSON, in quotes. */
+/** Maximum size of a row number as a JSON string, in bytes. */
 const ROW_NUMBER_BYTES = 10;
 
 /**
- * How many bytes rows are as cases, in JSON and in UTF-8, without making cases of them: a row of control characters is
- * six times as long there as in its file.
+ * Computes the size of rows as cases, in bytes of JSON in UTF-8, without building the cases. A row of control characters
+ * is six times as large in JSON as in its file.
  */
 export class CaseSize {
-  /** Of what every case has besides its cells and its tags. */
+  /** Bytes of every case besides its cells and tags. */
   private readonly frame: number;
   private readonly idAt: number;
   private readonly isIdMapped: boolean;
@@ -140,14 +140,14 @@ export class CaseSize {
   }
 
   /**
-   * How long all cells may be together, as strings of JSON, so that their row surely has at most `bytes` as a case: a
-   * case repeats no more than its id, and tags make at most two characters of each of theirs.
+   * Returns the total size of cells, as JSON strings, up to which a row certainly has at most `bytes` as a case: a case
+   * repeats at most its id, and tags at most double their characters.
    */
   cellsWithin(bytes: number): number {
     return (bytes - this.frame - ROW_NUMBER_BYTES) / 2;
   }
 
-  /** @param record with `jsonBytes` that are exact */
+  /** Returns the size of a row as a case. @param record with an exact `jsonBytes` */
   of({ cells, jsonBytes }: CsvRecord, row: number, tags: readonly string[]): number {
     let bytes = this.frame + jsonBytes + bytesOf(tags);
     for (const at of this.tagsAt) bytes -= bytesOf(cells[at]);

@@ -5,7 +5,7 @@ import type { KeptBytes } from './csv.scanner';
 export const COLUMNS_MAX = 256;
 export const COLUMN_NAME_MAX = 255;
 
-/** Bytes that hold 255 characters however they are written, so that they suffice to find a text too long. */
+/** Bytes that hold 255 characters, however they are quoted, and so suffice to detect a longer text. */
 export const SHORT_TEXT_BYTES = 4096;
 
 /** The parts of a case that columns map to. */
@@ -22,13 +22,13 @@ export interface CsvOptions {
 /** The decided reading of a file's columns. */
 export interface CsvLayout {
   columns: readonly string[];
-  /** Null where row numbers are the case ids. */
+  /** Null if row numbers are the case ids. */
   caseIdColumn: string | null;
-  /** Every column but that of the case ids is in it once; that one only where it was asked for. */
+  /** Contains every column once. The column of the case ids is in it only on request. */
   mapping: CsvMapping;
 }
 
-/** Names a column that is not there, or is there twice. */
+/** A fault of the options: they name a column that does not exist, or name one twice. */
 export class LayoutFault extends Error {
   /** @param pointer into the options: `/case_id_column`, `/mapping/input/0` */
   constructor(
@@ -40,10 +40,10 @@ export class LayoutFault extends Error {
   }
 }
 
-/** The parts of a header that the scanner keeps: one more column than allowed, and enough of each name. */
+/** The bytes of a header to keep: one more column than allowed, and enough of each name. */
 export const HEADER_KEPT: KeptBytes = Array.from({ length: COLUMNS_MAX + 1 }, () => SHORT_TEXT_BYTES);
 
-/** The names in a header row. Errors: `CsvFault` for too many, and for one that is empty, too long or there twice. */
+/** Returns the names in a header row. Errors: `CsvFault` for too many names, and an empty, long or repeated one. */
 export function columnsOf(cells: readonly (string | undefined)[], count: number, line: number): string[] {
   if (count > COLUMNS_MAX) {
     throw new CsvFault(line, `names more than ${COLUMNS_MAX} columns`);
@@ -65,8 +65,8 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
 }
 
 /**
- * Decides how the columns of a file are read. Columns that the mapping does not name are `input`, after those that it
- * names for that; the one that names the cases is in no part of them unless it is mapped. Errors: `LayoutFault`.
+ * Decides how the columns of a file are read. Columns that the mapping does not name are appended to `input`. The column
+ * of the case ids is in no part unless it is mapped. Errors: `LayoutFault`.
  */
 export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
   const known = new Set(columns);
@@ -83,11 +83,11 @@ export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: 
       mapped.set(column, pointer.slice(1));
     }
   }
-  const namesCases = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
-  const rest = columns.filter((column) => !mapped.has(column) && column !== namesCases);
+  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
+  const rest = columns.filter((column) => !mapped.has(column) && column !== idColumn);
   return {
     columns,
-    caseIdColumn: namesCases,
+    caseIdColumn: idColumn,
     mapping: {
       input: [...(mapping.input ?? []), ...rest],
       expected: [...(mapping.expected ?? [])],
@@ -100,7 +100,7 @@ export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: 
 const unknown = (pointer: string, column: string): LayoutFault =>
   new LayoutFault(pointer, `names the column ${shown(column)}, which the header does not have`);
 
-/** Whether a text has more characters than `max`, counted as in every member with a limit. */
+/** Whether a text has more than `max` characters, counted as in the limits of all members. */
 export const isLonger = (text: string, max: number): boolean => text.length > max && !length(text, 0, max);
 
 /** A client's name or id, shortened and quoted for a message. */

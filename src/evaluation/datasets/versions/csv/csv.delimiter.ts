@@ -2,7 +2,7 @@ import { CASE_PARTS, COLUMN_NAME_MAX, type CsvOptions, shown } from './csv.colum
 import { CsvFault } from './csv.scanner';
 import type { CsvRecord } from './csv.scanner';
 
-/** Rows that are compared with the header. */
+/** Number of rows that are compared with the header. */
 const ROWS_COMPARED = 10;
 
 const OTHERS = [
@@ -11,12 +11,12 @@ const OTHERS = [
 ] as const;
 
 /**
- * Detects files whose delimiter is a semicolon or a tab. To a parser these are well-formed CSV with one column. The
- * delimiter is suspected where each of the first rows has as many of it as the header. Quoted fields, empty rows, and a
- * column that the options name speak against it.
+ * Detects files whose delimiter is a semicolon or a tab. To a parser these are well-formed CSV with one column. Suspects a
+ * delimiter if each of the first rows contains it as often as the header. A quoted field, or options that name the column,
+ * clear the suspicion. Empty rows do not count.
  */
 export class DelimiterCheck {
-  /** The delimiters that are still possible, and how often the header has each. */
+  /** The delimiters that are still possible, each with its count in the header. */
   private suspects: { delimiter: string; plural: string; count: number }[] = [];
   private rowsCompared = 0;
   private readonly line: number;
@@ -36,13 +36,13 @@ export class DelimiterCheck {
     return this.suspects.length > 0;
   }
 
-  /** The hint that a fault of a row ends with; empty where no other delimiter is possible. */
+  /** The hint at the end of a row's fault. Empty if no other delimiter is possible. */
   get hint(): string {
     const [suspect] = this.suspects;
     return suspect ? `; fields are separated by commas, not by ${suspect.plural}` : '';
   }
 
-  /** Errors: `CsvFault` of the header's line, as soon as rows enough had as many. */
+  /** Compares a row. Errors: `CsvFault` at the header's line, once enough rows have the same count. */
   take({ cells, quotedCount }: CsvRecord): void {
     const cell = cells[0] ?? '';
     if (cell === '' && quotedCount === 0) return;
@@ -52,19 +52,19 @@ export class DelimiterCheck {
     if (++this.rowsCompared === ROWS_COMPARED) this.end();
   }
 
-  /** Ends the rows. Errors: as of `take`. */
+  /** Ends the rows. Errors: those of `take`. */
   end(): void {
     const [suspect] = this.suspects;
     if (!suspect || this.rowsCompared === 0) return;
     throw new CsvFault(
       this.line,
-      `is a header of one column, ${shown(this.header)}, and the rows have as many ${suspect.plural} as it has, as if ` +
-        'fields were separated by them; separate fields by commas, or name that column in mapping if it is one',
+      `is a header of one column, ${shown(this.header)}, and the rows have as many ${suspect.plural} as it has. Separate ` +
+        'fields by commas, or name the column in mapping if it is one',
     );
   }
 }
 
-/** Counts at most as many as a name can have, because a cell may have millions. */
+/** Counts up to the maximum length of a column name, because a cell may have millions. */
 function countOf(delimiter: string, text: string): number {
   let count = 0;
   for (let at = text.indexOf(delimiter); at >= 0 && count <= COLUMN_NAME_MAX; count++) {

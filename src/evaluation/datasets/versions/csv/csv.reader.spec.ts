@@ -9,7 +9,7 @@ import { CsvScanner } from './csv.scanner';
 const PLAIN: CsvOptions = { caseIdColumn: null, mapping: {} };
 const MIB = 1024 * 1024;
 
-describe('a file that is to be a version', () => {
+describe('readCsv', () => {
   const open: SpooledFile[] = [];
   afterEach(() => Promise.all(open.splice(0).map((one) => one.close())));
 
@@ -34,7 +34,7 @@ describe('a file that is to be a version', () => {
 
   const rows = (count: number, cells = '1'): string => `a\n${`${cells}\n`.repeat(count)}`;
 
-  it('has columns, rows, and ids by their column, or none where rows are called by their number', async () => {
+  it('returns columns, rows and case ids, or no ids where row numbers are the ids', async () => {
     const byId = await read('id,case_id,q\n1,x,"a\nb"\n2,y,c');
     expect(byId).toMatchObject({ rowCount: 2, caseIds: ['x', 'y'], layout: { caseIdColumn: 'case_id' } });
     expect((await read('id,q\n7,a\n')).layout.caseIdColumn).toBe('id');
@@ -42,14 +42,14 @@ describe('a file that is to be a version', () => {
     expect((await read('id,q\n7,a\n', { ...PLAIN, caseIdColumn: 'q' })).caseIds).toEqual(['a']);
   });
 
-  it('may have a byte order mark, which is not part of the first name', async () => {
+  it('skips a byte order mark', async () => {
     const { layout, chunks } = await read('\ufeffa,b\n1,2\n');
     expect(layout.columns).toEqual(['a', 'b']);
     expect(chunks).toEqual([{ rowsBefore: 0, rowOffset: 7 }]);
     expect((await read('\ufeff"a"\n1\n')).layout.columns).toEqual(['a']);
   });
 
-  it('may have a header alone, which makes no case', async () => {
+  it('accepts a header without rows', async () => {
     expect(await read('a,b')).toMatchObject({ rowCount: 0, layout: { columns: ['a', 'b'] } });
     expect(await read('id\r\n')).toMatchObject({ rowCount: 0, caseIds: [] });
   });
@@ -114,7 +114,7 @@ describe('a file that is to be a version', () => {
       /not UTF-8/,
     ],
   ];
-  it.each(faults)('is refused with %s, and the line told', async (_, content, line, detail) => {
+  it.each(faults)('refuses %s, and names the line', async (_, content, line, detail) => {
     expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
   });
 
@@ -131,12 +131,12 @@ describe('a file that is to be a version', () => {
     ['other columns', 'question; context,c', 'x; y,z\n'],
     ['rows with semicolons, and none in the name', 'notes', '1;2\t3\n'],
   ];
-  it.each(ones)('may have a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
+  it.each(ones)('accepts a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
     const { layout } = await read(`${name}\n${cells}`);
     expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
   });
 
-  it('may have a column whose cells have as many semicolons or tabs as its name, where its options name it', async () => {
+  it('accepts a column with as many semicolons or tabs in its cells as in its name if the options name it', async () => {
     for (const name of ['a; b', 'a\tb']) {
       const file = `${name}\n${name}\n`;
       for (const options of [
@@ -150,7 +150,7 @@ describe('a file that is to be a version', () => {
     }
   });
 
-  it('tells the line also far down, past everything that is read at once', async () => {
+  it('names the right line far down in a file of many chunks', async () => {
     const file = `a\n${`"x\r\n${'é'.repeat(20_000)}"\n`.repeat(20)}`;
     expect(await refusal(`${file}"b`)).toEqual([42, expect.stringMatching(/never closed/)]);
     expect(await refusal(Buffer.concat([Buffer.from(`${file}b\n`), Buffer.from([0xc3, 0x28])]))).toEqual([
@@ -159,19 +159,19 @@ describe('a file that is to be a version', () => {
     ]);
   });
 
-  it('may have 100,000 rows, and not one more', async () => {
+  it('accepts 100,000 rows, and no more', async () => {
     expect((await read(rows(100_000))).rowCount).toBe(100_000);
     expect(await refusal(rows(100_001))).toEqual([100_002, expect.stringMatching(/row 100001/)]);
   });
 
-  it('may have 256 columns, and not one more', async () => {
+  it('accepts 256 columns, and no more', async () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     expect((await read(columns(256))).layout.columns).toHaveLength(256);
     expect(await refusal(columns(257))).toEqual([1, expect.stringMatching(/more than 256 columns/)]);
     expect(await refusal(`x${','.repeat(5_000_000)}`)).toEqual([1, expect.stringMatching(/more than 256/)]);
   });
 
-  it('may have a name and an id of 255 characters, however many bytes those are', async () => {
+  it('accepts names and ids of 255 characters, whatever their size in bytes', async () => {
     const astral = '😀'.repeat(255);
     const quotes = '"'.repeat(255);
     const { layout, caseIds } = await read(
@@ -188,7 +188,7 @@ describe('a file that is to be a version', () => {
     expect(caseIds).toEqual([astral]);
   });
 
-  it('is held to the limits of tags where a column has them', async () => {
+  it('applies the limits of tags to columns of tags', async () => {
     const tags: CsvOptions = { caseIdColumn: null, mapping: { tags: ['t'] } };
     const many = (count: number) => Array.from({ length: count }, (_, index) => index).join(';');
     await read(`t\n${many(100)}\n"${'x'.repeat(255)},y"\n`, tags);
@@ -209,7 +209,7 @@ describe('a file that is to be a version', () => {
     const { name, pointer, detail } = thrown as { name: string; pointer: string; detail: string };
     return [name, pointer, detail];
   };
-  it('is not read by columns that it does not have, or by one in two ways', async () => {
+  it('refuses options with unknown or repeated columns', async () => {
     expect(await layoutFault({ caseIdColumn: 'Q', mapping: {} })).toEqual([
       'LayoutFault',
       '/case_id_column',
@@ -229,7 +229,7 @@ describe('a file that is to be a version', () => {
     }
   });
 
-  it('has every column in one place: named ones where they are named, others in the input', async () => {
+  it('puts every column into one part: named ones where the mapping says, others into the input', async () => {
     const { layout } = await read('id,q,z,a,m,t\n', {
       caseIdColumn: null,
       mapping: { input: ['z'], expected: ['a'], metadata: ['m'], tags: ['t'] },
@@ -239,7 +239,7 @@ describe('a file that is to be a version', () => {
     expect(twice.layout).toMatchObject({ caseIdColumn: 'id', mapping: { input: ['q'], metadata: ['id'] } });
   });
 
-  it('makes cases whose members stand in the order of the columns, whatever these are called', async () => {
+  it('keeps the order of columns in cases, whatever their names', async () => {
     const { layout } = await read('2,1,__proto__,t\n', { caseIdColumn: null, mapping: { tags: ['t'] } });
     const one = new CaseMaker(layout).make(3, ['b', 'a"\n', 'p', ' x ; y,x,, ']);
     expect(one.input.text).toBe('{"2":"b","1":"a\\"\\n","__proto__":"p"}');
@@ -257,7 +257,7 @@ describe('a file that is to be a version', () => {
     expect(tagged('["\\u0000"]')).toEqual(['["\\u0000"]']);
   });
 
-  it('can be read from any of its rows: chunks say where these begin', async () => {
+  it('says where rows begin in chunks, so that reading can start at any row', async () => {
     const cell = fc.oneof(
       { weight: 6, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }) },
       {

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { yieldToEventLoop } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
-import { faultOfTags, TAGS_BYTES, tagsOf } from './csv.case';
-import { CaseSize } from './csv.case';
+import { CaseSize, faultOfTags, TAGS_BYTES, tagsOf } from './csv.case';
 import {
   columnsOf,
   type CsvLayout,
@@ -14,25 +13,24 @@ import {
   shown,
 } from './csv.columns';
 import { DelimiterCheck } from './csv.delimiter';
-import { CsvFault } from './csv.scanner';
-import { type CsvRecord, CsvScanner } from './csv.scanner';
+import { CsvFault, type CsvRecord, CsvScanner } from './csv.scanner';
 
 export const ROWS_MAX = 100_000;
 const CASE_ID_MAX = 255;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Size of the chunks in which a file is stored and read again, in bytes. */
+/** Size of the chunks in which a file is stored, in bytes. */
 export const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes read without a pause. A piece of the shortest rows takes some milliseconds. */
+/** Bytes that are scanned without a pause. With the shortest rows, they take some milliseconds. */
 const PIECE_BYTES = 16 * 1024;
 const TURN_MS = 5;
 
 /** Where rows begin in a chunk. */
 export interface ChunkPlace {
-  /** Rows that began in the chunks before. */
+  /** Number of rows that begin in earlier chunks. */
   rowsBefore: number;
-  /** The byte of this chunk at which the next one begins; null where none does. */
+  /** Offset of the first row that begins in this chunk. Null if none does. */
   rowOffset: number | null;
 }
 
@@ -40,16 +38,16 @@ export interface ChunkPlace {
 export interface CsvContent {
   layout: CsvLayout;
   rowCount: number;
-  /** In the order of the rows; null where row numbers are the case ids. */
+  /** In row order. Null if row numbers are the case ids. */
   caseIds: string[] | null;
   chunks: ChunkPlace[];
 }
 
 /**
- * Reads and checks a whole file, and keeps only its case ids. It yields to the event loop between pieces. Errors: `CsvFault` with the first line that is wrong;
- * `LayoutFault` for options that do not fit the header.
+ * Reads and checks a whole file, and keeps only its case ids. Yields to the event loop between pieces. Errors: `CsvFault`
+ * with the first faulty line; `LayoutFault` for options that do not fit the header.
  *
- * @param caseBytes of the largest case, in JSON
+ * @param caseBytes maximum size of a case as JSON, in bytes
  */
 export async function readCsv(
   file: SpooledFile,
@@ -64,7 +62,7 @@ export async function readCsv(
   return reading.end();
 }
 
-/** The pieces of a chunk, with a turn for others after each few of them. */
+/** Yields the pieces of a chunk, and yields to the event loop every few milliseconds. */
 export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
   let since = performance.now();
   for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
@@ -85,7 +83,7 @@ class CsvReading {
   private idAt = -1;
   private tagsAt: number[] = [];
   private rowCount = 0;
-  /** Each with its line. */
+  /** Case id to line. */
   private readonly caseIds = new Map<string, number>();
 
   constructor(
@@ -103,19 +101,21 @@ class CsvReading {
     this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record), {
       offset: hasBom ? BOM.length : 0,
     });
-    const misspelt = this.encoding.faultIn(bytes, this.scanner.line);
+    const encodingFault = this.encoding.faultIn(bytes, this.scanner.line);
     try {
       this.scanner.push(bytes);
     } catch (error) {
-      throw error instanceof CsvFault && misspelt && misspelt.line <= error.line ? misspelt : error;
+      throw error instanceof CsvFault && encodingFault && encodingFault.line <= error.line
+        ? encodingFault
+        : error;
     }
-    if (misspelt) throw misspelt;
+    if (encodingFault) throw encodingFault;
   }
 
   end(): CsvContent {
     if (this.scanner) {
-      const misspelt = this.encoding.faultAtEnd(this.scanner.line);
-      if (misspelt) throw misspelt;
+      const encodingFault = this.encoding.faultAtEnd(this.scanner.line);
+      if (encodingFault) throw encodingFault;
       this.scanner.end();
       this.delimiter?.end();
     }
@@ -146,7 +146,7 @@ class CsvReading {
     if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
     for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
     this.delimiter = new DelimiterCheck(names, record, this.options);
-    // a row with a longer text makes no case
+    // A row with a longer cell is refused anyway.
     if (this.delimiter.isOpen) keep[0] = this.caseBytes;
     this.scanner!.keep = keep;
     this.size = new CaseSize(layout);
@@ -173,7 +173,7 @@ class CsvReading {
 
   private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
     delimiter.take(record);
-    // such a file has neither ids nor tags in a column of its own
+    // A file with one column has no separate ids or tags.
     if (!delimiter.isOpen) this.scanner!.keep = [];
   }
 
@@ -206,7 +206,7 @@ class CsvReading {
     this.caseIds.set(caseId, line);
   }
 
-  /** Notes the first row of a chunk. A row is taken as it ends, which may be some chunks after the one it begins in. */
+  /** Records where a row begins, if it is the first of its chunk. It may end several chunks later. */
   private place(at: number): void {
     const ordinal = Math.floor(at / CHUNK_BYTES);
     const chunk = this.chunks[ordinal]!;
@@ -226,10 +226,10 @@ const LF = 10;
 
 /** Checks the pieces of a file for UTF-8 without NUL characters, which PostgreSQL cannot store. */
 export class CsvEncoding {
-  /** The first bytes of a character that the next piece goes on with. */
+  /** The first bytes of a character that continues in the next piece. */
   private begun: Buffer = Buffer.alloc(0);
 
-  /** The first fault of the next piece, if it has one. @param line of its first byte */
+  /** Returns the first fault of the next piece, or null. @param line the line of its first byte */
   faultIn(piece: Buffer, line: number): CsvFault | null {
     const bytes = this.begun.length > 0 ? Buffer.concat([this.begun, piece]) : piece;
     const whole = bytes.length - unfinished(bytes);
@@ -240,7 +240,7 @@ export class CsvEncoding {
     return firstFault(complete, line);
   }
 
-  /** The fault of a file that ends here, within a character. */
+  /** Returns the fault of a file that ends within a character, or null. */
   faultAtEnd(line: number): CsvFault | null {
     return this.begun.length > 0 ? notUtf8(line) : null;
   }
@@ -260,7 +260,7 @@ function firstFault(bytes: Buffer, firstLine: number): CsvFault | null {
 
 const notUtf8 = (line: number): CsvFault => new CsvFault(line, 'is not UTF-8');
 
-/** How many bytes at the end are the beginning of a character (RFC 3629, section 3) that is not complete. */
+/** Returns the number of bytes at the end that begin an incomplete character (RFC 3629, section 3). */
 function unfinished(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

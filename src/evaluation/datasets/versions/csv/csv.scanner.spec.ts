@@ -32,8 +32,8 @@ const table = fc
   );
 const places = fc.array(fc.nat(10_000), { maxLength: 20 });
 
-describe('a CSV file', () => {
-  it('is read as it was written, whatever its cells hold and however its bytes arrive', () =>
+describe('CsvScanner', () => {
+  it('reads what was written, whatever the cells and the pieces', () =>
     fc.assert(
       fc.property(
         table,
@@ -56,7 +56,7 @@ describe('a CSV file', () => {
       { numRuns: 1_000 },
     ));
 
-  it('of any bytes at all is read as csv-parse reads it, or refused where that refuses it', () => {
+  it('agrees with csv-parse on any bytes', () => {
     const text = fc
       .array(fc.constantFrom('"', '"', ',', ',', '\n', '\r\n', 'a', '"a"', '""', ' '), { maxLength: 25 })
       .map((parts) => parts.join(''));
@@ -82,7 +82,7 @@ describe('a CSV file', () => {
     );
   });
 
-  it('may mix line breaks, end without one, and have empty fields', () => {
+  it('accepts mixed line breaks, a missing last one, and empty fields', () => {
     expect(cellsOf('a,b\r\n1,\n,2\r\n"",""')).toEqual([
       ['a', 'b'],
       ['1', ''],
@@ -93,7 +93,7 @@ describe('a CSV file', () => {
     expect(cellsOf('\n')).toEqual([['']]);
   });
 
-  it('tells of each record the line and the byte at which it begins', () => {
+  it('reports the line and the byte at which each record begins', () => {
     const file = 'a,b\n"1\r\n2\n",x\r\né,"""\n"';
     for (let size = 1; size < 12; size++) {
       const ends = Array.from({ length: 30 }, (_, index) => index * size);
@@ -105,7 +105,7 @@ describe('a CSV file', () => {
     }
   });
 
-  it('keeps of a field no more than is asked for, and says that there was more', () => {
+  it('cuts fields at the bytes to keep, and says so', () => {
     const file = Buffer.from(`a,"${'x'.repeat(50)}",${'é'.repeat(20)}\nb,"12345678",ccc\n`);
     for (const ends of [[], [7, 20, 30, 40, 70], Array.from({ length: 120 }, (_, index) => index)]) {
       const [long, short] = scan(file, ends, [0, 10, 5]);
@@ -127,7 +127,7 @@ describe('a CSV file', () => {
     ['a carriage return at the end', 'a\nb\r', 2, /carriage return/],
     ['a carriage return after a closing quote', '"a"\rb', 1, /carriage return/],
   ];
-  it.each(faults)('with %s is refused, and the line told', (_, file, line, detail) => {
+  it.each(faults)('refuses %s, and names the line', (_, file, line, detail) => {
     for (const ends of [[], Array.from({ length: 20 }, (__, index) => index)]) {
       const refusal = (): CsvFault => {
         try {

@@ -1,6 +1,6 @@
-/** What is wrong with a CSV file, and where. */
+/** A fault in a CSV file, with its line. */
 export class CsvFault extends Error {
-  /** @param line counted from 1, by line feeds, those within quotes too: as an editor shows it. */
+  /** @param line counted from 1, by line feeds, including those within quotes, as an editor does */
   constructor(
     readonly line: number,
     readonly detail: string,
@@ -19,12 +19,12 @@ const SPACE = 32;
 const SEMICOLON = 59;
 const BACKSLASH = 92;
 
-/** What a field without quotes cannot go on with; none of it is above a comma. */
+/** Bytes that end an unquoted field, or are wrong in one. None is above a comma. */
 const ENDS_TEXT = Array.from({ length: COMMA + 1 }, (_, byte) => [LF, CR, QUOTE, COMMA].includes(byte));
 
 /**
- * What a byte of a field adds when the field becomes a string of JSON: `\\` and line breaks are written with two bytes,
- * other control characters with six. A quote adds nothing, as it is doubled already, nor do quotes around the field.
+ * Extra bytes for each byte of a field when the field becomes a JSON string: `\\` and line breaks take two bytes, other
+ * control characters six. Quotes add nothing: those within are doubled in the file too.
  */
 const ADDED_BY_JSON = Uint8Array.from({ length: 256 }, (_, byte) => {
   const isShort = byte === BACKSLASH || (byte < SPACE && '\b\t\n\f\r'.includes(String.fromCharCode(byte)));
@@ -32,7 +32,7 @@ const ADDED_BY_JSON = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 const JSON_BYTES_PER_BYTE = 6;
 
-/** Where the scanner stands between two bytes. */
+/** States of the scanner. */
 const RECORD = 0;
 const FIELD = 1;
 const PLAIN = 2;
@@ -40,37 +40,35 @@ const QUOTED = 3;
 const AFTER_QUOTE = 4;
 const AFTER_CR = 5;
 
-/** One record, as it ends. */
+/** A complete record. */
 export interface CsvRecord {
-  /** The texts of the fields that are kept, at their places; of the others there is nothing. */
+  /** The texts of the kept fields, by index. Other places are empty. */
   readonly cells: readonly (string | undefined)[];
   readonly fieldCount: number;
-  /** How many of its fields are in quotes. */
+  /** Number of quoted fields. */
   readonly quotedCount: number;
-  /** Whether of a field that is kept some was left out. */
+  /** Whether a kept field was cut. */
   readonly isCut: boolean;
   /** The line on which it begins. */
   readonly line: number;
   /** The byte at which it begins. */
   readonly at: number;
   /**
-   * How many bytes its fields are as strings of JSON, in quotes. Where they are no more than `exactOver` surely, this is
-   * what they are at most.
+   * Size of its fields as JSON strings with quotes, in bytes. An upper bound up to `exactOver`, and exact beyond.
    */
   readonly jsonBytes: number;
 }
 
 /**
- * For each field of a record, how many bytes of it are kept as it stands in the file; absent or 0: none. Of a longer
- * one the rest is left out, so that memory stays bounded whatever a file holds.
+ * For each field of a record, the number of bytes of the file to keep. Absent or 0 keeps none. Longer fields are cut, so
+ * that memory stays bounded.
  */
 export type KeptBytes = readonly (number | undefined)[];
 
 /**
- * Finds the records of CSV as RFC 4180 has it, strictly: fields between commas, records between line breaks (CRLF or a
- * line feed alone), quotes around a whole field or nowhere, doubled within. Takes the bytes in pieces of any size and
- * in one pass, and makes text only of the fields that are asked for, so a file costs what its bytes cost, however many
- * cells they make. Errors: `CsvFault`.
+ * Scans CSV strictly by RFC 4180: commas between fields, line breaks (CRLF or LF) between records, quotes only around
+ * whole fields, and doubled within. Takes pieces of any size in one pass, and decodes only the fields to keep, so that
+ * the cost depends on the bytes and not on the number of cells. Errors: `CsvFault`.
  */
 export class CsvScanner {
   private state = RECORD;
@@ -81,31 +79,31 @@ export class CsvScanner {
   private recordLine = 1;
   private recordAt = 0;
   private quoteLine = 1;
-  /** Where the present field begins in the present piece, and what came of it in pieces before. */
+  /** Start of the current field in the current piece, and its bytes from earlier pieces. */
   private fieldAt = 0;
   private held: Buffer[] = [];
   private bytesBefore = 0;
   private isCut = false;
-  /** The same of the present record, for its length as JSON. */
+  /** Start of the current record in the current piece, and the extra JSON bytes of its earlier pieces. */
   private recordFrom = 0;
   private addedBefore = 0;
   private quotedCount = 0;
 
   /**
-   * @param keep of the next record; to be changed between records
-   * @param take is given each record
-   * @param offset of the first byte in the file, and the line that it is on
+   * @param keep the bytes to keep of the next record; may change between records
+   * @param take receives each record
+   * @param start position of the first byte in the file, and its line
    */
   constructor(
     public keep: KeptBytes,
     private readonly take: (record: CsvRecord) => void,
-    { offset = 0, line = 1 } = {},
+    start: { offset?: number; line?: number } = {},
   ) {
-    this.offset = offset;
-    this.lineNumber = line;
+    this.offset = start.offset ?? 0;
+    this.lineNumber = start.line ?? 1;
   }
 
-  /** Records whose fields may be more bytes than this as strings of JSON are counted exactly. */
+  /** Size as JSON strings, in bytes, above which `jsonBytes` is exact. */
   exactOver = Infinity;
 
   /** The line of the next byte. */
@@ -113,14 +111,14 @@ export class CsvScanner {
     return this.lineNumber;
   }
 
-  /** @param piece of which nothing is kept, so that its buffer may be used again */
+  /** @param piece is not retained, so that its buffer may be reused */
   push(piece: Buffer): void {
     let state = this.state;
     const { length } = piece;
     for (let i = 0; i < length; i++) {
       let byte = piece[i]!;
       if (state === PLAIN) {
-        // most of a file goes by in this loop and the next
+        // Hot path: most bytes pass through this loop and the next.
         while (byte > COMMA || !ENDS_TEXT[byte]) {
           if (++i === length) break;
           byte = piece[i]!;
@@ -173,7 +171,7 @@ export class CsvScanner {
           continue;
         }
       }
-      // what is left here ends a field
+      // Any byte that gets here ends a field.
       this.endField(piece, i);
       if (byte === COMMA) state = FIELD;
       else if (byte === CR) state = AFTER_CR;
@@ -190,7 +188,7 @@ export class CsvScanner {
     this.state = state;
   }
 
-  /** Says that there are no more bytes. The last record may end without a line break. */
+  /** Ends the input. The last record may have no line break. */
   end(): void {
     const { state } = this;
     if (state === RECORD) return;
@@ -217,7 +215,7 @@ export class CsvScanner {
     this.fieldCount++;
   }
 
-  /** @param crs carriage returns of its line break */
+  /** @param crs number of carriage returns in its line break */
   private endRecord(piece: Buffer, end: number, crs: number): void {
     this.lineNumber++;
     const { cells, fieldCount, quotedCount, isCut, recordLine: line, recordAt: at } = this;
@@ -260,22 +258,22 @@ export class CsvScanner {
     const end = Math.min(bytes.length, limit);
     if (bytes[0] !== QUOTE) return bytes.toString('utf8', 0, end);
     const text = bytes.toString('utf8', 1, end - 1);
-    return text.includes('"') ? withQuotesOnce(bytes.subarray(1, end - 1)) : text;
+    return text.includes('"') ? undoubled(bytes.subarray(1, end - 1)) : text;
   }
 }
 
-/** What stands between quotes, with each doubled one once. `replaceAll` takes seconds for millions of them. */
-function withQuotesOnce(bytes: Buffer): string {
-  const once = Buffer.allocUnsafe(bytes.length);
+/** Returns the text between quotes, with doubled quotes undone. `replaceAll` takes seconds for millions of them. */
+function undoubled(bytes: Buffer): string {
+  const result = Buffer.allocUnsafe(bytes.length);
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {
-    once[length++] = bytes[at]!;
+    result[length++] = bytes[at]!;
     if (bytes[at] === QUOTE) at++;
   }
-  return once.toString('utf8', 0, length);
+  return result.toString('utf8', 0, length);
 }
 
-/** @param byte beside the quote that is in a wrong place */
+/** @param byte next to the misplaced quote */
 const hintOf = (byte: number | undefined): string =>
   byte === SEMICOLON || byte === TAB ? ', and fields are separated by commas, not by semicolons or tabs' : '';
 

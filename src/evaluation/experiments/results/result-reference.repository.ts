@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, raw, sql, Where } from '#platform/db';
 
-/** A result that names a trace or a session. */
-export interface NamingResult {
+/** A result that references a trace or a session. */
+export interface ReferencingResult {
   experiment_id: string;
   result_id: string;
   trace_id: string | null;
@@ -11,64 +11,64 @@ export interface NamingResult {
   created_at: Date;
 }
 
-/** A session and a trace that results name together. */
-export interface NamedPair {
+/** A session and a trace that the same results reference. */
+export interface ReferencedPair {
   session_id: string;
   trace_id: string;
-  /** When the newest of these results was made within the times asked for; null where none was. */
+  /** When the newest of these results within the requested times was created. Null for none. */
   last_at: Date | null;
 }
 
-/** A span of time, by when results were made. */
+/** A range of creation times of results. */
 export interface Times {
   since?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
 }
 
-const NAMING = raw('experiment_id, result_id, trace_id, session_id, created_at');
+const COLUMNS = raw('experiment_id, result_id, trace_id, session_id, created_at');
 
-/** Finds results by the traces and sessions that they name, for the selection of scoring targets. */
+/** Finds results by the traces and sessions that they reference, for the selection of scoring targets. */
 @Injectable()
-export class ResultNamingRepository {
+export class ResultReferenceRepository {
   constructor(private readonly database: Database) {}
 
-  /** The results of an experiment that name a trace or a session, newest first. */
-  ofExperiment({ workspaceId }: Scope, experimentId: string, limit: number): Promise<NamingResult[]> {
-    return this.database.query<NamingResult>(
-      sql`SELECT ${NAMING} FROM results
+  /** Returns the results of an experiment that reference a trace or a session, newest first. */
+  ofExperiment({ workspaceId }: Scope, experimentId: string, limit: number): Promise<ReferencingResult[]> {
+    return this.database.query<ReferencingResult>(
+      sql`SELECT ${COLUMNS} FROM results
         WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId}
           AND (trace_id IS NOT NULL OR session_id IS NOT NULL)
         ORDER BY result_id DESC LIMIT ${limit}`,
     );
   }
 
-  /** For each of these traces, the newest result of any experiment that names it and fits. */
+  /** Returns for each trace the newest result of any experiment that references it and matches the filters. */
   newestOfTraces(
     scope: Scope,
     traceIds: readonly string[],
-    fitting: Times & { sessionIds?: readonly string[] | undefined } = {},
-  ): Promise<NamingResult[]> {
-    return this.newestOf(scope, 'trace_id', traceIds, fitting);
+    filters: Times & { sessionIds?: readonly string[] | undefined } = {},
+  ): Promise<ReferencingResult[]> {
+    return this.newestOf(scope, 'trace_id', traceIds, filters);
   }
 
-  /** For each of these sessions, the newest result of any experiment that names it and fits. */
+  /** Returns for each session the newest result of any experiment that references it and matches the filters. */
   newestOfSessions(
     scope: Scope,
     sessionIds: readonly string[],
-    fitting: Times = {},
-  ): Promise<NamingResult[]> {
-    return this.newestOf(scope, 'session_id', sessionIds, fitting);
+    filters: Times = {},
+  ): Promise<ReferencingResult[]> {
+    return this.newestOf(scope, 'session_id', sessionIds, filters);
   }
 
-  /** The pairs of these sessions and traces that results of any experiment name together. */
+  /** Returns the pairs of these sessions and traces that results of any experiment reference together. */
   pairsOf(
     { workspaceId }: Scope,
     sessionIds: readonly string[],
     traceIds: readonly string[],
     { since, until }: Times,
-  ): Promise<NamedPair[]> {
-    return this.database.query<NamedPair>(
+  ): Promise<ReferencedPair[]> {
+    return this.database.query<ReferencedPair>(
       sql`SELECT session_id, trace_id, max(created_at) FILTER (
             WHERE created_at >= coalesce(${since ?? null}::timestamptz, '-infinity')
               AND created_at < coalesce(${until ?? null}::timestamptz, 'infinity')) AS last_at
@@ -79,7 +79,7 @@ export class ResultNamingRepository {
     );
   }
 
-  /** The sessions that results of any experiment name together with these traces. */
+  /** Returns the sessions that results of any experiment reference together with these traces. */
   async sessionsNamedWith({ workspaceId }: Scope, traceIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ session_id: string }>(
       sql`SELECT DISTINCT session_id FROM unnest(${traceIds}::text[]) AS given(id)
@@ -96,17 +96,17 @@ export class ResultNamingRepository {
     column: 'trace_id' | 'session_id',
     ids: readonly string[],
     { since, until, sessionIds }: Times & { sessionIds?: readonly string[] | undefined },
-  ): Promise<NamingResult[]> {
+  ): Promise<ReferencingResult[]> {
     if (ids.length === 0) return Promise.resolve([]);
     const where = new Where(scope.key)
       .add(sql`${raw(column)} = given.id`)
       .addIf(since, (time) => sql`created_at >= ${time}`)
       .addIf(until, (time) => sql`created_at < ${time}`)
       .addIf(sessionIds, (sessions) => sql`session_id = ANY (${sessions}::text[])`);
-    return this.database.query<NamingResult>(
+    return this.database.query<ReferencingResult>(
       sql`SELECT named.* FROM unnest(${ids}::text[]) AS given(id)
         CROSS JOIN LATERAL (
-          SELECT ${NAMING} FROM results WHERE ${where.sql} ORDER BY result_id DESC LIMIT 1
+          SELECT ${COLUMNS} FROM results WHERE ${where.sql} ORDER BY result_id DESC LIMIT 1
         ) named`,
     );
   }

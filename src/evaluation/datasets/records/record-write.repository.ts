@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { type BulkColumn, BulkColumns, join, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import type { RecordChange } from '../datasets/dataset.repository';
+import type { RecordContent } from './record-content';
+import { CONTENT_FIELDS, RECORD_COLUMNS, type RecordEntity } from './record.entity';
+
+/** A version of a record to write. */
+export interface NewVersion extends RecordContent {
+  dataset_record_id: string;
+  version: number;
+  version_id: string;
+}
+
+const CONTENT = raw(CONTENT_FIELDS.join(', '));
+const RETURNED = raw(RECORD_COLUMNS.map((column) => `records.${column}`).join(', '));
+const ASSIGNMENTS = join(CONTENT_FIELDS.map((column) => raw(`${column} = given.${column}`)));
+
+/** JSON null is stored as NULL. */
+const jsonOf = (value: unknown): string | null => {
+  const text = toJsonText(value);
+  return text === 'null' ? null : text;
+};
+
+const ROW = new BulkColumns<NewVersion>([
+  { name: 'dataset_record_id', type: 'text', value: (row) => row.dataset_record_id },
+  { name: 'version', type: 'int8', value: (row) => row.version },
+  { name: 'version_id', type: 'text', value: (row) => row.version_id },
+  ...(['input', 'expected', 'metadata', 'tags'] as const).map((name): BulkColumn<NewVersion> => ({
+    name,
+    type: 'json',
+    value: (row) => jsonOf(row[name]),
+  })),
+  ...(['label', 'category', 'source_kind', 'source_ref', 'external_id'] as const).map(
+    (name): BulkColumn<NewVersion> => ({ name, type: 'text', value: (row) => row[name] }),
+  ),
+]);
+
+/**
+ * Writes records and their versions, many in one statement. Rows travel in arrays, which cost the server half of what
+ * one JSON parameter costs.
+ */
+@Injectable()
+export class RecordWriteRepository {
+  /** Writes new records and their first versions. */
+  async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
+    await tx.query(prepared('record.insert', insertion(scope, change, rows)));
+  }
+
+  /** Like `insert`, and returns the records. */
+  insertReturning(
+    tx: Tx,
+    scope: Scope,
+    change: RecordChange,
+    rows: readonly NewVersion[],
+  ): Promise<RecordEntity[]> {
+    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
+    return tx.query<RecordEntity>(prepared('record.insert-returning', statement));
+  }
+
+  /** Writes the next versions of records. */
+  async update(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
+    await tx.query(prepared('record.update', update(scope, change, rows)));
+  }
+
+  /** Like `update`, and returns the records. */
+  updateReturning(
+    tx: Tx,
+    scope: Scope,
+    change: RecordChange,
+    rows: readonly NewVersion[],
+  ): Promise<RecordEntity[]> {
+    return tx.query<RecordEntity>(sql`${update(scope, change, rows)} RETURNING ${RETURNED}`);
+  }
+}
+
+const insertion = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
+  sql`${withVersions(scope, change, rows)}
+    INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT},
+                         created_revision, created_at, updated_at, created_by)
+    SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by
+    FROM given`;
+
+const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
+  sql`${withVersions(scope, change, rows)}
+    UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS}
+    FROM given
+    WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
+      AND records.dataset_id = given.dataset_id`;
+
+/** The WITH clause of both statements: reads the rows as `given`, and writes them as versions. */
+function withVersions(
+  { workspaceId, principalId }: Scope,
+  { datasetId, revision, at }: RecordChange,
+  rows: readonly NewVersion[],
+): Sql {
+  return sql`WITH given AS MATERIALIZED (
+    SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, ${revision}::bigint AS revision,
+           ${at}::timestamptz AS at, ${principalId}::text AS created_by, dataset_record_id,
+           version::integer AS version, version_id, input, expected, metadata,
+           ARRAY(SELECT json_array_elements_text(tags)) AS tags, label, category, source_kind, source_ref, external_id
+    FROM ${ROW.table(rows, 't')}
+  ), versions AS (
+    INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT},
+                                 created_at, created_by)
+    SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT}, at, created_by
+    FROM given
+  )`;
+}

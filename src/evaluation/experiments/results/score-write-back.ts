@@ -1,0 +1,28 @@
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import type { ResultKey } from './result.repository';
+
+/** A new result, with the trace and session that it references. */
+export type NewResult = Pick<ResultKey, 'result_id' | 'trace_id' | 'session_id'>;
+
+/** All scores of a result after a write-back. */
+export interface WrittenBackScores {
+  result_id: string;
+  scores: Record<string, number | null>;
+  score_details: RawJson;
+}
+
+/** Writes scores back into results. The part that stores human scores provides it. */
+export abstract class ScoreWriteBack {
+  /**
+   * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
+   * score by each output were given now. Returns the results that changed.
+   */
+  abstract intoNewResults(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    results: readonly NewResult[],
+  ): Promise<WrittenBackScores[]>;
+}

@@ -1,0 +1,207 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import {
+  type NewResult,
+  type ResultId,
+  type ResultKey,
+  ResultLockRepository,
+  type ScoreWriteBack,
+  type WrittenBackScores,
+} from '../experiments';
+
+/** The human scores to write back: those by versions of one scorer with the same output. */
+export interface HumanScoreWriteBack {
+  scorerId: string;
+  /** The scorer's name, which is the score's name in results. */
+  name: string;
+  /** Digest of the definition's output. */
+  outputSha256: string;
+  minAnnotations: number;
+  at: Date;
+}
+
+/** Aggregates of one scorer's human scores of a result. Means are exact, as `numeric`. */
+const AGGREGATES = raw(`count(*) AS annotation_count, max(scorer_version) AS scorer_version,
+       avg(score::text::numeric) AS mean,
+       CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
+       (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
+       (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`);
+
+/** The mean in a result's `scores`. It is 0 where it is too small for a double. */
+const MEAN = raw('CASE WHEN abs(aggregated.mean) < 2.5e-324 THEN 0 ELSE aggregated.mean::float8 END');
+
+/** The entry in a result's `score_details`. */
+const DETAIL = raw(`json_strip_nulls(json_build_object(
+  'metadata', json_build_object('annotation_count', aggregated.annotation_count, 'score_ids', aggregated.score_ids),
+  'comment', aggregated.comment, 'label', aggregated.label,
+  'scorer_id', aggregated.scorer_id, 'scorer_version', aggregated.scorer_version))`);
+
+/**
+ * Writes human scores back into results, in the transaction that stores the score or the result.
+ *
+ * The statements that write are not prepared: the same one changes one result or a thousand, and a plan made while tables
+ * were small took 25 times as long once they were not. Scores and results are looked up by keys that the rows carry, which
+ * `OFFSET 0` and MATERIALIZED keep from being replaced by parameters. PostgreSQL expects no rows for a workspace that
+ * its statistics do not know, and would read the whole table for each key.
+ */
+@Injectable()
+export class ScoreWriteBackRepository implements ScoreWriteBack {
+  constructor(private readonly locks: ResultLockRepository) {}
+
+  /**
+   * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
+   * score by each output were given now. A score of the same name that the client uploaded stays. Where versions of a scorer
+   * differ in their output, the highest version counts. An archived scorer writes nothing. Returns the results that
+   * changed.
+   *
+   * The caller's transaction holds the locks of `lockForUpload`, so that no score is added meanwhile.
+   */
+  async intoNewResults(
+    tx: Tx,
+    { workspaceId }: Scope,
+    experimentId: string,
+    uploaded: readonly NewResult[],
+  ): Promise<WrittenBackScores[]> {
+    const results = await this.scoredAmong(tx, workspaceId, uploaded);
+    if (results.length === 0) return [];
+    return tx.query<WrittenBackScores>(
+      sql`WITH given AS MATERIALIZED (
+          SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.score_id, s.scorer_version, s.score,
+                 s.choice, s.comment
+          FROM ${newResults(workspaceId, results)}
+          CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
+          JOIN human_scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
+            AND s.target_id = target.id AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
+        ), noted AS (
+          INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
+          SELECT DISTINCT ${experimentId}::text, score_id, ${workspaceId}::text FROM given ORDER BY score_id
+          ON CONFLICT DO NOTHING
+        ), annotation AS (
+          SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by) * FROM given
+          ORDER BY result_id, scorer_id, output_sha256, created_by, score_id DESC
+        ), aggregated AS (
+          SELECT result_id, scorer_id, ${AGGREGATES},
+                 (array_agg(scorer_version ORDER BY score_id DESC))[1] AS newest_version
+          FROM annotation GROUP BY result_id, scorer_id, output_sha256
+        ), counted AS MATERIALIZED (
+          SELECT DISTINCT ON (aggregated.result_id, aggregated.scorer_id) ${workspaceId}::text AS workspace_id,
+                 ${experimentId}::text AS experiment_id, aggregated.result_id, scorer.name, ${MEAN} AS mean,
+                 ${DETAIL} AS detail
+          FROM aggregated
+          JOIN scorers scorer ON scorer.workspace_id = ${workspaceId} AND scorer.scorer_id = aggregated.scorer_id
+            AND scorer.archived_at IS NULL
+          JOIN scorer_versions version ON version.workspace_id = ${workspaceId}
+            AND version.scorer_id = aggregated.scorer_id AND version.scorer_version = aggregated.newest_version
+          WHERE aggregated.annotation_count >= coalesce((version.definition ->> 'min_annotations')::numeric, 1)
+          ORDER BY aggregated.result_id, aggregated.scorer_id, aggregated.scorer_version DESC
+        ), written AS MATERIALIZED (
+          SELECT workspace_id, experiment_id, result_id, jsonb_object_agg(counted.name, counted.mean) AS scores,
+                 json_object_agg(counted.name, counted.detail ORDER BY counted.name) AS score_details
+          FROM counted JOIN results r USING (workspace_id, experiment_id, result_id)
+          WHERE NOT r.scores ? counted.name GROUP BY workspace_id, experiment_id, result_id
+        )
+        UPDATE results SET scores = results.scores || written.scores,
+          score_details = (
+            SELECT json_object_agg(key, value) FROM (
+              SELECT key, value FROM json_each(results.score_details)
+              UNION ALL SELECT key, value FROM json_each(written.score_details)) merged)
+        FROM written
+        WHERE results.workspace_id = written.workspace_id AND results.experiment_id = written.experiment_id
+          AND results.result_id = written.result_id
+        RETURNING results.result_id, results.scores, results.score_details`,
+    );
+  }
+
+  /**
+   * Writes human scores back into the results whose experiment is running, if enough people have scored.
+   * The scores are read after the results are locked, so that the second of two people who score at once finds both.
+   */
+  async intoResults(
+    tx: Tx,
+    scope: Scope,
+    results: readonly ResultId[],
+    score: HumanScoreWriteBack,
+  ): Promise<void> {
+    const locked = await this.locks.lockOfRunning(tx, scope, results);
+    if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
+  }
+
+  /** Returns the new results that reference a trace or a session with human scores. Most uploads have none. */
+  private async scoredAmong(
+    tx: Tx,
+    workspaceId: string,
+    results: readonly NewResult[],
+  ): Promise<NewResult[]> {
+    const rows = await tx.query<{ result_id: string; is_scored: boolean }>(
+      prepared(
+        'score-write-back.is-scored',
+        sql`SELECT new.result_id, EXISTS (
+            SELECT FROM human_scores s WHERE s.workspace_id = new.workspace_id
+              AND s.target_id IN (new.trace_id, new.session_id)
+              AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored
+          FROM ${newResults(workspaceId, results)}`,
+      ),
+    );
+    const scored = new Set(rows.filter((row) => row.is_scored).map((row) => row.result_id));
+    return results.filter((result) => scored.has(result.result_id));
+  }
+
+  /**
+   * Counts each person's newest current score of the result, its trace or its session. A score under the scorer's name
+   * stays, unless the same or an older version of this scorer wrote it back to this result. The trace and session ids
+   * are passed and not read again, because the planner knows how many rows arrays have.
+   */
+  private async write(
+    tx: Tx,
+    workspaceId: string,
+    results: readonly ResultKey[],
+    { scorerId, name, outputSha256, minAnnotations, at }: HumanScoreWriteBack,
+  ): Promise<void> {
+    const scoreName = sql`${name}::text`;
+    await tx.query(
+      sql`WITH annotation AS (
+          SELECT DISTINCT ON (reached.result_id, s.created_by)
+                 reached.workspace_id, reached.experiment_id, reached.result_id, reached.scorer_id, s.score_id,
+                 s.scorer_version, s.score, s.choice, s.comment
+          FROM (SELECT ${workspaceId}::text AS workspace_id, ${scorerId}::text AS scorer_id, ids.*
+                FROM unnest(${results.map((one) => one.experiment_id)}::text[],
+                            ${results.map((one) => one.result_id)}::text[],
+                            ${results.map((one) => one.trace_id)}::text[],
+                            ${results.map((one) => one.session_id)}::text[])
+                  AS ids(experiment_id, result_id, trace_id, session_id) OFFSET 0) reached
+          CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
+                                     ('session', reached.session_id)) AS target(kind, id)
+          JOIN human_scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
+            AND s.target_kind = target.kind AND s.target_id = target.id AND s.superseded_by_score_id IS NULL
+            AND s.output_sha256 = ${outputSha256}
+          ORDER BY reached.result_id, s.created_by, s.score_id DESC
+        ), aggregated AS MATERIALIZED (
+          SELECT workspace_id, experiment_id, result_id, scorer_id, ${AGGREGATES} FROM annotation
+          GROUP BY workspace_id, experiment_id, result_id, scorer_id HAVING count(*) >= ${minAnnotations}
+        )
+        UPDATE results SET updated_at = ${at},
+          scores = results.scores || jsonb_build_object(${scoreName}, ${MEAN}),
+          score_details = (
+            SELECT json_object_agg(key, value) FROM (
+              SELECT key, value FROM json_each(results.score_details) WHERE key <> ${scoreName}
+              UNION ALL SELECT ${scoreName}, ${DETAIL}) merged)
+        FROM aggregated
+        WHERE results.workspace_id = aggregated.workspace_id AND results.experiment_id = aggregated.experiment_id
+          AND results.result_id = aggregated.result_id
+          AND (NOT results.scores ? ${scoreName}
+               OR EXISTS (
+                 SELECT FROM human_scores s
+                 WHERE s.workspace_id = results.workspace_id AND s.scorer_id = ${scorerId}
+                   AND s.score_id = results.score_details -> ${scoreName} #>> '{metadata,score_ids,0}'
+                   AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
+                   AND (results.score_details -> ${scoreName} ->> 'scorer_version')::integer <= aggregated.scorer_version))`,
+    );
+  }
+}
+
+/** A subquery `new` of new results, each with its workspace. */
+const newResults = (workspaceId: string, results: readonly NewResult[]): Sql =>
+  sql`(SELECT ${workspaceId}::text AS workspace_id, ids.*
+    FROM unnest(${results.map((one) => one.result_id)}::text[], ${results.map((one) => one.trace_id)}::text[],
+                ${results.map((one) => one.session_id)}::text[]) AS ids(result_id, trace_id, session_id) OFFSET 0) new`;
