@@ -9,8 +9,8 @@ import {
   rmSync,
 } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { pause, retry } from '#platform/concurrency';
 import { type Binaries, installedBinaries, usableBinaries } from './binaries';
 import { clusterArgument, clusterDirectory, ensureCluster, readPassword, SUPERUSER } from './cluster';
 import { claimDirectory } from './directory-claim';
@@ -114,39 +114,61 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function run(
+/** The server did not start. `reason` is the end of its log, or why its process could not be started. */
+class StartFailure extends Error {
+  constructor(readonly reason: string) {
+    super(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
+  }
+}
+
+interface RunningServer {
+  server: HeldProcess;
+  port: number;
+}
+
+/** Starts the server, on another port if a port is taken. */
+const run = (
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
   ephemeral: boolean,
   log: (line: string) => void,
-): Promise<{ server: HeldProcess; port: number }> {
+): Promise<RunningServer> =>
+  retry(() => runOnce(dataDir, binaries, user, ephemeral, log), {
+    attempts: ATTEMPTS,
+    firstDelayMs: 0,
+    isRetryable: (error) => error instanceof StartFailure && PORT_TAKEN.test(error.reason),
+  });
+
+async function runOnce(
+  dataDir: string,
+  binaries: Binaries,
+  user: ServerUser,
+  ephemeral: boolean,
+  log: (line: string) => void,
+): Promise<RunningServer> {
   const cluster = clusterDirectory(dataDir);
-  for (let attempt = 1; ; attempt++) {
-    await endEarlierServer(dataDir, log);
-    const port = await freePort();
-    const output = openLog(dataDir);
-    const pipe = openServerPipe(dataDir);
-    const server = holdProcess(
-      path.join(binaries.directory, 'bin', 'postgres'),
-      ['-D', clusterArgument(cluster, user), ...settings(port, ephemeral)],
-      {
-        ...user,
-        cwd: cluster,
-        env: SERVER_ENVIRONMENT,
-        output,
-        removeAfterwards: ephemeral ? dataDir : undefined,
-        inherited: pipe,
-      },
-    );
-    closeSync(output);
-    closeSync(pipe);
-    if (await becomesReady(server, cluster, port, log)) return { server, port };
-    const reason = server.failure?.message ?? readFileSync(path.join(dataDir, 'server.log'), 'utf8').trim();
-    if (attempt === ATTEMPTS || !PORT_TAKEN.test(reason)) {
-      throw new Error(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
-    }
-  }
+  await endEarlierServer(dataDir, log);
+  const port = await freePort();
+  const output = openLog(dataDir);
+  const pipe = openServerPipe(dataDir);
+  const server = holdProcess(
+    path.join(binaries.directory, 'bin', 'postgres'),
+    ['-D', clusterArgument(cluster, user), ...settings(port, ephemeral)],
+    {
+      ...user,
+      cwd: cluster,
+      env: SERVER_ENVIRONMENT,
+      output,
+      removeAfterwards: ephemeral ? dataDir : undefined,
+      inherited: pipe,
+    },
+  );
+  closeSync(output);
+  closeSync(pipe);
+  if (await becomesReady(server, cluster, port, log)) return { server, port };
+  const serverLog = path.join(dataDir, 'server.log');
+  throw new StartFailure(server.failure?.message ?? readFileSync(serverLog, 'utf8').trim());
 }
 
 /** Settings other than PostgreSQL's defaults. They go on the command line, so that a new release can change them. */
@@ -190,7 +212,7 @@ async function becomesReady(
     while (!server.hasEnded) {
       const status = readServerStatus(cluster);
       if (status?.port === port && status.ready) return true;
-      await sleep(10);
+      await pause(10);
     }
     return false;
   } finally {

@@ -10,7 +10,7 @@ import { BodyBudgets } from './body-budgets';
 import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
-import { IdempotencyStore } from './idempotency.store';
+import { IdempotencyRepository } from './idempotency.repository';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
@@ -40,7 +40,7 @@ class HttpShutdown implements OnModuleDestroy {
     BodyBudgets,
     HttpMetrics,
     HttpShutdown,
-    IdempotencyStore,
+    IdempotencyRepository,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },

@@ -16,7 +16,7 @@ import type { Principal } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
-import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
+import { type IdempotencyClaim, IdempotencyRepository, type KeptAnswer } from './idempotency.repository';
 import { mediaTypeOf } from './content-headers';
 import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
@@ -48,7 +48,7 @@ export const RepeatableWithinReach = () => SetMetadata(WITHIN_REACH, true);
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
-    private readonly store: IdempotencyStore,
+    private readonly store: IdempotencyRepository,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

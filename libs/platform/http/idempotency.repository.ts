@@ -38,7 +38,7 @@ const LOCK_SECONDS = 30;
  * the key once it has lost the claim.
  */
 @Injectable()
-export class IdempotencyStore {
+export class IdempotencyRepository {
   /** How often a holder must renew its claim, in milliseconds. */
   readonly renewalMs = (LOCK_SECONDS * 1000) / 3;
 
@@ -89,7 +89,7 @@ export class IdempotencyStore {
   }
 
   /** Deletes expired answers. The worker calls it periodically. */
-  async sweep(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     await this.database.query('DELETE FROM idempotency_keys WHERE expires_at < now()');
   }
 }
