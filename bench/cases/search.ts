@@ -92,7 +92,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
     typeof statement === 'string'
       ? (await pglite.query(statement)).rows
       : (await pglite.query(statement.text, statement.values)).rows;
-  const on = { query, unhurried: query } as unknown as Database & Tx;
+  const on = { query, runWithoutTimeout: query } as unknown as Database & Tx;
   await new Resources1795305600100().up({
     query: (text: string) => pglite.exec(text),
   } as unknown as QueryRunner);

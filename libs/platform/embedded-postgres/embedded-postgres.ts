@@ -19,10 +19,10 @@ import { freePort } from './free-port';
 import { type HeldProcess, holdProcess } from './held-process';
 import { SERVER_ENVIRONMENT, type ServerUser, serverUser } from './server-user';
 
-/** The database, and the role that owns it, as which the service logs in. */
+/** Name of the database and of the role that owns it, which the service uses. */
 const DATABASE = 'registry';
 
-/** Attempts to start, each on another port: another process may take a free one first. */
+/** Attempts to start, each on another port, because another process may take a free port first. */
 const ATTEMPTS = 10;
 const PORT_TAKEN = /could not bind/;
 
@@ -31,15 +31,15 @@ export interface EmbeddedPostgresOptions {
   /** A directory for the database alone, on a file system of this machine. It is created when missing. */
   readonly dataDir: string;
   /**
-   * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty, and is
-   * removed with everything in it when the server ends, also when this process is killed.
+   * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty. It is
+   * removed with its contents when the server ends, even if this process is killed.
    */
   readonly ephemeral?: boolean;
-  /** Called with short lines about what takes time or is unusual. */
+  /** Receives short lines about slow or unusual steps. */
   readonly log?: (line: string) => void;
   /**
-   * Called when the server ended without `stop()`: somebody ended it, or removed its directory. It is not started
-   * again, so this process has lost its database.
+   * Called when the server ended without `stop()`, for example because somebody killed it. It is not restarted, so this
+   * process has lost its database.
    */
   readonly onLost?: (error: Error) => void;
 }
@@ -99,7 +99,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     server = running.server;
     void server.ended.then(() => {
       if (ending) return;
-      const message = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
+      const message = `PostgreSQL has ended unexpectedly; see ${path.join(dataDir, 'server.log')}`;
       if (onLost) onLost(new Error(message));
       else log(message);
     });

@@ -102,7 +102,7 @@ export class SpanRepository {
 
   /** Writes the spans of traces that the same transaction has inserted. */
   async insertNew(tx: Tx, spans: readonly PlacedSpan[]): Promise<void> {
-    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copied(spans));
+    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks(spans));
   }
 
   /** Writes spans of existing traces, whose rows are locked. @returns those that were missing */
