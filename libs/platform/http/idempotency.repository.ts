@@ -34,8 +34,8 @@ const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
 const LOCK_SECONDS = 30;
 
 /**
- * Keeps first answers for 24 hours. A holder keeps its claim by renewing it, and can neither store an answer nor release
- * the key once it has lost the claim.
+ * Keeps first responses for 24 hours. A holder renews its claim to keep it. Once it has lost the claim, it can neither
+ * store a response nor release the key.
  */
 @Injectable()
 export class IdempotencyRepository {
@@ -83,12 +83,12 @@ export class IdempotencyRepository {
     );
   }
 
-  /** Releases the key, because only 2xx answers are kept. */
+  /** Releases the key, because only 2xx responses are kept. */
   async release(claim: IdempotencyClaim): Promise<void> {
     await this.database.query(sql`DELETE FROM idempotency_keys WHERE ${isHeld(claim)}`);
   }
 
-  /** Deletes expired answers. The worker calls it periodically. */
+  /** Deletes expired responses. The worker calls it periodically. */
   async deleteExpired(): Promise<void> {
     await this.database.query('DELETE FROM idempotency_keys WHERE expires_at < now()');
   }
