@@ -56,6 +56,11 @@ export class Database implements SqlExecutor {
     }
   }
 
+  /** Throws if the database does not answer. */
+  async ping(): Promise<void> {
+    await this.query('SELECT 1');
+  }
+
   get manager(): EntityManager {
     return this.dataSource.manager;
   }

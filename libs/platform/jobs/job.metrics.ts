@@ -61,7 +61,7 @@ export class JobMetrics implements OnModuleInit {
       'Seconds since the next job was enqueued; 0 if none waits.',
       ['kind'],
     );
-    this.metrics.from({
+    this.metrics.addSource({
       name: 'jobs',
       gauges: [jobs, age],
       read: async () => {
@@ -78,7 +78,7 @@ export class JobMetrics implements OnModuleInit {
 
   private registerOutbox(): void {
     const waiting = this.metrics.gauge('job_outbox', 'Jobs that are enqueued and not yet in Redis.');
-    this.metrics.from({
+    this.metrics.addSource({
       name: 'job_outbox',
       gauges: [waiting],
       read: async () => {
