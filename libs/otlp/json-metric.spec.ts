@@ -142,7 +142,7 @@ describe('a data point in JSON', () => {
     [{ name: 'm', sum: { dataPoints: [{ asInt: 1 }], isMonotonic: 'yes' } }, 'isMonotonic must be'],
     [{ name: 'm', sum: { dataPoints: 'x' } }, 'dataPoints must be a list'],
     [{ name: 'm', gauge: [] }, 'gauge must be an object'],
-    [{ name: 'm' }, 'must have data of a kind that is known'],
+    [{ name: 'm' }, 'must have data of a known kind'],
     [{ gauge: { dataPoints: [{ asInt: 1 }] } }, 'a metric must have a name'],
     [{ ...number({ asInt: 1 }), unit: 1 }, 'unit must be a string'],
     [null, 'a metric must be an object'],
