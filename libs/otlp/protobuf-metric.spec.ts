@@ -18,7 +18,7 @@ describe('a metric in protobuf', () => {
   it.each([
     ['no name', message(2, message(5, point(double(4, 1)), point(double(4, 2)))), 2, 'must have a name'],
     ['no data', metric(), 1, 'must have data of a known kind'],
-    ['data of a later kind', metric(message(14, point(double(4, 1)))), 1, 'must have data of a kind'],
+    ['data of a later kind', metric(message(14, point(double(4, 1)))), 1, 'must have data of a known kind'],
     ['a point without a value', metric(message(5, point(), point(double(4, 1)))), 1, 'must have a value'],
     [
       'a bucket too few',
