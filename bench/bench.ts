@@ -5,16 +5,16 @@ import type { Http } from './http';
 import type { BenchJudge } from './judge';
 import type { Comparison } from './measure';
 
-/** How often the memory of the service is looked at. */
-const MEMORY_LOOK_MS = 20;
+/** Interval at which the memory of the service is sampled. */
+const MEMORY_SAMPLE_MS = 20;
 
-/** What a benchmark works with: the service, the same database without it, and a place to say what was measured. */
+/** The tools of a benchmark: the service, direct access to the same database, and a report. */
 export class Bench {
   constructor(
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
-    /** What judges of the service ask. */
+    /** Backend of the service's judges. */
     readonly judge: BenchJudge,
     /** Starts another worker of the service. */
     readonly addWorker: () => Promise<{ stop(): Promise<void> }>,
@@ -22,14 +22,14 @@ export class Bench {
     private readonly memory: () => Promise<number>,
   ) {}
 
-  /** Watches the memory of the service, until it is told to stop: by how much it grew at most, in bytes. */
+  /** Samples the memory of the service. `stop` returns its largest growth, in bytes. */
   watchMemory(): { stop(): Promise<number> } {
     let isWatching = true;
     const watch = async (): Promise<number> => {
       const before = await this.memory();
       let most = before;
       while (isWatching) {
-        await delay(MEMORY_LOOK_MS);
+        await delay(MEMORY_SAMPLE_MS);
         most = Math.max(most, await this.memory());
       }
       return most - before;
@@ -49,7 +49,7 @@ export class Bench {
       .experiment_id;
   }
 
-  /** Puts results into an experiment, made by PostgreSQL itself: about 1 KB each, with that many scores. */
+  /** Fills an experiment with results that PostgreSQL generates: about 1 KB each, with this many scores. */
   async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,

@@ -10,7 +10,7 @@ import { RawJson } from '#platform/json';
 const JSON_TEXT = 114;
 const INT8 = 20;
 
-/** Type parsers as the service's own pool has them, so that both sides do the same work. */
+/** The type parsers of the service's own pool, so that both sides do the same work. */
 const getTypeParser = (oid: number, format?: string): ((text: string) => unknown) => {
   if (oid === JSON_TEXT) return (text) => new RawJson(text);
   if (oid === INT8) return Number;
@@ -25,8 +25,8 @@ const run = async <Row>(on: Pool | PoolClient, statement: Statement, values?: re
 };
 
 /**
- * What the service is measured against: the same statements, run with pg and nothing else. It stands in for the
- * service's `Database`, so that the service's own repositories send them; there is no Nest, no TypeORM and no HTTP.
+ * The baseline of the service: the same statements, run with pg only, without Nest, TypeORM and HTTP. It replaces the
+ * service's `Database`, so that the service's own repositories send the statements.
  */
 export class Direct {
   private readonly pool: Pool;

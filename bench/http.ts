@@ -5,7 +5,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** A bare keep-alive client: what it costs is small beside what is measured. */
+/** A minimal keep-alive client, whose cost is small compared to the measured work. */
 export class Http {
   private readonly agent: http.Agent;
 
@@ -17,7 +17,7 @@ export class Http {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Sends one request; an answer of another status than `expected` is an error. */
+  /** Sends one request. Throws if the response does not have the status `expected`. */
   send(
     method: string,
     path: string,
@@ -60,7 +60,7 @@ export class Http {
     });
   }
 
-  /** Reads an answer to its end and keeps nothing of it. @returns its length in bytes. */
+  /** Reads a response to its end without keeping it. Returns its length in bytes. */
   download(path: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const { hostname: host, port } = this.base;

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A judge and a classifier that answer after a set time, whatever they are asked. */
+/** A judge and a classifier that answer every request after a fixed time. */
 export class BenchJudge {
-  /** Milliseconds from a request to its answer. */
+  /** Milliseconds from a request to its response. */
   answersAfterMs = 0;
 
   private constructor(private readonly server: http.Server) {
@@ -25,7 +25,7 @@ export class BenchJudge {
     return new BenchJudge(server);
   }
 
-  /** Variables of a service that asks it. */
+  /** Variables of a service that uses it. */
   get env(): Record<string, string> {
     const base = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
     return { JUDGE_BASE_URL: `${base}/v1`, JUDGE_MODEL: 'bench', CLASSIFIER_BASE_URL: `${base}/classify` };

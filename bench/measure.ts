@@ -1,4 +1,4 @@
-/** Rounds in which two ways of doing the same are run in turn, so that a slow moment of the machine meets both. */
+/** Rounds in which the sides run in turn, so that a slow moment of the machine affects all of them. */
 const ROUNDS = 5;
 
 export const median = (values: number[]): number => {
@@ -7,7 +7,7 @@ export const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** Runs `total` calls, `clients` of them at once. @returns milliseconds for all of them. */
+/** Runs `total` calls, `clients` of them at once. Returns milliseconds for all of them. */
 export async function timeCalls(
   total: number,
   clients: number,
@@ -34,7 +34,7 @@ export interface Comparison {
   ratios: number[];
 }
 
-/** Measures sides in turn, the first of them the one that the others are held against. The first round warms up. */
+/** Measures sides in turn. The first one is the baseline of the others. The first round is the warm-up. */
 export async function compare(sides: Side[]): Promise<Comparison> {
   const figures: number[][] = sides.map(() => []);
   for (let round = 0; round <= ROUNDS; round++) {

@@ -16,7 +16,7 @@ export interface Bootstrap {
   api_key: string;
 }
 
-/** The service in a process of its own, as `npm start` runs it, on a database of its own that is thrown away. */
+/** The service in a separate process, like `npm start`, on a temporary database. */
 export class BenchedService {
   private constructor(
     private readonly directory: string,
@@ -34,7 +34,7 @@ export class BenchedService {
     return this.child.pid!;
   }
 
-  /** Durable as in operation: the server syncs what it commits. */
+  /** Durable as in production: the server syncs its commits. */
   static async start(variables: Record<string, string> = {}): Promise<BenchedService> {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'bench-'));
     const postgres = await startEmbeddedPostgres({ dataDir: path.join(directory, 'postgres') });
@@ -56,7 +56,7 @@ export class BenchedService {
     return new BenchedService(directory, postgres, child, env, bootstrap);
   }
 
-  /** Starts another worker, in a process of its own. */
+  /** Starts another worker in a separate process. */
   async addWorker(): Promise<{ stop(): Promise<void> }> {
     const env = { ...this.env, LOG_LEVEL: 'info' };
     const worker = spawn(process.execPath, ['dist/src/worker.js'], {

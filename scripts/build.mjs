@@ -1,5 +1,5 @@
-// Compiles the project named on the command line: type-checked, incremental, with the OpenAPI plugin of
-// @nestjs/swagger, which runs only inside the TypeScript API. The same output is what ships and what is tested.
+// Compiles the project named on the command line: type-checked, incremental, and with the OpenAPI plugin of
+// @nestjs/swagger, which needs the TypeScript API. The same output is shipped and tested.
 import { createRequire } from 'node:module';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { ROOT } from './lib/project.mjs';
 const require = createRequire(import.meta.url);
 const swagger = require('@nestjs/swagger/plugin');
 
-/** Builds one tsconfig; answers false, after printing why, when anything does not type-check. */
+/** Builds one tsconfig. Prints type errors and returns false if there are any. */
 export function build(configFile) {
   const config = ts.getParsedCommandLineOfConfigFile(
     path.join(ROOT, configFile),

@@ -1,4 +1,4 @@
-// npm run example: compiles the example unless it is up to date, then becomes it. Arguments are the example's.
+// npm run example: compiles the example unless it is up to date, then runs it with the given arguments.
 import { ensureBuilt, EXAMPLES } from './lib/build-state.mjs';
 
 if (!(await ensureBuilt(EXAMPLES))) process.exit(1);

@@ -1,10 +1,10 @@
-// jest's environment for Node, with one difference: a test file runs in the worker's own realm and not in one made for
-// it, so that all files of a worker share the modules of the application (see jest-runtime.cjs). What a test file or
-// jest itself changes in the process is undone after it.
+// jest's environment for Node, with one difference: a test file runs in the worker's own realm instead of a new one, so that
+// all files of a worker share the modules of the application (see jest-runtime.cjs). Changes that a test file or jest makes
+// to the process are undone after it.
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
-/** Where jest keeps what belongs to one test file: its tests, their handlers, timeout and retries. */
+/** Globals in which jest keeps the state of one test file: its tests, handlers, timeout and retries. */
 const JEST_STATE = /^JEST_|^TEST_TIMEOUT|^EVENT_HANDLERS$|^RETRY_|^WAIT_BEFORE_RETRY$|^LOG_ERRORS/;
 
 module.exports = class {
@@ -37,7 +37,7 @@ module.exports = class {
     return ['node', 'node-addons'];
   }
 
-  /** jest asks for one before it runs anything; scripts are run in the realm itself. */
+  /** jest requires a context, but scripts run in the realm itself. */
   getVmContext() {
     return globalThis;
   }

@@ -1,11 +1,11 @@
-// jest's runtime, with one difference: a test file alone is loaded anew. What it requires is Node's own and loaded once
-// in each worker, as in a process of the service: the application's modules are neither read nor compiled again for
-// each of the test files that start it, and stay fast. With jest-environment.cjs.
+// jest's runtime, with one difference: only the test file itself is loaded again. Its modules are loaded by Node once per
+// worker, as in a process of the service, so that the application is neither read nor compiled again for each test file, and
+// its code stays optimized. Used with jest-environment.cjs.
 const { createRequire } = require('node:module');
 const { Script } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
-/** jest's own modules, which every test file has for itself, as this process has compiled them, by file name. */
+/** Compiled scripts of jest's own modules, which every test file loads separately, by file name. */
 const compiled = new Map();
 
 module.exports = class extends Runtime {
@@ -17,7 +17,7 @@ module.exports = class extends Runtime {
       if (filename !== testPath) compiled.set(filename, script);
       return script.runInThisContext();
     };
-    // for what a test file requires, too
+    // for the modules of a test file too
     globalThis.jest = this.jestGlobals.jestObjectFor(testPath);
   }
 

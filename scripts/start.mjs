@@ -1,7 +1,7 @@
-// npm start: installs and builds what is not up to date, then becomes the service: API and worker in this process,
-// which therefore gets the signals itself. Relative paths in the environment (DATA_DIR) count from the checkout.
+// npm start: installs and builds whatever is not up to date, then runs the service, API and worker, in this process, which
+// therefore receives the signals itself. Relative paths in the environment (DATA_DIR) are relative to the checkout.
 //
-// Nothing is imported before the check of the Node version, so that an old one gets to it.
+// Nothing is imported before the check of the Node version, because old versions may fail to load it.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12) || major === 21) {
   console.error(

@@ -1,5 +1,5 @@
-// Checks an OpenAPI document, by default openapi.json, with two independent validators; exits with 1 where it fails.
-// (Both are ES modules, which jest cannot load below Node 24.9: hence a process of its own.)
+// Checks an OpenAPI document, by default openapi.json, with two independent validators. Exits with 1 if it is invalid.
+// It runs in its own process, because both are ES modules, which jest cannot load below Node 24.9.
 import { readFileSync } from 'node:fs';
 import SwaggerParser from '@apidevtools/swagger-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';

@@ -1,4 +1,4 @@
-// npm run openapi: writes openapi.json from the compiled code, on a database of its own that is gone afterwards.
+// npm run openapi: writes openapi.json from the compiled code, with a temporary database.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';

@@ -11,17 +11,16 @@ const SCORERS = 5;
 const PAGE_SIZE = 50;
 
 /**
- * Comparing two experiments of 10,000 cases with 5 scorers each, milliseconds, so a ratio above 1 is slower: against the
- * same statements sent by pg alone, which leaves what the statistics cost. Running experiments are compared anew each
- * time, with the statistics or for further cases alone; of frozen ones the second page, which is what a reader asks for
- * next.
+ * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline is
+ * the same statements sent with pg, so that the difference is the cost of the statistics. Running experiments are compared
+ * again each time, with statistics or for more cases only. For frozen ones, it measures the second page.
  */
 export async function compareExperiments(bench: Bench): Promise<void> {
   const candidate = await bench.newExperiment();
   const baseline = await bench.newExperiment();
   for (const id of [candidate, baseline]) {
     await bench.fillResults(id, RESULTS, SCORERS);
-    // a pass or a failure, five grades, a hundred, and two that are any number
+    // a boolean, five grades, a hundred grades, and two continuous scores
     await bench.direct.query(
       `UPDATE results SET scores = jsonb_build_object(
          'scorer 1', round(random()), 'scorer 2', round(random() * 4), 'scorer 3', round((random() * 100)) / 100,
@@ -61,7 +60,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** What the service asks the database for. */
+/** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database, new SummaryRepository());
   const experiments: ComparedExperiment[] = [];

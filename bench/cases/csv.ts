@@ -14,7 +14,7 @@ const WARM_UP = 2_000;
 const PER_CALL = 100;
 const CALLS = 60;
 
-/** A file of the largest size with the most rows: quotes, commas and line breaks in some of its cells. */
+/** Returns a file with the maximum size and rows, and with quotes, commas and line breaks in some cells. */
 function fileOf(salt: string): Buffer {
   const header = 'id,question,answer,context\r\n';
   const room = Math.floor((FILE_BYTES - header.length) / ROWS);
@@ -31,15 +31,16 @@ async function newDataset(bench: Bench): Promise<string> {
 }
 
 /**
- * A file of 32 MiB and 100,000 rows as a version, against COPY of the same file into a table of its columns; with what
- * the service's process grows by, and what others wait for theirs meanwhile. Milliseconds: a ratio above 1 is slower.
+ * Ingests a file of 32 MiB and 100,000 rows as a version. The baseline is COPY of the same file into a table with its
+ * columns. Also measures the memory growth of the service and the latency of other requests. In milliseconds (a ratio above
+ * 1 is slower).
  */
 export async function csvIngest(bench: Bench): Promise<void> {
   const datasetId = await newDataset(bench);
   const upload = (file: Buffer) =>
     bench.http.send('POST', `/eval/v1/datasets/${datasetId}/versions`, 201, file, 'text/csv');
   const read = () => bench.http.send('GET', `/eval/v1/datasets/${datasetId}`, 200);
-  // what a process that serves takes anyway is not what a file makes it take
+  // warms up, because a serving process grows even without a file
   await timeCalls(WARM_UP, CLIENTS, read);
   const growths: number[] = [];
   const waits: number[] = [];
@@ -97,7 +98,7 @@ const resultOf = (caseId: string): object => ({
   duration_ms: 12.5,
 });
 
-/** Results in bulk, of cases that are in a pinned CSV version of 100,000 rows, against an experiment without dataset. */
+/** Writes results in bulk for cases of a pinned CSV version of 100,000 rows. The baseline is an experiment without dataset. */
 export async function pinnedResults(bench: Bench): Promise<void> {
   const datasetId = await newDataset(bench);
   await bench.http.send('POST', `/eval/v1/datasets/${datasetId}/versions`, 201, fileOf('p'), 'text/csv');

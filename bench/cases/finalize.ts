@@ -10,7 +10,7 @@ import { compare } from '../measure';
 const RESULTS = 10_000;
 const SCORERS = 5;
 
-/** Freezing an experiment of 10,000 results with 5 scorers each; milliseconds, so a ratio above 1 is slower. */
+/** Finalizes an experiment of 10,000 results with 5 scorers each, in milliseconds (a ratio above 1 is slower). */
 export async function finalize(bench: Bench): Promise<void> {
   const experiments = new ExperimentRepository(bench.direct.database);
   const finalizer = new ExperimentFinalizer(

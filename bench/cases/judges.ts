@@ -18,13 +18,13 @@ const CLASSIFIER = {
   definition: { backend: 'classifier', output: { type: 'choice', choices: CHOICES } },
 };
 
-/** One run over 100 sessions. @returns milliseconds */
+/** Scores 100 sessions in one run. Returns milliseconds. */
 async function judgeSessions(bench: Bench, scorer: object, concurrency: number): Promise<number> {
   const scorerId = await newScorer(bench, scorer);
   return scoreSessions(bench, scorerId, await newSessions(bench), concurrency);
 }
 
-/** A judge that takes 200 ms, over 100 sessions, against the time that its answers alone take. */
+/** Scores 100 sessions with a judge that takes 200 ms. The baseline is the time of its responses alone. */
 export async function judgedRuns(bench: Bench): Promise<void> {
   bench.judge.answersAfterMs = JUDGE_MS;
   for (const concurrency of [1, 4, 32]) {
@@ -42,7 +42,7 @@ export async function judgedRuns(bench: Bench): Promise<void> {
   }
 }
 
-/** 20 such runs at once, on two workers, which have 8 runs with 4 targets each at a time. */
+/** Runs 20 of these at once on two workers, each with 8 runs of 4 targets at a time. */
 export async function judgedRunsAtOnce(bench: Bench): Promise<void> {
   bench.judge.answersAfterMs = JUDGE_MS;
   const worker = await bench.addWorker();
@@ -73,7 +73,7 @@ export async function judgedRunsAtOnce(bench: Bench): Promise<void> {
   }
 }
 
-/** Targets that are scored in a second by a scorer that takes no time, against storing their scores alone. */
+/** Counts the targets per second of a scorer that takes no time. The baseline is storing the scores. */
 export async function scoredPerSecond(bench: Bench): Promise<void> {
   bench.judge.answersAfterMs = 0;
   const perSecond = (ms: number): number => (SESSIONS / ms) * 1000;

@@ -9,7 +9,7 @@ const PAGES = 60;
 const RESULTS = 1_000_000;
 const PAGE_SIZE = 50;
 
-/** Reading one experiment by its id. */
+/** Reads one experiment by its id. */
 export async function getExperiment(bench: Bench): Promise<void> {
   const id = await bench.newExperiment();
   const experiments = new ExperimentRepository(bench.direct.database);
@@ -29,7 +29,7 @@ export async function getExperiment(bench: Bench): Promise<void> {
   bench.report(`get experiment, ${CLIENTS} clients`, 'requests/s', result);
 }
 
-/** A page of 50 of 1,000,000 results: the first, and one from the middle by its cursor. */
+/** Reads a page of 50 of 1,000,000 results: the first one, and one in the middle by cursor. */
 export async function listResults(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await bench.fillResults(experimentId, RESULTS, 1);
@@ -82,7 +82,7 @@ export async function listResults(bench: Bench): Promise<void> {
   );
 }
 
-/** A cursor in the middle of the list. */
+/** Returns a cursor in the middle of the list. */
 async function deepCursor(bench: Bench, route: string): Promise<string> {
   const query = `limit=1&offset=${RESULTS / 2}`;
   const { page } = await bench.http.json<{ page: { next_cursor: string } }>('GET', `${route}?${query}`, 200);

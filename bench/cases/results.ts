@@ -12,7 +12,7 @@ const PER_CALL = 100;
 const BULK_CALLS = 60;
 const SINGLE_CALLS = 600;
 
-/** About 1 KB of JSON: a question, an answer, two scores, a trace and a session, which nobody has scored. */
+/** Returns about 1 KB of JSON: a question, an answer, two scores, and a trace and a session without human scores. */
 function fields(caseId: string) {
   return {
     case_id: caseId,
@@ -53,7 +53,7 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
   };
 }
 
-/** The service's own transaction of a write, without the service. */
+/** Runs the service's own transaction of a write, without the service. */
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
   const locks = new ResultLockRepository();
   const results = new ResultRepository(bench.direct.database);

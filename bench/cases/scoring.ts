@@ -15,7 +15,7 @@ interface ScoreRun {
   run_status: string;
 }
 
-/** Exports a trace of one span for each of so many new sessions. */
+/** Exports a trace of one span for each of `SESSIONS` new sessions. */
 export async function newSessions(bench: Bench): Promise<string[]> {
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
   const spans = sessionIds.map((sessionId) => ({
@@ -26,7 +26,7 @@ export async function newSessions(bench: Bench): Promise<string[]> {
     endTimeUnixNano: `${Date.now()}000000`,
     attributes: [
       { key: 'session.id', value: { stringValue: sessionId } },
-      // each is another question, so that a judge has to be asked about each
+      // distinct questions, so that the cache of judge answers does not apply
       { key: 'input.value', value: { stringValue: `What is ${sessionId}?` } },
       { key: 'output.value', value: { stringValue: 'A session.' } },
     ],
@@ -37,7 +37,7 @@ export async function newSessions(bench: Bench): Promise<string[]> {
   return sessionIds;
 }
 
-/** A scorer that does nothing, unless it is another. */
+/** Creates a scorer, by default one that does nothing. */
 export async function newScorer(bench: Bench, members: object = {}): Promise<string> {
   const scorer = await bench.http.json<{ scorer_id: string }>('POST', '/eval/v1/scorers', 201, {
     workspace_id: bench.scope.workspaceId,
@@ -50,7 +50,7 @@ export async function newScorer(bench: Bench, members: object = {}): Promise<str
   return scorer.scorer_id;
 }
 
-/** From the request for a run to its end. @returns milliseconds */
+/** Returns milliseconds from the request for a run to its end. */
 export async function scoreSessions(
   bench: Bench,
   scorerId: string,
@@ -70,7 +70,7 @@ export async function scoreSessions(
   return performance.now() - startedAt;
 }
 
-/** What a run writes, without scoring anything: its targets, and a result for each by the worker's own statement. */
+/** Stores the rows of a run without scoring: its targets, and a result for each by the worker's own statement. */
 export async function storeDirectly(bench: Bench): Promise<number> {
   const scorerId = await newScorer(bench);
   const runId = newId('run');
@@ -98,7 +98,7 @@ export async function storeDirectly(bench: Bench): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** A code scorer that does nothing, over 100 sessions; milliseconds, so a ratio above 1 is slower. */
+/** Scores 100 sessions with a code scorer that does nothing, in milliseconds (a ratio above 1 is slower). */
 export async function noopScorer(bench: Bench): Promise<void> {
   const result = await compare([
     { name: 'direct', measure: () => storeDirectly(bench) },

@@ -21,7 +21,7 @@ const SIZES = [1_000, 10_000, 100_000];
 const AT_ONCE = 1_000;
 const QUERIES = 30;
 
-/** As long as words are, in about the frequencies that they have. The same each time. */
+/** Generates words with natural lengths and frequencies, the same each time. */
 class Words {
   private state = 7;
   private readonly words = Array.from({ length: 20_000 }, () =>
@@ -53,9 +53,8 @@ const documentsOf = (words: Words, workspaceId: string, from: number, count: num
   }));
 
 /**
- * Searches in workspaces of 1,000, 10,000 and 100,000 documents of 58 words each, milliseconds of a request over HTTP, by
- * the built-in embedder; what the index costs those who write; and which share of the nearest ten the index of pgvector
- * finds.
+ * Searches workspaces of 1,000, 10,000 and 100,000 documents of 58 words each with the built-in embedder, in milliseconds of
+ * an HTTP request. Also measures the cost of the index for writes, and the recall of pgvector's index among the nearest ten.
  */
 export async function searchRegistry(bench: Bench): Promise<void> {
   const words = new Words();
@@ -92,11 +91,11 @@ async function recall(bench: Bench, size: number): Promise<void> {
     typeof statement === 'string'
       ? (await pglite.query(statement)).rows
       : (await pglite.query(statement.text, statement.values)).rows;
-  const on = { query, unhurried: query } as unknown as Database & Tx;
+  const on = { query, runWithoutTimeout: query } as unknown as Database & Tx;
   await new Resources1795305600100().up({
     query: (text: string) => pglite.exec(text),
   } as unknown as QueryRunner);
-  // those of words, which PostgreSQL in WebAssembly takes its time for, find no vectors
+  // indexes of words, which are slow in WebAssembly and not used for vectors
   await pglite.exec('DROP INDEX search_documents_by_words, search_documents_by_names');
   const words = new Words();
   const index = new SearchIndex({} as Environment, new SearchIndexRepository());

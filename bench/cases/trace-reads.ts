@@ -2,21 +2,21 @@ import type { Bench } from '../bench';
 import { median } from '../measure';
 
 const PER_TRACE = 25;
-/** Traces in the smaller store, and how many times as many there are in the larger. */
+/** Traces in the small store, and the factor of the large one. */
 const TRACES = 40_000;
 const TIMES = 10;
 const DAYS = 10;
 const NAMED = 1_000;
 const CALLS = 40;
 
-/** The attributes of a call of a model, of about 0.7 KB, in which no two are alike. */
+/** The attributes of a model call, about 0.7 KB, different for each call. */
 const ATTRIBUTES = `json_build_object('gen_ai.operation.name', 'chat', 'gen_ai.request.model', 'model ' || i % 5,
   'gen_ai.usage.input_tokens', n % 2000, 'gen_ai.usage.output_tokens', i * 7, 'customer', n % 100000,
   'gen_ai.input.messages', repeat(md5(n::text || i), 10), 'gen_ai.output.messages', repeat(md5(i::text || n), 8))`;
 
 /**
- * Makes traces until there are so many: agents' runs of 25 spans, in trees of four below each, of the last ten days; in
- * 20 workspaces besides that of the benchmark, which has every second trace. 40,000 sessions, 50 services.
+ * Fills the store up to this number of traces: agent runs of 25 spans with four children each, of the last ten days. Every
+ * second trace is in the workspace of the benchmark, the others are in 20 more. 40,000 sessions, 50 services.
  */
 async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
   const { direct, scope } = bench;
@@ -57,10 +57,10 @@ async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
   await direct.query('ANALYZE spans');
 }
 
-/** Spreads so many numbers over a range, the same every time. */
+/** Spreads numbers over a range, the same each time. */
 const spread = (call: number, below: number): number => (call * 7919 + 13) % below;
 
-/** Reading where there are a million spans and where there are ten million: milliseconds of each, and how they grow. */
+/** Reads among a million and among ten million spans, in milliseconds, and reports the growth. */
 export async function readTraces(bench: Bench): Promise<void> {
   const { direct, http, scope } = bench;
   await direct.query(

@@ -16,7 +16,7 @@ const QUERIES: readonly [name: string, groupBy: string[]][] = [
   ['by case', ['case_id']],
 ];
 
-/** Traces of 25 spans that two of five models are called in, each named by a result, among ten times as many others. */
+/** Creates traces of 25 spans with calls of two of five models, each referenced by a result, among ten times as many. */
 async function fill(bench: Bench, experimentId: string): Promise<void> {
   const { workspaceId } = bench.scope;
   await bench.fillResults(experimentId, TRACES, 1);
@@ -41,7 +41,7 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
   await bench.direct.query('VACUUM (ANALYZE) results, traces, trace_models');
 }
 
-/** Figures over 10,000 traces, one query after the other; milliseconds each, so a ratio above 1 is slower. */
+/** Computes statistics over 10,000 traces, one query at a time, in milliseconds (a ratio above 1 is slower). */
 export async function traceStats(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await fill(bench, experimentId);

@@ -17,7 +17,7 @@ const CALLS = 120;
 const SPANS = CALLS * PER_CALL;
 const CLIENTS = [1, 4, 16];
 
-/** About 1 KB of protobuf: what an instrumented call of a model tells. */
+/** Attributes of an instrumented model call, about 1 KB of protobuf. */
 const ATTRIBUTES = {
   'gen_ai.operation.name': 'chat',
   'gen_ai.provider.name': 'openai',
@@ -37,7 +37,7 @@ function messages(role: string, text: string, times: number): string {
   return JSON.stringify([{ role, parts: [{ type: 'text', content: text.repeat(times) }] }]);
 }
 
-/** Agents' runs of 25 spans each. */
+/** Returns agent runs of 25 spans each. */
 function spans(): TestSpan[] {
   return Array.from({ length: PER_CALL / PER_TRACE }, newTraceId).flatMap((traceId) => {
     const root = newSpan({ traceId, name: 'answer', attributes: ATTRIBUTES });
@@ -68,8 +68,8 @@ const ENCODINGS = {
 const perSecond = (ms: number): number => (SPANS * 1000) / ms;
 
 /**
- * The rows of as many spans as a round sends, as PostgreSQL's binary COPY has them, and a table like the partition that
- * they are in: what is measured against is one COPY of all of them, without a client that has to make them.
+ * Reads the rows of as many spans as a round sends, in PostgreSQL's binary COPY format, and creates a table like their
+ * partition. The baseline is one COPY of all of them, without the cost of encoding them.
  */
 async function storedRows(
   bench: Bench,
@@ -94,7 +94,7 @@ async function storedRows(
   };
 }
 
-/** Exports of 100 spans, each answered once it is committed; what the clients send is made beforehand. */
+/** Exports 100 spans per request, which is answered after its commit. The bodies are encoded beforehand. */
 export async function exportTraces(bench: Bench): Promise<void> {
   const send = (encoding: keyof typeof ENCODINGS, clients: number) => async () => {
     const { media, encode, headers } = ENCODINGS[encoding];
@@ -118,12 +118,12 @@ export async function exportTraces(bench: Bench): Promise<void> {
   ]);
 }
 
-const LOOKS = 100;
+const READS = 100;
 
-/** From the 200 of an export to the answer that shows its trace; the first request for it always does. */
+/** Measures the time from the 200 of an export until its trace can be read, which the first read always returns. */
 export async function timeToReadable(bench: Bench): Promise<void> {
   const took: number[] = [];
-  for (let look = 0; look < LOOKS; look++) {
+  for (let look = 0; look < READS; look++) {
     const sent = spans();
     await bench.http.send(
       'POST',
@@ -137,6 +137,6 @@ export async function timeToReadable(bench: Bench): Promise<void> {
     took.push(performance.now() - begun);
   }
   bench.line(
-    `readable after the 200: ${LOOKS} of ${LOOKS} at the first request, whose answer took ${median(took).toFixed(1)} ms`,
+    `readable after the 200: ${READS} of ${READS} at the first request, whose answer took ${median(took).toFixed(1)} ms`,
   );
 }

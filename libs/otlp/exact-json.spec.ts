@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { longDigits, parseExactly } from './exact-json';
 
-/** What JSON can hold, with texts that look like long integers, quotes and backslashes, and few of anything else. */
+/** JSON values, mostly texts that look like long integers, quotes and backslashes. */
 const text = fc.string({
   unit: fc.constantFrom('"', '\\', ',', ':', ' ', '[', '1234567890123456789', 'e', '\n'),
 });
@@ -16,7 +16,7 @@ const { json } = fc.letrec((tie) => ({
   ),
 }));
 
-/** As JSON, with integers of any size. */
+/** Writes a value as JSON, with integers of any size. */
 function write(value: unknown, space: string): string {
   const all = (parts: string[]): string => parts.join(`${space},${space}`);
   if (typeof value === 'bigint') return value.toString();
@@ -28,7 +28,7 @@ function write(value: unknown, space: string): string {
   return `{${space}${all(members)}}`;
 }
 
-/** What was written, by what was read of it: integers of 16 digits and more by their digits. */
+/** Restores a written value from a parsed one, with integers of 16 digits and more from their digits. */
 function asWritten(value: unknown): unknown {
   const digits = longDigits(value);
   if (digits !== undefined) return BigInt(digits);
@@ -49,7 +49,7 @@ function expected(value: unknown): unknown {
 }
 
 describe('parseExactly', () => {
-  it('reads long integers by their digits, and all else as JSON.parse does', () => {
+  it('keeps long integers exact, and parses everything else like JSON.parse', () => {
     fc.assert(
       fc.property(json, fc.constantFrom('', ' ', '\n\t'), (value, space) => {
         const written = { value };

@@ -15,13 +15,13 @@ import { SPANS } from './span.draft';
 /**
  * Decodes the body of `POST /v1/traces` (OTLP/HTTP: an ExportTraceServiceRequest in one of two encodings).
  *
- * A span that OTLP calls invalid, or that has a malformed field, is left out and counted in `rejected`; the others
- * are returned. The body is expected already inflated, and limited in size by the caller: memory and time are
- * proportional to it, and it may hold at most 100,000 resources, scopes, spans, events and links together (`MAX_RECORDS`).
+ * A span that is invalid by OTLP, or has a malformed field, is left out and counted in `rejected`. The others are returned.
+ * The caller inflates the body and limits its size. Memory and time are proportional to it. It may hold at most 100,000
+ * resources, scopes, spans, events and links in total (`MAX_RECORDS`).
  *
- * @throws OtlpDecodeError when the body as a whole cannot be read: it is cut off or not of its encoding, the envelope
- *   (resource, scope and lists around the spans) does not have the form OTLP gives it, an attribute value is nested
- *   deeper than 64 levels, or there are too many records
+ * @throws OtlpDecodeError if the whole body is unreadable: it is truncated or in another encoding, its envelope (resources,
+ *   scopes and the lists around the spans) is malformed, an attribute value is nested deeper than 64 levels, or it has too
+ *   many records
  */
 export function decodeTraceRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedTraceRequest {
   const spans = new RecordCollector(SPANS);
@@ -31,11 +31,12 @@ export function decodeTraceRequest(bytes: Buffer, encoding: OtlpEncoding): Decod
 }
 
 /**
- * Decodes the body of `POST /v1/logs` (an ExportLogsServiceRequest), as {@link decodeTraceRequest} does that of traces.
+ * Decodes the body of `POST /v1/logs` (an ExportLogsServiceRequest) like {@link decodeTraceRequest}.
  *
- * A log record is left out only where a field of it is malformed, which JSON alone allows: OTLP calls none invalid.
+ * A log record is left out only if one of its fields is malformed, which is possible in JSON only. OTLP has no invalid log
+ * records.
  *
- * @throws OtlpDecodeError likewise
+ * @throws OtlpDecodeError like {@link decodeTraceRequest}
  */
 export function decodeLogsRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedLogsRequest {
   const records = new RecordCollector(LOG_RECORDS);
@@ -45,14 +46,13 @@ export function decodeLogsRequest(bytes: Buffer, encoding: OtlpEncoding): Decode
 }
 
 /**
- * Decodes the body of `POST /v1/metrics` (an ExportMetricsServiceRequest), as {@link decodeTraceRequest} does that of
- * traces.
+ * Decodes the body of `POST /v1/metrics` (an ExportMetricsServiceRequest) like {@link decodeTraceRequest}.
  *
- * Left out are data points that are malformed or say nothing (a number without a value; a histogram whose counts do not
- * go with its bounds), and all points of a metric that is malformed, has no name, or data of a kind that is not known.
- * Such a metric counts once where it has no points.
+ * Data points are left out if they are malformed or have no value, or if the counts of a histogram do not match its bounds.
+ * All points of a metric are left out if it is malformed, has no name, or has data of an unknown kind. Such a metric counts
+ * once if it has no points.
  *
- * @throws OtlpDecodeError likewise, and when its histograms have more than 2,097,152 buckets together
+ * @throws OtlpDecodeError like {@link decodeTraceRequest}, and if the histograms have more than 2,097,152 buckets in total
  */
 export function decodeMetricsRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedMetricsRequest {
   const points = new RecordCollector(DATA_POINTS);

@@ -11,7 +11,7 @@ import { decodeTraceRequest, encodeExportResponse, type OtlpEncoding } from './i
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
-/** What the official exporters send, and how they read the answer. */
+/** Requests of the official exporters, and how they read responses. */
 const SERIALIZERS = { protobuf: ProtobufTraceSerializer, json: JsonTraceSerializer };
 
 function request(encoding: OtlpEncoding, spans: ReadableSpan[]): Buffer {
@@ -131,7 +131,7 @@ describe('a trace request of the official exporters', () => {
     );
   });
 
-  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
+  it.each(ENCODINGS)('reports the number of rejected records and the reasons (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
     const rejection = { count: 3, reasons: ['no trace id'] };
     const rejectedSpans = encoding === 'json' ? '3' : 3;

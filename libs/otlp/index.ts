@@ -1,4 +1,4 @@
-/** OTLP/HTTP: requests decoded, answers encoded. Knows nothing of HTTP, of the service or of its database. */
+/** Decodes requests and encodes responses of OTLP/HTTP. Independent of HTTP, the service and its database. */
 export { longDigits, parseExactly } from './exact-json';
 export { decodeLogsRequest, decodeMetricsRequest, decodeTraceRequest } from './export-request.decoder';
 export { type DecodedLogsRequest, type OtlpLogRecord, SEVERITIES } from './log-record';

@@ -4,7 +4,7 @@ import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
 
-/** A member by its name in JSON, and by the original one of protobuf. */
+/** The name of a member in JSON, and its original name in protobuf. */
 type MemberName = readonly [name: string, original: string];
 
 /** The name of a request and its lists. */
@@ -16,8 +16,8 @@ export interface EnvelopeNames {
 }
 
 /**
- * Reads an export request in JSON: what the requests for traces, logs and metrics have in common, which is all but the
- * innermost records. Bytes that are not UTF-8 become U+FFFD. The parser of V8 does not recurse, so nesting is bounded
+ * Reads an export request in JSON. Handles everything that the requests for traces, logs and metrics share, which is all
+ * but the innermost records. Bytes that are not UTF-8 become U+FFFD. V8's parser does not recurse, so nesting is limited
  * only where values are read.
  */
 export abstract class JsonEnvelopeReader {
@@ -31,7 +31,7 @@ export abstract class JsonEnvelopeReader {
     this.values = new JsonValueReader(bytes);
   }
 
-  /** @throws OtlpDecodeError when the body cannot be read as a whole */
+  /** @throws OtlpDecodeError if the whole body is unreadable */
   read(): void {
     const { values, names } = this;
     const request = this.sound(values.element(parse(this.bytes), 'the request'));
@@ -64,7 +64,7 @@ export abstract class JsonEnvelopeReader {
     return this.sound(this.values.list(source[name] ?? source[original], name));
   }
 
-  /** Refuses the whole request for a fault in a part that records share. */
+  /** Returns a part that records share. A fault in it refuses the whole request. */
   private sound<T>(part: T): T {
     const fault = this.values.takeFault();
     if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);

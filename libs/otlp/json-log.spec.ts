@@ -17,7 +17,7 @@ describe('a JSON logs request', () => {
     ['no members', {}],
     ['null', { resourceLogs: null }],
     ['nothing in it', { resourceLogs: [{}, { scopeLogs: null }, { scopeLogs: [{ logRecords: null }] }] }],
-  ])('may hold no records: %s', (_, body) => {
+  ])('may have no records: %s', (_, body) => {
     expect(decode(body)).toMatchObject({ logRecords: [], rejected: { count: 0, reasons: [] } });
   });
 
@@ -27,11 +27,11 @@ describe('a JSON logs request', () => {
     ['{"resourceLogs":{}}', /resourceLogs must be a list/],
     ['{"resourceLogs":[{"scopeLogs":["x"]}]}', /scopeLogs must be an object/],
     ['{"resourceLogs":[{"scopeLogs":[{"logRecords":"x"}]}]}', /logRecords must be a list/],
-  ])('is refused as a whole when what records share is broken: %s', (body, detail) => {
+  ])('is refused as a whole if a part that records share is malformed: %s', (body, detail) => {
     expect(refusalOf(() => decode(body))).toMatch(detail);
   });
 
-  it('may use the original names of protobuf instead of lowerCamelCase', () => {
+  it('accepts the original names of protobuf instead of lowerCamelCase', () => {
     const record = {
       time_unix_nano: '1',
       observed_time_unix_nano: 2,
@@ -70,7 +70,7 @@ describe('a log record in JSON', () => {
     [{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }],
     [{ traceId: IDS.traceId.slice(1), spanId: `${IDS.spanId}00` }],
     [{ traceId: IDS.traceId.replace('a', 'g'), spanId: 'x' }],
-  ])('with the ids %j belongs to no trace, and is kept', (ids) => {
+  ])('is kept with the ids %j, and belongs to no trace', (ids) => {
     expect(decodeRecord(ids)).toMatchObject({ traceId: null, spanId: null });
   });
 
@@ -86,7 +86,7 @@ describe('a log record in JSON', () => {
     ['LATER', 0],
     [25, 0],
     [null, 0],
-  ])('knows the severity %j by its number and by its name', (sent, kept) => {
+  ])('accepts the severity %j by number and by name', (sent, kept) => {
     expect(decodeRecord({ severityNumber: sent }).severityNumber).toBe(kept);
   });
 
@@ -94,7 +94,7 @@ describe('a log record in JSON', () => {
     [0, 0n],
     ['1700000000123456789', 1_700_000_000_123_456_789n],
     ['18446744073709551615', 2n ** 64n - 1n],
-  ])('takes the time %j', (time, nanoseconds) => {
+  ])('accepts the time %j', (time, nanoseconds) => {
     expect(decodeRecord({ timeUnixNano: time, observedTimeUnixNano: time })).toMatchObject({
       timeUnixNano: nanoseconds,
       observedTimeUnixNano: nanoseconds,
@@ -122,7 +122,7 @@ describe('a log record in JSON', () => {
     [{ attributes: {} }, 'attributes must be a list'],
     [{ flags: -1 }, 'flags must be an integer'],
     [null, 'a log record must be an object'],
-  ])('like %j is left out, and the others are kept', (record, reason) => {
+  ])('is left out if it is %j, and the others are kept', (record, reason) => {
     const { logRecords, rejected } = decode(request({}, record, {}));
     expect([logRecords.length, rejected.count]).toEqual([2, 1]);
     expect(rejected.reasons).toEqual([expect.stringContaining(reason)]);

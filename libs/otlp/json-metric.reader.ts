@@ -1,7 +1,7 @@
 import { type EnvelopeNames, JsonEnvelopeReader } from './json-envelope.reader';
 import { JsonPointReader } from './json-point.reader';
 import type { JsonObject } from './json-value.reader';
-import { becomeType, faultOfMetric, type MetricDraft, newMetric } from './metric.draft';
+import { setType, faultOfMetric, type MetricDraft, newMetric } from './metric.draft';
 import { type OtlpDataPoint, type OtlpMetricType, TEMPORALITIES } from './metric.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
@@ -50,7 +50,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
     metric.metadata = values.attributes(source.metadata);
     const [type, content] = dataOf(source);
     if (type === undefined) return [];
-    becomeType(metric, type);
+    setType(metric, type);
     const data = values.object(content, type);
     if (metric.temporality !== null) {
       const temporality = data.aggregationTemporality ?? data.aggregation_temporality;

@@ -20,7 +20,7 @@ describe('a JSON metrics request', () => {
     ['null', { resourceMetrics: null }],
     ['nothing in it', { resourceMetrics: [{}, { scopeMetrics: [{ metrics: null }] }] }],
     ['a metric without points', request({ name: 'm', gauge: {} }, { name: 'm', sum: { dataPoints: null } })],
-  ])('may hold no points: %s', (_, body) => {
+  ])('may have no points: %s', (_, body) => {
     expect(decode(body)).toMatchObject({ dataPoints: [], rejected: { count: 0, reasons: [] } });
   });
 
@@ -30,11 +30,11 @@ describe('a JSON metrics request', () => {
     ['{"resourceMetrics":{}}', /resourceMetrics must be a list/],
     ['{"resourceMetrics":[{"scopeMetrics":["x"]}]}', /scopeMetrics must be an object/],
     ['{"resourceMetrics":[{"scopeMetrics":[{"metrics":"x"}]}]}', /metrics must be a list/],
-  ])('is refused as a whole when what metrics share is broken: %s', (body, detail) => {
+  ])('is refused as a whole if a part that metrics share is malformed: %s', (body, detail) => {
     expect(refusalOf(() => decode(body))).toMatch(detail);
   });
 
-  it('may use the original names of protobuf instead of lowerCamelCase', () => {
+  it('accepts the original names of protobuf instead of lowerCamelCase', () => {
     const exemplar = {
       time_unix_nano: '1',
       as_int: '2',
@@ -82,7 +82,7 @@ describe('a JSON metrics request', () => {
     ]);
   });
 
-  it('is limited in how many buckets it may hold, for the memory they take', () => {
+  it('is limited in its number of buckets, because of their memory', () => {
     const counts = `[0${',0'.repeat(MAX_BUCKETS)}]`;
     const body = JSON.stringify(
       request({ name: 'm', exponentialHistogram: { dataPoints: [{ positive: { bucketCounts: '@' } }] } }),
@@ -106,7 +106,7 @@ describe('a data point in JSON', () => {
     expect(gaugeOf(sent).value).toBe(value);
   });
 
-  it('of a histogram may leave out sum, min and max, which are then not 0', () => {
+  it('keeps a missing sum, min or max of a histogram as null, not 0', () => {
     const histogram = pointOf({
       histogram: { dataPoints: [{ count: '18446744073709551615', max: 'Infinity' }] },
     });
@@ -142,11 +142,11 @@ describe('a data point in JSON', () => {
     [{ name: 'm', sum: { dataPoints: [{ asInt: 1 }], isMonotonic: 'yes' } }, 'isMonotonic must be'],
     [{ name: 'm', sum: { dataPoints: 'x' } }, 'dataPoints must be a list'],
     [{ name: 'm', gauge: [] }, 'gauge must be an object'],
-    [{ name: 'm' }, 'must have data of a kind that is known'],
+    [{ name: 'm' }, 'must have data of a known kind'],
     [{ gauge: { dataPoints: [{ asInt: 1 }] } }, 'a metric must have a name'],
     [{ ...number({ asInt: 1 }), unit: 1 }, 'unit must be a string'],
     [null, 'a metric must be an object'],
-  ])('like that of %j is left out, and the others are kept', (metric, reason) => {
+  ])('is left out in the metric %j, and the others are kept', (metric, reason) => {
     const good = number({ asInt: 1 });
     const { dataPoints, rejected } = decode(request(good, metric, good));
     expect(dataPoints.length).toBe(2);

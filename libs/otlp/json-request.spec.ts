@@ -24,7 +24,7 @@ describe('a JSON trace request', () => {
     ['null', { resourceSpans: null }],
     ['an empty list', { resourceSpans: [] }],
     ['nothing in it', { resourceSpans: [{}, { scopeSpans: null }, { scopeSpans: [{ spans: null }] }] }],
-  ])('may hold no spans: %s', (_, body) => {
+  ])('may have no spans: %s', (_, body) => {
     expect(decode(body)).toMatchObject({ spans: [], rejected: { count: 0, reasons: [] } });
   });
 
@@ -45,12 +45,12 @@ describe('a JSON trace request', () => {
     ['{"resourceSpans":[{"scopeSpans":["x"]}]}', /scopeSpans must be an object/],
     ['{"resourceSpans":[{"scopeSpans":[{"scope":{"name":1}}]}]}', /name must be a string/],
     ['{"resourceSpans":[{"scopeSpans":[{"spans":"x"}]}]}', /spans must be a list/],
-  ])('is refused as a whole when what spans share is broken: %s', (body, detail) => {
+  ])('is refused as a whole if a part that spans share is malformed: %s', (body, detail) => {
     expect(detailOf(body)).toMatch(detail);
     expect(detailOf(body)).not.toContain('secret');
   });
 
-  it('ignores what it does not know, as later versions may add it', () => {
+  it('ignores unknown members, which later versions may add', () => {
     const known = request({ ...IDS, name: 'n' });
     const more = { unknown: { deep: [1] }, entityRefs: [] };
     const body = {
@@ -66,7 +66,7 @@ describe('a JSON trace request', () => {
     expect(decode(body)).toEqual(decode(known));
   });
 
-  it('may use the original names of protobuf instead of lowerCamelCase', () => {
+  it('accepts the original names of protobuf instead of lowerCamelCase', () => {
     const attributes = [
       { key: 'a', value: { string_value: 's' } },
       { key: 'b', value: { int_value: '1' } },
@@ -130,13 +130,13 @@ describe('a JSON trace request', () => {
     ]);
   });
 
-  it('with bytes that are not UTF-8 has them replaced', () => {
+  it('replaces bytes that are not UTF-8', () => {
     const body = Buffer.from(JSON.stringify(request({ ...IDS, name: 'a?b' })));
     body[body.indexOf('a?b') + 1] = 0xff;
     expect(decodeTraceRequest(body, 'json').spans[0]?.name).toBe('a\ufffdb');
   });
 
-  it('reports at most so many different faults, and counts the rest', () => {
+  it('reports a limited number of distinct faults, and counts the rest', () => {
     const faulty = [
       'name',
       'traceState',

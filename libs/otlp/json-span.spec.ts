@@ -1,6 +1,6 @@
 import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
 
-/** So many digits that it is not read as a number. */
+/** A number with too many digits to be read as one. */
 const LONG = 1_234_567_890_123_456;
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
@@ -31,7 +31,7 @@ function detailOf(body: unknown): string {
 }
 
 describe('a span in JSON', () => {
-  it('may have its ids in upper case', () => {
+  it('accepts ids in upper case', () => {
     const upper = { traceId: IDS.traceId.toUpperCase(), spanId: IDS.spanId.toUpperCase() };
     expect(decodeSpan({ ...upper, parentSpanId: upper.spanId })).toMatchObject({
       ...IDS,
@@ -75,7 +75,7 @@ describe('a span in JSON', () => {
     [{ ...IDS, status: 'ok' }, 'status must be an object'],
     [null, 'a span must be an object'],
     [[IDS], 'a span must be an object'],
-  ])('like %j is left out, and the others are kept', (span, reason) => {
+  ])('is left out if it is %j, and the others are kept', (span, reason) => {
     expect(reasonAgainst(span)).toContain(reason);
     expect(reasonAgainst(span)).toContain('(the span at index 1).');
   });
@@ -88,7 +88,7 @@ describe('a span in JSON', () => {
     ['9223372036854775807', 2n ** 63n - 1n],
     ['18446744073709551615', 2n ** 64n - 1n],
     [null, 0n],
-  ])('takes the time %j', (time, nanoseconds) => {
+  ])('accepts the time %j', (time, nanoseconds) => {
     expect(decodeSpan({ startTimeUnixNano: time, endTimeUnixNano: time })).toMatchObject({
       startTimeUnixNano: nanoseconds,
       endTimeUnixNano: nanoseconds,
@@ -107,7 +107,7 @@ describe('a span in JSON', () => {
     [{ kind: 'CLISPAN_KIND_ENT', status: { code: '2' } }, 'unspecified', 'error'],
     [{ kind: 'SPAN_KIND_LATER', status: { code: 'LATER' } }, 'unspecified', 'unset'],
     [{ kind: null, status: null }, 'unspecified', 'unset'],
-  ])('knows enumerations by number and by name: %j', (fields, kind, code) => {
+  ])('accepts enumerations by number and by name: %j', (fields, kind, code) => {
     expect(decodeSpan(fields)).toMatchObject({ kind, status: { code, message: '' } });
   });
 });
@@ -144,7 +144,7 @@ describe('an attribute value in JSON', () => {
     [{ laterValue: 1 }, null],
     [{}, null],
     [null, null],
-  ])('like %j', (value, expected) => {
+  ])('is read from %j', (value, expected) => {
     expect(valueOf(value)).toEqual(expected);
   });
 
@@ -164,7 +164,7 @@ describe('an attribute value in JSON', () => {
     [{ boolValue: LONG }, 'boolValue must be'],
     [{ kvlistValue: LONG }, 'kvlistValue must be an object'],
     [LONG, 'value must be an object'],
-  ])('like %j costs the span, and no other', (value, reason) => {
+  ])('invalidates its span, and no other, if it is %j', (value, reason) => {
     expect(reasonAgainst({ ...IDS, attributes: [{ key: 'key', value }] })).toContain(reason);
   });
 
@@ -174,7 +174,7 @@ describe('an attribute value in JSON', () => {
     ['intValue', '9007199254740993', '9007199254740993'],
     ['intValue', '1000000000000000', 1_000_000_000_000_000],
     ['doubleValue', '9007199254740993', 9_007_199_254_740_992],
-  ])('%s is exact as a number, too: %s', (kind, digits, expected) => {
+  ])('reads %s as an exact number: %s', (kind, digits, expected) => {
     const json = JSON.stringify(
       request({ ...IDS, attributes: [{ key: 'key', value: { [kind]: '@' } }], startTimeUnixNano: '#' }),
     );
@@ -197,7 +197,7 @@ describe('an attribute value in JSON', () => {
     },
   );
 
-  it('has no double from a text that is longer than one can be', () => {
+  it('rejects a text that is too long for a double', () => {
     expect(valueOf({ doubleValue: `0.${'0'.repeat(300)}1` })).toBe(1e-301);
     for (const text of ['1'.repeat(16_000_000), `1.${'1'.repeat(8_000_000)}`, `1e${'1'.repeat(8_000_000)}`]) {
       const span = { ...IDS, attributes: [{ key: 'key', value: { doubleValue: text } }] };
@@ -205,7 +205,7 @@ describe('an attribute value in JSON', () => {
     }
   });
 
-  it('holds no NUL character and no lone surrogate, which could not be stored', () => {
+  it('replaces NUL characters and lone surrogates, which cannot be stored', () => {
     const name = (json: string) =>
       decode(JSON.stringify(request({ ...IDS, name: '@' })).replace('@', json)).spans[0]?.name;
     expect(name('a\\u0000b')).toBe('a\ufffdb');
@@ -215,14 +215,14 @@ describe('an attribute value in JSON', () => {
     expect(name('C:\\\\u0000')).toBe('C:\\u0000');
   });
 
-  it('named __proto__ is a member like any other', () => {
+  it('may be named __proto__', () => {
     const value = { kvlistValue: { values: [{ key: 'x', value: { intValue: 1 } }] } };
     const { attributes } = decodeSpan({ attributes: [{ key: '__proto__', value }] });
     expect(JSON.stringify(attributes)).toBe('{"__proto__":{"x":1}}');
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it('may be nested 64 levels, and no deeper, however hostile', () => {
+  it('may be nested up to 64 levels', () => {
     const nested = (levels: number, before: string, after: string) =>
       JSON.stringify(request({ ...IDS, attributes: [{ key: 'key', value: '@' }] })).replace(
         '"@"',
@@ -239,7 +239,7 @@ describe('an attribute value in JSON', () => {
     }
   });
 
-  it('of another shape nested 10,000 deep is refused as well', () => {
+  it('is refused in another shape nested 10,000 levels deep', () => {
     expect(detailOf('['.repeat(10_000) + ']'.repeat(10_000))).toMatch(/must be an object/);
     expect(detailOf(`{"resourceSpans":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).toMatch(
       /must be an object/,

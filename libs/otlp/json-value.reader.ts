@@ -10,14 +10,14 @@ const UINT32_MAX = 0xffff_ffff;
 const INT32_MIN = -0x8000_0000;
 const INT32_MAX = 0x7fff_ffff;
 
-/** The least and the greatest of a kind of integer. */
+/** The bounds of an integer type. */
 export type IntegerRange = readonly [least: bigint, greatest: bigint];
 
 export const UINT64: IntegerRange = [0n, 0xffff_ffff_ffff_ffffn];
 export const INT64: IntegerRange = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn];
 
 const INTEGER = /^-?\d{1,20}$/;
-/** Digits of the longest double, written out, and some more; V8 looks through longer texts with a stack, which ends. */
+/** Slightly more than the longest decimal form of a double. V8's matching of much longer texts overflows its stack. */
 const DECIMAL_LENGTH_MAX = 2_000;
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
@@ -29,18 +29,17 @@ const HEXADECIMAL = /^[0-9a-fA-F]*$/;
 const UNSTORABLE_ESCAPES = ['\\u0000', '\\ud', '\\uD'];
 
 /**
- * Reads fields by the JSON mapping of protobuf, as OTLP narrows it (OTLP specification, "JSON Protobuf Encoding"), and
- * somewhat wider: 64-bit integers are strings or numbers, names of enumeration values are known, and both
- * `startTimeUnixNano` and the original `start_time_unix_nano` name a field. null means the default, and what has an
- * unknown name is ignored.
+ * Reads fields by the JSON mapping of protobuf as restricted by OTLP (OTLP specification, "JSON Protobuf Encoding"), and is
+ * more lenient: 64-bit integers may be strings or numbers, enumerations may have names, and a field may have its original
+ * name (`start_time_unix_nano`). null means the default, and unknown members are ignored.
  *
- * A value of another form reads as the default and records a fault that names the field, see {@link takeFault}.
+ * A malformed value reads as the default and records a fault that names the field, see {@link takeFault}.
  */
 export class JsonValueReader {
   private readonly clean: (text: string) => string;
   private fault: string | undefined;
 
-  /** @param bytes the document, to see whether its strings need cleaning at all */
+  /** @param bytes the document, to check whether its strings need cleaning */
   constructor(bytes: Buffer) {
     const suspect = UNSTORABLE_ESCAPES.some((escape) => bytes.includes(escape));
     this.clean = suspect ? storableText : (text) => text;
@@ -77,7 +76,7 @@ export class JsonValueReader {
     return this.clean(value);
   }
 
-  /** An id of `length` bytes as lower-case hexadecimal digits; empty, or {@link MALFORMED_ID}. */
+  /** Reads an id of `length` bytes as lower-case hexadecimal digits. It may be empty; else {@link MALFORMED_ID}. */
   id(value: unknown, length: number, field: string): string {
     const text = this.text(value, field);
     if (text === '') return text;
@@ -104,7 +103,7 @@ export class JsonValueReader {
     return integer ?? this.fail(`${field} must be an unsigned 64-bit integer, as a string or a number`, 0n);
   }
 
-  /** Reads a 64-bit integer: a number while exact, else its decimal text. */
+  /** Reads a 64-bit integer: a number if exact, else its decimal text. */
   integer(value: unknown, range: IntegerRange, field: string): number | string {
     if (value === null || value === undefined) return 0;
     const what = range === UINT64 ? 'an unsigned' : 'a';
@@ -112,7 +111,7 @@ export class JsonValueReader {
     return integer ?? this.fail(`${field} must be ${what} 64-bit integer, as a string or a number`, 0);
   }
 
-  /** Reads a double: a number where it is finite, else its name. */
+  /** Reads a double: a number if it is finite, else its name. */
   double(value: unknown, field: string): number | string {
     if (value === null || value === undefined) return 0;
     return doubleOf(value) ?? this.fail(`${field} must be a number, "NaN", "Infinity" or "-Infinity"`, 0);
@@ -124,8 +123,8 @@ export class JsonValueReader {
   }
 
   /**
-   * The value of an enumeration by its number, or by its name: `prefix` and one of `names` in upper case, and also without
-   * the prefix or in lower case, as people write it. The first of `names` for one that is not known.
+   * Reads an enumeration by number or by name. The standard name is `prefix` and one of `names` in upper case; the prefix is
+   * optional and the case is ignored. Unknown values are the first of `names`.
    */
   enumeration<Name extends string>(
     value: unknown,
@@ -150,7 +149,7 @@ export class JsonValueReader {
     return this.uint32(count, 'droppedAttributesCount');
   }
 
-  /** A list of KeyValue as one object. `depth` counts the lists around it. */
+  /** Reads a list of KeyValue into one object. `depth` counts the lists around it. */
   attributes(value: unknown, depth = 0): OtlpAttributes {
     const attributes: OtlpAttributes = {};
     for (const entry of this.list(value, 'attributes')) {
@@ -160,7 +159,7 @@ export class JsonValueReader {
     return attributes;
   }
 
-  /** An AnyValue. Of several members that should exclude one another, the first in the order below. */
+  /** Reads an AnyValue. If it has several members, the first in the order below counts. */
   value(value: unknown, depth = 0): OtlpValue {
     const any = this.object(value, 'value');
     const text = any.stringValue ?? any.string_value;
@@ -192,34 +191,34 @@ export class JsonValueReader {
     }
   }
 
-  /** Both alphabets of RFC 4648 are read, padded or not; the answer is the standard one, padded. */
+  /** Reads both alphabets of RFC 4648, padded or not. Returns the standard alphabet with padding. */
   private base64(value: unknown): string {
     if (typeof value !== 'string' || !BASE64.test(value)) return this.fail('bytesValue must be base64', '');
     return Buffer.from(value, 'base64').toString('base64');
   }
 
-  /** Records a fault, and returns the value to use instead. No text quotes the body. */
+  /** Records a fault, and returns the value to use instead. Faults never quote the body. */
   private fail<T>(fault: string, instead: T): T {
     this.fault ??= fault;
     return instead;
   }
 }
 
-/** Digits of an integer of 64 bits, from a string or of what stands for a number that is too long for one. */
+/** Returns the digits of a 64-bit integer, from a string or from the substitute of a long number. */
 function digitsOf(value: unknown): string | undefined {
   const text = longDigits(value) ?? value;
   return typeof text === 'string' && INTEGER.test(text) ? text : undefined;
 }
 
-/** An integer that a double holds exactly, from a string or a number; undefined for anything else. */
+/** Returns an integer that a double holds exactly, from a string or a number; undefined for anything else. */
 function smallInteger(value: unknown, least: number, greatest: number): number | undefined {
   const number = typeof value === 'number' ? value : Number(digitsOf(value) ?? NaN);
   return Number.isInteger(number) && number >= least && number <= greatest ? number + 0 : undefined;
 }
 
 /**
- * A 64-bit integer from a string or a number; undefined for anything else. A number that was written with a fraction or an
- * exponent is what a double holds of it.
+ * Returns a 64-bit integer from a string or a number; undefined for anything else. A number with a fraction or an exponent
+ * has the precision of a double.
  */
 function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
   const exact = typeof value === 'number' && Number.isInteger(value) ? value : digitsOf(value);
@@ -228,14 +227,14 @@ function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint |
   return integer >= least && integer <= greatest ? integer : undefined;
 }
 
-/** Returns the same as a number while exact, else as its decimal text. */
+/** Like `largeInteger`: a number if exact, else its decimal text. */
 function storableInteger(value: unknown, range: IntegerRange): number | string | undefined {
-  // Nearly every integer is exact as a number, and that is much quicker than a bigint.
+  // Most integers are exact as numbers, which is much faster than a bigint.
   const least = range === UINT64 ? 0 : Number.MIN_SAFE_INTEGER;
   return smallInteger(value, least, Number.MAX_SAFE_INTEGER) ?? largeInteger(value, range)?.toString();
 }
 
-/** A double from a number, from the text of one, or from the names of NaN and the infinities. */
+/** Returns a double from a number, its text, or the name of NaN or an infinity. */
 function doubleOf(value: unknown): number | string | undefined {
   if (typeof value === 'number') return storableDouble(value);
   const text = longDigits(value) ?? value;

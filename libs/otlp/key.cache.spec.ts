@@ -1,8 +1,8 @@
 import { KeyCache } from './key.cache';
 
-describe('the keys of a request', () => {
-  it('are decoded once, and never taken for one another', () => {
-    // More keys than the cache has places, so that many contend for the same.
+describe('KeyCache', () => {
+  it('decodes each key once, and never confuses keys', () => {
+    // More keys than slots, so that many contend for the same slot.
     const keys = Array.from({ length: 2000 }, (_, index) => `attribute.${index}`);
     const body = Buffer.from([...keys, ...keys].join(''));
     let decoded = 0;
@@ -22,7 +22,7 @@ describe('the keys of a request', () => {
     expect(decoded).toBe(0);
   });
 
-  it('may be empty or long', () => {
+  it('accepts empty and long keys', () => {
     const body = Buffer.from('k'.repeat(300));
     const cache = new KeyCache(body, (start, end) => body.toString('utf8', start, end));
     for (const length of [0, 1, 64, 65, 256, 300]) {

@@ -12,7 +12,7 @@ import { decodeLogsRequest, encodeExportResponse, type OtlpEncoding } from './in
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
-/** What the official exporters send, and how they read the answer. */
+/** Requests of the official exporters, and how they read responses. */
 const SERIALIZERS = { protobuf: ProtobufLogsSerializer, json: JsonLogsSerializer };
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
@@ -74,7 +74,7 @@ describe('a logs request of the official exporters', () => {
     expect(plain?.scope).toBe(whole?.scope);
   });
 
-  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
+  it.each(ENCODINGS)('reports the number of rejected records and the reasons (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
     const rejection = { count: 3, reasons: ['no body'] };
     const rejectedLogRecords = encoding === 'json' ? '3' : 3;

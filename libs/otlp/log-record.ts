@@ -54,7 +54,7 @@ export const LOG_RECORDS: RecordKind<OtlpLogRecord> = {
   finish: finishLogRecord,
 };
 
-/** A log record with the defaults of protobuf, to be filled by a reader. */
+/** Creates a log record with the defaults of protobuf, for a reader to fill. */
 export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogRecord {
   return {
     timeUnixNano: 0n,
@@ -74,8 +74,8 @@ export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogR
 }
 
 /**
- * Brings the ids of a filled record into their final form. None of them makes it invalid: by logs.proto, a record with an
- * invalid trace_id or span_id belongs to no trace or span.
+ * Normalizes the ids of a filled record. No id makes it invalid: by logs.proto, a record with an invalid trace_id or span_id
+ * belongs to no trace or span.
  */
 function finishLogRecord(record: OtlpLogRecord): undefined {
   record.traceId = knownId(record.traceId);

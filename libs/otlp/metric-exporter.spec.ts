@@ -13,7 +13,7 @@ import { decodeMetricsRequest, encodeExportResponse, type OtlpEncoding } from '.
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 
-/** What the official exporters send, and how they read the answer. */
+/** Requests of the official exporters, and how they read responses. */
 const SERIALIZERS = { protobuf: ProtobufMetricsSerializer, json: JsonMetricsSerializer };
 
 const request = (encoding: OtlpEncoding, metrics: ResourceMetrics): Buffer =>
@@ -88,7 +88,7 @@ describe('a metrics request of the official exporters', () => {
     );
   });
 
-  it.each(ENCODINGS)('tells the sender how many were rejected, and why (%s)', (encoding) => {
+  it.each(ENCODINGS)('reports the number of rejected records and the reasons (%s)', (encoding) => {
     const { deserializeResponse } = SERIALIZERS[encoding];
     const rejection = { count: 3, reasons: ['no value'] };
     const rejectedDataPoints = encoding === 'json' ? '3' : 3;

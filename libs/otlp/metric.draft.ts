@@ -7,15 +7,15 @@ import type { RecordKind } from './record.collector';
 /** DataPointFlags.DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK */
 const NO_RECORDED_VALUE = 1;
 
-/** The texts are part of the answer to the sender. */
+/** Faults, which are part of the response to the sender. */
 const MetricFault = {
   name: 'a metric must have a name',
-  data: `a metric must have data of a kind that is known: ${METRIC_TYPES.join(', ')}`,
-  value: 'a data point must have a value (asDouble or asInt), or the flag that none was recorded',
+  data: `a metric must have data of a known kind: ${METRIC_TYPES.join(', ')}`,
+  value: 'a data point must have a value (asDouble or asInt), or the flag for no recorded value',
   buckets: 'bucketCounts must be one more than explicitBounds, or both must be empty',
 } as const;
 
-/** Data points, as a request holds them. */
+/** The records of a metrics request. */
 export const DATA_POINTS: RecordKind<OtlpDataPoint> = {
   one: 'data point',
   many: 'data points',
@@ -23,10 +23,10 @@ export const DATA_POINTS: RecordKind<OtlpDataPoint> = {
   finish: faultOfPoint,
 };
 
-/** A metric while it is read: which type it has is known by its data. */
+/** A metric while it is read. Its type is known once its data is read. */
 export type MetricDraft = Omit<OtlpMetric, 'type'> & { type: OtlpMetricType | undefined };
 
-/** A metric with the defaults of protobuf, to be filled by a reader. */
+/** Creates a metric with the defaults of protobuf, for a reader to fill. */
 export function newMetric(resource: OtlpResource, scope: OtlpScope): MetricDraft {
   return {
     name: '',
@@ -41,20 +41,20 @@ export function newMetric(resource: OtlpResource, scope: OtlpScope): MetricDraft
   };
 }
 
-/** Makes it a metric of this type, with the defaults of it. */
-export function becomeType(metric: MetricDraft, type: OtlpMetricType): void {
+/** Sets the type of a metric, with the defaults of that type. */
+export function setType(metric: MetricDraft, type: OtlpMetricType): void {
   metric.type = type;
   metric.temporality = type === 'gauge' || type === 'summary' ? null : 'unspecified';
   metric.isMonotonic = type === 'sum' ? false : null;
 }
 
-/** A data point with the defaults of protobuf, to be filled by a reader. */
+/** Creates a data point with the defaults of protobuf, for a reader to fill. */
 export function newDataPoint<Value extends OtlpDataPoint['value']>(
   metric: MetricDraft,
   value: Value,
 ): OtlpDataPoint & { value: Value } {
   return {
-    // Its type is known before any of its points is read, and that there is one before any is collected.
+    // The type is known before the points are read, and its presence is checked before they are collected.
     metric: metric as OtlpMetric,
     attributes: {},
     startTimeUnixNano: 0n,
@@ -88,7 +88,7 @@ export const newExponentialHistogram = (): OtlpExponentialHistogram => ({
 
 export const newSummary = (): OtlpSummary => ({ count: 0, sum: 0, quantiles: [] });
 
-/** An exemplar with the defaults of protobuf, to be filled by a reader, which then calls {@link finishExemplar}. */
+/** Creates an exemplar with the defaults of protobuf. A reader fills it and then calls {@link finishExemplar}. */
 export const newExemplar = (): OtlpExemplar => ({
   timeUnixNano: 0n,
   value: null,
@@ -97,14 +97,14 @@ export const newExemplar = (): OtlpExemplar => ({
   attributes: {},
 });
 
-/** Brings the ids of a filled exemplar into their final form. It may belong to no span. */
+/** Normalizes the ids of a filled exemplar, which may belong to no span. */
 export function finishExemplar(exemplar: OtlpExemplar): OtlpExemplar {
   exemplar.traceId = knownId(exemplar.traceId);
   exemplar.spanId = knownId(exemplar.spanId);
   return exemplar;
 }
 
-/** Why none of the data points of a metric can be kept, if so. */
+/** Returns why all data points of a metric are invalid; undefined if they are not. */
 export function faultOfMetric(metric: MetricDraft): string | undefined {
   if (metric.name === '') return MetricFault.name;
   return metric.type === undefined ? MetricFault.data : undefined;

@@ -4,13 +4,13 @@ import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope } from './o
 export const METRIC_TYPES = ['gauge', 'sum', 'histogram', 'exponential_histogram', 'summary'] as const;
 export type OtlpMetricType = (typeof METRIC_TYPES)[number];
 
-/** In the order of the enumeration AggregationTemporality. One that it does not know is 'unspecified'. */
+/** In the order of the enumeration AggregationTemporality. Unknown values are 'unspecified'. */
 export const TEMPORALITIES = ['unspecified', 'delta', 'cumulative'] as const;
 export type OtlpTemporality = (typeof TEMPORALITIES)[number];
 
 /**
- * A number as plain JSON: an integer of 64 bits is a number while that is exact (up to 2^53 - 1 either way), else its
- * decimal text; NaN and the infinities are the texts "NaN", "Infinity" and "-Infinity".
+ * A number as plain JSON. A 64-bit integer is a number if that is exact (up to ±(2^53 - 1)), else its decimal text. NaN and
+ * the infinities are the texts "NaN", "Infinity" and "-Infinity".
  */
 export type OtlpNumber = number | string;
 
@@ -88,13 +88,13 @@ export type OtlpPointValue = OtlpNumber | OtlpHistogram | OtlpExponentialHistogr
 export interface OtlpDataPoint {
   metric: OtlpMetric;
   attributes: OtlpAttributes;
-  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not known. */
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 when unknown. */
   startTimeUnixNano: bigint;
   /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
   timeUnixNano: bigint;
-  /** Unsigned 32 bits; bit 0 says that there is no recorded value. */
+  /** Unsigned 32 bits; bit 0 means no recorded value. */
   flags: number;
-  /** Null only for a number that was not recorded by its `flags`. */
+  /** Null only for a number that was not recorded, according to its `flags`. */
   value: OtlpPointValue | null;
   exemplars: OtlpExemplar[];
 }

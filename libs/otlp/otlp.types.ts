@@ -4,14 +4,13 @@ export type OtlpEncoding = 'protobuf' | 'json';
 /**
  * An attribute value as plain JSON (from AnyValue of opentelemetry/proto/common/v1/common.proto).
  *
- * A 64-bit integer is a number while that is exact (up to 2^53 - 1 either way), else its decimal string; NaN and the
- * infinities are the strings "NaN", "Infinity" and "-Infinity", as in the JSON mapping of protobuf; bytes are base64;
- * an empty AnyValue is null. Strings hold no NUL character and no lone surrogate, which PostgreSQL could not store:
- * both are replaced by U+FFFD.
+ * A 64-bit integer is a number if that is exact (up to ±(2^53 - 1)), else its decimal string. NaN and the infinities are
+ * the strings "NaN", "Infinity" and "-Infinity", as in the JSON mapping of protobuf. Bytes are base64. An empty AnyValue is
+ * null. NUL characters and lone surrogates in strings are replaced by U+FFFD, because PostgreSQL cannot store them.
  */
 export type OtlpValue = string | number | boolean | null | OtlpValue[] | OtlpAttributes;
 
-/** Attributes by key; of a key that is sent twice, the last value. `__proto__` is a key like any other. */
+/** Attributes by key. The last value of a repeated key counts. `__proto__` is an ordinary key. */
 export interface OtlpAttributes {
   [key: string]: OtlpValue;
 }
@@ -34,11 +33,11 @@ export interface OtlpScope {
   schemaUrl: string;
 }
 
-/** In the order of the enumeration Span.SpanKind of trace.proto. A kind it does not know is 'unspecified'. */
+/** In the order of the enumeration Span.SpanKind of trace.proto. Unknown kinds are 'unspecified'. */
 export const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 export type OtlpSpanKind = (typeof SPAN_KINDS)[number];
 
-/** In the order of the enumeration Status.StatusCode of trace.proto. A code it does not know is 'unset'. */
+/** In the order of the enumeration Status.StatusCode of trace.proto. Unknown codes are 'unset'. */
 export const STATUS_CODES = ['unset', 'ok', 'error'] as const;
 export type OtlpStatusCode = (typeof STATUS_CODES)[number];
 
@@ -78,7 +77,7 @@ export interface OtlpSpan {
   traceState: string;
   /** Unsigned 32 bits; the low 8 are the W3C trace flags. */
   flags: number;
-  /** May be empty: OTLP reads that as an unknown name. */
+  /** May be empty, which OTLP treats as an unknown name. */
   name: string;
   kind: OtlpSpanKind;
   /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */

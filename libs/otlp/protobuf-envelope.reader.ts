@@ -4,10 +4,10 @@ import { ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
 
 /**
- * Reads an export request in protobuf in one pass, without building the messages first: what the requests for traces,
- * logs and metrics have in common, which is all but the innermost records (trace_service.proto, logs_service.proto,
- * metrics_service.proto and resource.proto of opentelemetry-proto). The numbers of the cases are the tags as they
- * stand in the message: field number times 8, plus the wire type.
+ * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the
+ * requests for traces, logs and metrics share, which is all but the innermost records (trace_service.proto,
+ * logs_service.proto, metrics_service.proto and resource.proto of opentelemetry-proto). The numbers of the cases are the
+ * encoded tags: field number times 8, plus the wire type.
  */
 export abstract class ProtobufEnvelopeReader {
   protected readonly values: ProtobufValueReader;
@@ -21,12 +21,12 @@ export abstract class ProtobufEnvelopeReader {
     this.values = new ProtobufValueReader(bytes);
   }
 
-  /** @throws OtlpDecodeError when the body cannot be read as a whole */
+  /** @throws OtlpDecodeError if the whole body is unreadable */
   read(): void {
     try {
       this.request();
     } catch (error) {
-      // The reader of protobufjs throws RangeError and plain Error; anything else would be a mistake of ours.
+      // The reader of protobufjs throws RangeError and plain Error. Anything else is a bug.
       if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
         const detail = `The body is not a complete protobuf ${this.message} (read up to byte ${this.values.reader.pos}).`;
         throw new OtlpDecodeError(detail, { cause: error });
@@ -147,12 +147,12 @@ export abstract class ProtobufEnvelopeReader {
   }
 }
 
-/** A resource with the defaults of protobuf, to be filled by a reader. */
+/** Creates a resource with the defaults of protobuf, for a reader to fill. */
 function newResource(): OtlpResource {
   return { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
 }
 
-/** A scope with the defaults of protobuf, to be filled by a reader. */
+/** Creates a scope with the defaults of protobuf, for a reader to fill. */
 function newScope(): OtlpScope {
   return { name: '', version: '', attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
 }

@@ -22,7 +22,7 @@ function decodeRecord(...fields: Buffer[]): OtlpLogRecord {
   return logRecords[0] as OtlpLogRecord;
 }
 
-/** Some of everything. */
+/** A request with every kind of field. */
 const wholeRecord = logRecord(
   fixed64(1, 5n),
   varint(2, 17),
@@ -44,7 +44,7 @@ const wholeRequest = message(
 );
 
 describe('a protobuf logs request', () => {
-  it('is read whole', () => {
+  it('is decoded completely', () => {
     expect(decode(wholeRequest)).toEqual({
       logRecords: [
         {
@@ -72,7 +72,7 @@ describe('a protobuf logs request', () => {
     expect(decode(Buffer.alloc(0))).toMatchObject({ logRecords: [], rejected: { count: 0, reasons: [] } });
   });
 
-  it('is refused when it is cut off, wherever that is', () => {
+  it('is refused if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
@@ -87,19 +87,19 @@ describe('a protobuf logs request', () => {
     ['an id', '4a10', bytes(8, 'abcdefghijklmn')],
     ['a time', '09', bytes(8, 'abcdef')],
     ['flags', '45', bytes(8, 'ab')],
-  ])('is refused when %s of a record reaches beyond the record', (_, field, behind) => {
+  ])('is refused if %s of a record extends beyond the record', (_, field, behind) => {
     const body = request(logRecord(Buffer.from(field, 'hex')), behind);
     expect(refusalOf(() => decode(body))).toMatch(/^The body is not a complete protobuf/);
   });
 
-  it('may hold fields of later versions, also groups', () => {
+  it('accepts unknown fields, groups included', () => {
     const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex');
     const more = Buffer.concat([varint(99, 5), fixed64(13, 1n), bytes(97, 'x'), group]);
     const record = decodeRecord(more, bytes(3, 'INFO'), more, message(5, more, varint(3, 1), more), more);
     expect(record).toMatchObject({ severityText: 'INFO', body: 1 });
   });
 
-  it('is limited in how many records it may hold, for the memory they take', () => {
+  it('is limited in its number of records, because of their memory', () => {
     const body = request(Buffer.alloc(2 * (MAX_RECORDS + 1), logRecord()));
     expect(refusalOf(() => decode(body))).toMatch(/more than 100000 resources, scopes and log records/);
   });
@@ -123,7 +123,7 @@ describe('a log record in protobuf', () => {
     ['empty', '', ''],
     ['all zero', Buffer.alloc(16), Buffer.alloc(8)],
     ['of the wrong length', SPAN_ID, TRACE_ID],
-  ])('whose ids are %s belongs to no trace, and is kept', (_, traceId, spanId) => {
+  ])('is kept with ids that are %s, and belongs to no trace', (_, traceId, spanId) => {
     expect(decodeRecord(bytes(9, traceId), bytes(10, spanId))).toMatchObject({ traceId: null, spanId: null });
   });
 
@@ -143,7 +143,7 @@ describe('a log record in protobuf', () => {
     [24, 24],
     [25, 0],
     [-1, 0],
-  ])('of severity %i has severity %i', (sent, kept) => {
+  ])('maps the severity %i to %i', (sent, kept) => {
     expect(decodeRecord(varint(2, sent)).severityNumber).toBe(kept);
   });
 
@@ -160,7 +160,7 @@ describe('a log record in protobuf', () => {
     expect(decodeRecord(message(5, anyValue)).body).toEqual(expected);
   });
 
-  it('may have a body nested 64 levels, and no deeper', () => {
+  it('accepts a body nested up to 64 levels', () => {
     const body = (levels: number) => decodeRecord(message(5, nested(levels, 'list', varint(3, 1)))).body;
     expect(JSON.stringify(body(64))).toBe(`${'['.repeat(64)}1${']'.repeat(64)}`);
     expect(refusalOf(() => body(65))).toMatch(/deeper than 64 levels/);

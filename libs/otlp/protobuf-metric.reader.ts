@@ -1,4 +1,4 @@
-import { becomeType, faultOfMetric, type MetricDraft, newMetric } from './metric.draft';
+import { faultOfMetric, type MetricDraft, newMetric, setType } from './metric.draft';
 import { type OtlpDataPoint, type OtlpMetricType, TEMPORALITIES } from './metric.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
@@ -21,7 +21,7 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     this.points.countRecord();
     const metric = newMetric(resource, scope);
     const read = this.metric(metric);
-    // Only now is it known whether the metric has a name, which may stand behind its points.
+    // checked after the points, because the name may follow them
     const fault = faultOfMetric(metric);
     for (const point of read) {
       this.points.collect(point, fault);
@@ -36,11 +36,11 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     const { reader } = values;
     const outerEnd = values.enter();
     let points: OtlpDataPoint[] = [];
-    /** Data of one kind takes the place of that of another, and is added to that of its own, as protobuf says. */
+    /** Replaces data of another kind, and appends to data of the same kind, as protobuf requires. */
     const data = (type: OtlpMetricType): void => {
       if (metric.type !== type) {
         points = [];
-        becomeType(metric, type);
+        setType(metric, type);
       }
       this.data(metric, type, points);
     };

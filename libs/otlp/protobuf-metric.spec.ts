@@ -10,15 +10,15 @@ function pointsOf(...fields: Buffer[]): OtlpDataPoint[] {
   return dataPoints;
 }
 
-/** Numbers of wire type 1, one behind the other. */
+/** Concatenated numbers of wire type 1. */
 const fixed64s = (...values: bigint[]) => Buffer.concat(values.map((value) => fixed64(1, value).subarray(1)));
 const doubles = (...values: number[]) => Buffer.concat(values.map((value) => double(1, value).subarray(1)));
 describe('a metric in protobuf', () => {
   const good = metric(message(5, point(double(4, 1))));
   it.each([
     ['no name', message(2, message(5, point(double(4, 1)), point(double(4, 2)))), 2, 'must have a name'],
-    ['no data', metric(), 1, 'must have data of a kind that is known'],
-    ['data of a later kind', metric(message(14, point(double(4, 1)))), 1, 'must have data of a kind'],
+    ['no data', metric(), 1, 'must have data of a known kind'],
+    ['data of a later kind', metric(message(14, point(double(4, 1)))), 1, 'must have data of a known kind'],
     ['a point without a value', metric(message(5, point(), point(double(4, 1)))), 1, 'must have a value'],
     [
       'a bucket too few',
@@ -27,7 +27,7 @@ describe('a metric in protobuf', () => {
       'bucketCounts',
     ],
     ['bounds without counts', metric(message(9, point(bytes(7, doubles(1))))), 1, 'bucketCounts'],
-  ])('with %s costs its points, and no others', (_, bad, count, reason) => {
+  ])('loses its points, and no others, with %s', (_, bad, count, reason) => {
     const { dataPoints, rejected } = decode(request(good, bad, good));
     expect(dataPoints.map(({ value }) => value).filter((value) => value === 1).length).toBeGreaterThanOrEqual(
       2,
@@ -38,23 +38,23 @@ describe('a metric in protobuf', () => {
     );
   });
 
-  it('may have its name behind its points', () => {
+  it('accepts a name after the points', () => {
     const body = request(message(2, message(5, point(double(4, 1))), bytes(1, 'late')));
     expect(decode(body).dataPoints).toMatchObject([{ metric: { name: 'late' }, value: 1 }]);
   });
 
-  it('sent with data twice has the points of both; of two kinds the last', () => {
+  it('merges repeated data of one kind, and keeps the last of two kinds', () => {
     expect(pointsOf(message(5, point(double(4, 1))), message(5, point(double(4, 2)))).length).toBe(2);
     const points = pointsOf(message(5, point(double(4, 1))), message(7, point(double(4, 2)), varint(2, 1)));
     expect(points).toMatchObject([{ value: 2, metric: { type: 'sum', temporality: 'delta' } }]);
   });
 
-  it('of a kind without temporality has none, whatever is sent', () => {
+  it('ignores the temporality of a kind without one', () => {
     const [gauge] = pointsOf(message(5, varint(2, 2), varint(3, 1), point(double(4, 1))));
     expect(gauge?.metric).toMatchObject({ temporality: null, isMonotonic: null });
   });
 
-  it('may have a point that says it was not recorded', () => {
+  it('accepts a point without a recorded value', () => {
     expect(pointsOf(message(5, point(varint(8, 1))))).toMatchObject([{ value: null, flags: 1 }]);
   });
 
@@ -72,14 +72,14 @@ describe('a metric in protobuf', () => {
     expect(pointsOf(message(5, point(sent)))).toMatchObject([{ value }]);
   });
 
-  it('may have the counts and bounds of a histogram unpacked, and in several parts', () => {
+  it('accepts unpacked and split counts and bounds of a histogram', () => {
     const counts = [fixed64(6, 1n), bytes(6, fixed64s(2n, 3n)), fixed64(6, 4n)];
     const bounds = [double(7, 1), bytes(7, doubles(2)), double(7, 3)];
     const [histogram] = pointsOf(message(9, point(...counts, ...bounds)));
     expect(histogram?.value).toMatchObject({ bucketCounts: [1, 2, 3, 4], explicitBounds: [1, 2, 3] });
   });
 
-  it('keeps an exemplar of no span', () => {
+  it('keeps an exemplar without a span', () => {
     const ids = [bytes(4, TRACE_ID), bytes(5, Buffer.alloc(16))];
     const [gauge] = pointsOf(message(5, point(double(4, 1), message(5), message(5, ...ids))));
     for (const exemplar of gauge?.exemplars ?? []) {

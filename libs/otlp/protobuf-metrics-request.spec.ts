@@ -22,10 +22,10 @@ function pointsOf(...fields: Buffer[]): OtlpDataPoint[] {
   return dataPoints;
 }
 
-/** Numbers of wire type 1, one behind the other. */
+/** Concatenated numbers of wire type 1. */
 const fixed64s = (...values: bigint[]) => Buffer.concat(values.map((value) => fixed64(1, value).subarray(1)));
 const doubles = (...values: number[]) => Buffer.concat(values.map((value) => double(1, value).subarray(1)));
-/** Numbers of wire type 0, one behind the other. */
+/** Concatenated numbers of wire type 0. */
 const varints = (...values: bigint[]) => Buffer.concat(values.map((value) => varint(1, value).subarray(1)));
 
 const SENT_EXEMPLAR = [
@@ -123,7 +123,7 @@ const wholeRequest = message(
 );
 
 describe('a protobuf metrics request', () => {
-  it('is read whole: metrics of every kind', () => {
+  it('is decoded with metrics of every kind', () => {
     const { dataPoints, rejected } = decode(wholeRequest);
     expect(rejected).toEqual({ count: 0, reasons: [] });
     const [gauge, sum, histogram, exponential, summary] = dataPoints;
@@ -199,7 +199,7 @@ describe('a protobuf metrics request', () => {
     expect(pointsOf(message(5))).toEqual([]);
   });
 
-  it('is refused when it is cut off, wherever that is', () => {
+  it('is refused if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
@@ -223,7 +223,7 @@ describe('a protobuf metrics request', () => {
     expect(refusalOf(() => decode(request(metric(data))))).toMatch(/^The body is not a complete protobuf/);
   });
 
-  it('may hold fields of later versions at every level, also groups', () => {
+  it('accepts unknown fields at every level, groups included', () => {
     const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex');
     const more = Buffer.concat([varint(99, 5), fixed64(15, 1n), bytes(97, 'x'), group]);
     const exemplar = message(5, more, ...SENT_EXEMPLAR, more);
@@ -240,7 +240,7 @@ describe('a protobuf metrics request', () => {
     ['data points', request(metric(message(5, Buffer.alloc(2 * MAX_RECORDS, point()))))],
     ['exemplars', request(metric(message(5, point(Buffer.alloc(2 * MAX_RECORDS, message(5))))))],
     ['quantiles', request(metric(message(11, point(Buffer.alloc(2 * MAX_RECORDS, message(6))))))],
-  ])('is limited in how many %s it may hold, for the memory they take', (_, body) => {
+  ])('is limited in its number of %s, because of their memory', (_, body) => {
     expect(refusalOf(() => decode(body))).toMatch(
       /more than 100000 resources, scopes, metrics, data points, exemplars and quantiles/,
     );
@@ -249,7 +249,7 @@ describe('a protobuf metrics request', () => {
   it.each([
     ['packed', message(8, bytes(2, Buffer.alloc(MAX_BUCKETS + 1)))],
     ['each by itself', message(8, Buffer.alloc(2 * (MAX_BUCKETS + 1), varint(2, 0)))],
-  ])('is limited in how many buckets it may hold: %s', (_, buckets) => {
+  ])('is limited in its number of buckets: %s', (_, buckets) => {
     const body = request(metric(message(10, point(buckets))));
     expect(refusalOf(() => decode(body))).toMatch(/more than 2097152 buckets/);
   });

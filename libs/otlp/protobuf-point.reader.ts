@@ -19,7 +19,7 @@ import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
 
-/** Reads the data points of metrics.proto. A number of a repeated field may be packed with others, or stand alone. */
+/** Reads the data points of metrics.proto. The numbers of repeated fields may be packed or not. */
 export class ProtobufPointReader {
   constructor(
     private readonly values: ProtobufValueReader,

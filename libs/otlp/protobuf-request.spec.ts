@@ -21,7 +21,7 @@ function decodeSpan(...fields: Buffer[]): OtlpSpan {
   return spans[0] as OtlpSpan;
 }
 
-/** Some of everything. */
+/** A request with every kind of field. */
 const wholeSpan = span(
   ...IDS,
   bytes(3, 'vendor=1'),
@@ -60,7 +60,7 @@ const wholeRequest = message(
 );
 
 describe('a protobuf trace request', () => {
-  it('is read whole', () => {
+  it('is decoded completely', () => {
     expect(decode(wholeRequest).spans).toEqual([
       {
         traceId: TRACE_ID.toString('hex'),
@@ -109,14 +109,14 @@ describe('a protobuf trace request', () => {
     expect(decode(request())).toMatchObject({ spans: [], rejected: { count: 0, reasons: [] } });
   });
 
-  it('is refused when it is cut off, wherever that is', () => {
+  it('is refused if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
   });
 
   it.each([
-    // In each case the field of the span takes exactly the field behind the span, so that what follows fits again.
+    // The field of the span includes exactly the field after the span, so that the rest is well-formed.
     ['a message', '7a05', bytes(8, 'abc')],
     ['a text', '2a12', bytes(8, 'some more letters'.slice(1))],
     ['a short text', '2a05', bytes(8, 'abc')],
@@ -128,7 +128,7 @@ describe('a protobuf trace request', () => {
     ['a double', '4a03120121', bytes(8, 'abcdef')],
     ['a varint', '30', bytes(8, '').subarray(0, 1)],
     ['an unknown field', 'a20605', bytes(8, 'abc')],
-  ])('is refused when %s of a span reaches beyond the span', (_, field, behind) => {
+  ])('is refused if %s of a span extends beyond the span', (_, field, behind) => {
     const body = request(span(...IDS, Buffer.from(field, 'hex')), behind, span(...IDS));
     expect(catchDetail(() => decode(body))).toMatch(
       /^The body is not a complete protobuf ExportTraceServiceRequest \(read up to byte \d+\)\.$/,
@@ -152,7 +152,7 @@ describe('a protobuf trace request', () => {
     );
   });
 
-  it('may hold fields of later versions at every level', () => {
+  it('accepts unknown fields at every level', () => {
     const unknown = [
       varint(99, 5),
       fixed64(98, 1n),
@@ -195,7 +195,7 @@ describe('a protobuf trace request', () => {
     expect([decoded?.events.length, decoded?.links.length]).toEqual([1, 1]);
   });
 
-  it('may have its fields in any order', () => {
+  it('accepts fields in any order', () => {
     const body = message(
       1,
       bytes(3, 'r'),
@@ -209,7 +209,7 @@ describe('a protobuf trace request', () => {
     });
   });
 
-  it('skips a known field of another type, as later versions may not change it', () => {
+  it('skips a known field with another wire type', () => {
     expect(decodeSpan(varint(5, 1), bytes(7, '12345678'), fixed64(6, 3n))).toMatchObject({
       name: '',
       startTimeUnixNano: 0n,
@@ -217,7 +217,7 @@ describe('a protobuf trace request', () => {
     });
   });
 
-  it('merges messages that were sent in parts, and takes the last of a field', () => {
+  it('merges split messages, and keeps the last value of a field', () => {
     const body = message(
       1,
       message(1, message(1, ...keyValue('a', varint(3, 1)))),

@@ -33,7 +33,7 @@ describe('a span in protobuf', () => {
     ['a span id of zeros', [bytes(1, TRACE_ID), bytes(2, Buffer.alloc(8))], 'spanId'],
     ['a span id of 9 bytes', [bytes(1, TRACE_ID), bytes(2, Buffer.alloc(9, 1))], 'spanId'],
     ['a parent of 7 bytes', [...IDS, bytes(4, Buffer.alloc(7, 1))], 'parentSpanId'],
-  ])('with %s is left out, and the others are kept', (_, fields, field) => {
+  ])('is left out with %s, and the others are kept', (_, fields, field) => {
     const good = span(...IDS, bytes(5, 'good'));
     const { spans, rejected } = decode(request(good, span(...fields), good));
     expect(spans.map(({ name }) => name)).toEqual(['good', 'good']);
@@ -45,7 +45,7 @@ describe('a span in protobuf', () => {
     });
   });
 
-  it('counts spans of the same fault together', () => {
+  it('counts spans with the same fault together', () => {
     const { rejected } = decode(request(span(), span(...IDS), span(), span(bytes(1, TRACE_ID))));
     expect(rejected.count).toBe(3);
     expect(rejected.reasons).toEqual([
@@ -64,7 +64,7 @@ describe('a span in protobuf', () => {
     expect(decodeSpan(bytes(4, Buffer.alloc(8))).parentSpanId).toBeNull();
   });
 
-  it('keeps a link to nothing for the sake of its attributes', () => {
+  it('keeps a link without a target, because of its attributes', () => {
     const attributes = message(4, ...keyValue('why', bytes(1, 'x')));
     const empty = message(13, attributes);
     const zero = message(13, bytes(1, Buffer.alloc(16)), bytes(2, Buffer.alloc(8)), attributes);
@@ -90,7 +90,7 @@ describe('a span in protobuf', () => {
     [5, 'consumer'],
     [6, 'unspecified'],
     [-1, 'unspecified'],
-  ])('of kind %i is %s', (number, kind) => {
+  ])('maps the kind %i to %s', (number, kind) => {
     expect(decodeSpan(varint(6, number)).kind).toBe(kind);
   });
 });
@@ -119,7 +119,7 @@ describe('an attribute value in protobuf', () => {
     ['no bytes', bytes(7, ''), ''],
     ['nothing', Buffer.alloc(0), null],
     ['a list with nothing in it', message(5, message(1), message(1, varint(3, 1))), [null, 1]],
-  ])('that is %s', (_, anyValue, expected) => {
+  ])('is decoded: %s', (_, anyValue, expected) => {
     expect(decodeValue(anyValue)).toEqual(expected);
   });
 
@@ -128,7 +128,7 @@ describe('an attribute value in protobuf', () => {
     expect(decodeSpan(message(9, message(2, varint(3, 1)))).attributes).toEqual({ '': 1 });
   });
 
-  it('holds no NUL character and no broken UTF-8, which could not be stored', () => {
+  it('replaces NUL characters and invalid UTF-8, which cannot be stored', () => {
     expect(decodeValue(bytes(1, 'a\0b'))).toBe('a\ufffdb');
     expect(decodeValue(bytes(1, `${'long '.repeat(10)}\0\0`))).toBe(`${'long '.repeat(10)}\ufffd\ufffd`);
     expect(decodeValue(bytes(1, Buffer.from([0x61, 0xff])))).toBe('a\ufffd');
@@ -136,7 +136,7 @@ describe('an attribute value in protobuf', () => {
     expect(decodeSpan(attribute('k\0', varint(3, 1)), bytes(5, 'n\0')).attributes).toEqual({ 'k\ufffd': 1 });
   });
 
-  it('named __proto__ is a member like any other', () => {
+  it('may be named __proto__', () => {
     const inner = message(
       6,
       message(1, ...keyValue('__proto__', message(6, message(1, ...keyValue('x', varint(3, 1)))))),
@@ -147,7 +147,7 @@ describe('an attribute value in protobuf', () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it('may be nested 64 levels, and no deeper, however hostile', () => {
+  it('may be nested up to 64 levels', () => {
     for (const kind of ['list', 'map'] as const) {
       const value = (levels: number) => decodeValue(nested(levels, kind, varint(3, 1)));
       expect(JSON.stringify(value(64))).toMatch(/^([[{]("k":)?){64}1/);
@@ -157,7 +157,7 @@ describe('an attribute value in protobuf', () => {
   });
 });
 
-describe('the memory a small body can ask for', () => {
+describe('the memory for a small body', () => {
   it.each([
     ['resources', Buffer.alloc(2 * (MAX_RECORDS + 1), message(1))],
     ['scopes', message(1, Buffer.alloc(2 * MAX_RECORDS, message(2)))],

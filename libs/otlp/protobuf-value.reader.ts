@@ -6,8 +6,8 @@ import type { OtlpAttributes, OtlpValue } from './otlp.types';
 import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul } from './stored-value';
 
 /**
- * Up to here a string of ASCII is put together byte by byte, which is faster than a call into the runtime. V8 makes
- * flat strings of concatenations below 13 characters and trees of longer ones.
+ * ASCII strings up to this length are built byte by byte, which is faster than a call into the runtime. V8 builds flat
+ * strings from concatenations below 13 characters, and trees from longer ones.
  */
 const SHORT_TEXT = 12;
 
@@ -16,11 +16,11 @@ const KEY_VALUE_VALUE = 18; // field 2, bytes
 const LIST_VALUES = 10; // field 1 of ArrayValue and KeyValueList, bytes
 
 /**
- * Reads the messages of common.proto, straight into plain JSON, over the reader of protobufjs.
+ * Reads the messages of common.proto directly into plain JSON, with the reader of protobufjs.
  *
- * `reader.len` is the end of the message being read: {@link enter} narrows it to the submessage, so that no field can
- * reach beyond the message it belongs to. A field that is unknown, or known with another wire type, is skipped; of a
- * field that may stand once the last one wins, and submessages sent twice are merged, as protobuf says.
+ * `reader.len` is the end of the current message. {@link enter} narrows it to the submessage, so that no field can extend
+ * beyond its message. Unknown fields, and known fields with another wire type, are skipped. As protobuf requires, the last
+ * value of a singular field wins, and repeated submessages of a singular field are merged.
  */
 export class ProtobufValueReader {
   readonly reader: Reader;
@@ -31,17 +31,17 @@ export class ProtobufValueReader {
     this.keys = new KeyCache(bytes, (start, end) => withoutNul(bytes.toString('utf8', start, end)));
   }
 
-  /** Goes into a submessage; returns what {@link leave} needs to come back. */
+  /** Enters a submessage. Returns the end of the outer message, for {@link leave}. */
   enter(): number {
     const reader = this.reader;
     const outerEnd = reader.len;
     const length = reader.size();
-    if (length > outerEnd - reader.pos) throw new RangeError('a message is longer than the one around it');
+    if (length > outerEnd - reader.pos) throw new RangeError('a message extends beyond the outer one');
     reader.len = reader.pos + length;
     return outerEnd;
   }
 
-  /** Comes back from a submessage that has been read to its end. */
+  /** Leaves a submessage that has been read to its end. */
   leave(outerEnd: number): void {
     this.reader.len = outerEnd;
   }
@@ -50,7 +50,7 @@ export class ProtobufValueReader {
     this.reader.skipType(tag & 7, 0, tag >>> 3);
   }
 
-  /** A string without NUL characters; bytes that are not UTF-8 become U+FFFD. */
+  /** Reads a string. NUL characters and bytes that are not UTF-8 become U+FFFD. */
   text(): string {
     const reader = this.reader;
     const start = reader.pos;
@@ -66,7 +66,7 @@ export class ProtobufValueReader {
     return withoutNul(reader.string());
   }
 
-  /** An id as lower-case hexadecimal digits; empty, or {@link MALFORMED_ID} when it has another length. */
+  /** Reads an id as lower-case hexadecimal digits. It may be empty; {@link MALFORMED_ID} if it has another length. */
   id(length: number): string {
     const start = this.skipBytes();
     const end = this.reader.pos;
@@ -80,35 +80,35 @@ export class ProtobufValueReader {
   private fixed64Start(): number {
     const reader = this.reader;
     const start = reader.pos;
-    if (reader.len - start < 8) throw new RangeError('a 64-bit field is cut off');
+    if (reader.len - start < 8) throw new RangeError('a 64-bit field is truncated');
     reader.pos = start + 8;
     return start;
   }
 
-  /** Reads a double: a number where it is finite, else its name. */
+  /** Reads a double: a number if it is finite, else its name. */
   double(): number | string {
     return storableDouble(this.reader.double());
   }
 
-  /** Reads a signed 64-bit varint: a number while exact, else its decimal text. */
+  /** Reads a signed 64-bit varint: a number if exact, else its decimal text. */
   int64(): number | string {
     const { high, low } = this.reader.int64();
     return storableInteger(high, low);
   }
 
-  /** Reads an unsigned 64-bit varint likewise. */
+  /** Like `int64`, for an unsigned 64-bit varint. */
   uint64(): number | string {
     const { high, low } = this.reader.uint64();
     return storableInteger(high >>> 0, low);
   }
 
-  /** Reads an sfixed64 likewise. */
+  /** Like `int64`, for an sfixed64. */
   sfixed64Integer(): number | string {
     const start = this.fixed64Start();
     return storableInteger(this.bytes.readInt32LE(start + 4), this.bytes.readInt32LE(start));
   }
 
-  /** Reads a fixed64 likewise. */
+  /** Like `int64`, for a fixed64. */
   fixed64Integer(): number | string {
     const start = this.fixed64Start();
     return storableInteger(this.bytes.readUInt32LE(start + 4), this.bytes.readInt32LE(start));
@@ -144,7 +144,7 @@ export class ProtobufValueReader {
     setMember(target, key, value);
   }
 
-  /** Reads an AnyValue. `before` is what an earlier part of the same field has given: lists are merged with it. */
+  /** Reads an AnyValue. `before` is the value of an earlier part of the same field, with which lists are merged. */
   value(before: OtlpValue = null, depth = 0): OtlpValue {
     const reader = this.reader;
     const outerEnd = this.enter();
@@ -231,7 +231,7 @@ export class ProtobufValueReader {
     const reader = this.reader;
     const length = reader.size();
     const start = reader.pos;
-    if (length > reader.len - start) throw new RangeError('a bytes field is cut off');
+    if (length > reader.len - start) throw new RangeError('a bytes field is truncated');
     reader.pos = start + length;
     return start;
   }

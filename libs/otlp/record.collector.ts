@@ -23,7 +23,7 @@ export interface RecordKind<Item> {
   many: string;
   /** Everything that counts against {@link MAX_RECORDS}. */
   counted: string;
-  /** Brings an item from a reader into its final form. @returns why it is invalid, if it is */
+  /** Normalizes an item from a reader. Returns why it is invalid, or undefined. */
   finish: (item: Item) => string | undefined;
 }
 
@@ -58,7 +58,7 @@ export class RecordCollector<Item> {
     }
   }
 
-  /** Counts a bucket of a histogram; before it is read. */
+  /** Counts a bucket of a histogram against the limit, before it is read. */
   countBucket(): void {
     this.buckets += 1;
     if (this.buckets > MAX_BUCKETS) {

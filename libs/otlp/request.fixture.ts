@@ -1,4 +1,4 @@
-/** Requests of all kinds, made at random, and encoded by protobufjs: independent of the readers under test. */
+/** Random requests of all kinds, encoded with protobufjs, independently of the readers under test. */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
@@ -22,12 +22,11 @@ const COMMON = `
 
 const ID_FIELDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 
-/** How a request is written, as an object in the JSON mapping. */
+/** A request in the JSON mapping. */
 export type Encoders = Record<OtlpEncoding, (request: object) => Buffer>;
 
 /**
- * @param messages those of the signal, of which the first is the request; they may use those of common.proto and
- *   resource.proto
+ * @param messages of the signal, starting with the request. They may use the messages of common.proto and resource.proto.
  */
 export function encodersOf(messages: string): Encoders {
   const { root } = protobuf.parse(`syntax = "proto3"; ${messages} ${COMMON}`);
@@ -62,7 +61,7 @@ export const double = fc.oneof(
   fc.constantFrom('NaN', 'Infinity', '-Infinity'),
 );
 
-/** Ids of this length, most of them sound. */
+/** Ids of this length, most of them valid. */
 export const hex = (bytes: number) =>
   fc
     .oneof(
@@ -92,7 +91,7 @@ export const { attributes, value } = fc.letrec<{ value: unknown; attributes: unk
 const resource = fc.record({ attributes, droppedAttributesCount: count }, optional);
 const scope = fc.record({ name: text, version: text, attributes, droppedAttributesCount: count }, optional);
 
-/** Requests that hold such items, in lists of these names. */
+/** Requests with such items, in lists with these names. */
 export function requests(names: [string, string, string], item: fc.Arbitrary<unknown>) {
   const [resources, scopes, items] = names;
   const scopeItems = fc.record(
@@ -120,22 +119,22 @@ function damaged(body: Buffer, changes: [number, number, number][]): Buffer {
   return Buffer.from(bytes);
 }
 
-/** An export of one signal, by which what holds for all of them is told. */
+/** An export of one signal, for the properties that hold for all signals. */
 export interface Signal {
   names: [resources: string, scopes: string, items: string];
   /** Items that all readers should understand. */
   item: fc.Arbitrary<unknown>;
-  /** Names of fields of an item under which any JSON is tried. */
+  /** Fields of an item to fill with arbitrary JSON. */
   fields: string[];
   encoders: Encoders;
   decode: (body: Buffer, encoding: OtlpEncoding) => object;
 }
 
-/** What holds for whatever is sent. */
+/** Describes the properties of any export. */
 export function describeSignal({ names, item, fields, encoders, decode }: Signal): void {
   const request = requests(names, item);
 
-  /** Decodes; a body may be refused. Any other error is a failure. */
+  /** Decodes a body, which may be refused. Any other error is a failure. */
   const decodeOrRefuse = (body: Uint8Array, encoding: OtlpEncoding): void => {
     try {
       decode(Buffer.from(body), encoding);
@@ -144,8 +143,8 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     }
   };
 
-  describe.each(['protobuf', 'json'] as const)('whatever is sent as %s', (encoding) => {
-    it('is decoded or refused: bytes of all kinds', () => {
+  describe.each(['protobuf', 'json'] as const)('in %s', (encoding) => {
+    it('decodes or refuses arbitrary bytes', () => {
       const bytes = fc.uint8Array({ maxLength: 300, size: 'max' });
       fc.assert(
         fc.property(bytes, (body) => {
@@ -155,7 +154,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
       );
     });
 
-    it('is decoded or refused: requests damaged on the way', () => {
+    it('decodes or refuses damaged requests', () => {
       fc.assert(
         fc.property(request, damage, (sent, changes) => {
           decodeOrRefuse(damaged(encoders[encoding](sent), changes), encoding);
@@ -165,7 +164,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     });
   });
 
-  it('decodes or refuses any JSON, also inside a request', () => {
+  it('decodes or refuses arbitrary JSON, even inside a request', () => {
     const anything = fc.jsonValue({ maxDepth: 4 });
     const itemLike = fc.dictionary(fc.constantFrom(...fields), anything);
     const [resources, scopes, items] = names;
@@ -183,18 +182,18 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     );
   });
 
-  it('means the same in JSON as in protobuf', () => {
+  it('decodes JSON and protobuf to the same result', () => {
     fc.assert(
       fc.property(request, (sent) => {
         const fromJson = decode(encoders.json(sent), 'json');
-        // Not by expect: it takes a member named "constructor" for the class of the object.
+        // expect() would take a member named "constructor" for the class of the object.
         deepStrictEqual(fromJson, decode(encoders.protobuf(sent), 'protobuf'));
       }),
       { numRuns: 100 },
     );
   });
 
-  it('holds nothing that PostgreSQL could not store as JSON', () => {
+  it('returns only values that PostgreSQL can store as JSON', () => {
     fc.assert(
       fc.property(request, (sent) => {
         const json = JSON.stringify(decode(encoders.protobuf(sent), 'protobuf'), (_, value: unknown) =>
@@ -206,7 +205,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
   });
 }
 
-/** Why a body is refused. */
+/** Returns why a body is refused. */
 export function refusalOf(decode: () => unknown): string {
   try {
     decode();

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
 import { encodeExportResponse, encodeStatus, ERROR_DOMAIN, rpcCodeOf } from './index';
 
-/** As published in googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
+/** From googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
 const types = protobuf.parse(`
   syntax = "proto3";
   message Any { string type_url = 1; bytes value = 2; }
@@ -34,7 +34,7 @@ function decodedStatus(code: number) {
 describe('the response to an export', () => {
   const bad = (count: number) => ({ count, reasons: ['bad'] });
 
-  it('is empty when everything was stored', () => {
+  it('is empty if everything was stored', () => {
     for (const signal of ['traces', 'logs', 'metrics'] as const) {
       const all = { count: 0, reasons: [] };
       expect(encodeExportResponse('protobuf', signal, all)).toEqual(Buffer.alloc(0));
@@ -49,7 +49,7 @@ describe('the response to an export', () => {
     );
   });
 
-  it('names the rejected items as its signal does in JSON', () => {
+  it('names the rejected items by their signal in JSON', () => {
     expect(encodeExportResponse('json', 'logs', bad(2)).toString()).toBe(
       '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"bad"}}',
     );
@@ -68,8 +68,8 @@ describe('the response to an export', () => {
   });
 });
 
-describe('the answer to a protobuf request that failed', () => {
-  it('is a google.rpc.Status that tells the problem code', () => {
+describe('the response to a failed protobuf request', () => {
+  it('is a google.rpc.Status with the problem code', () => {
     expect(decodedStatus(14)).toEqual({
       code: 14,
       message: 'Grüße: the body is cut off',
@@ -77,7 +77,7 @@ describe('the answer to a protobuf request that failed', () => {
     });
   });
 
-  it('says of bad data what is bad about it', () => {
+  it('describes the fault of invalid data', () => {
     expect(decodedStatus(3).details).toEqual([
       { name: 'ErrorInfo', reason: 'invalid_request', domain: ERROR_DOMAIN },
       { name: 'BadRequest', fieldViolations: [{ description: 'Grüße: the body is cut off' }] },
@@ -92,7 +92,7 @@ describe('the answer to a protobuf request that failed', () => {
     [500, 13],
     [503, 14],
     [418, 2],
-  ])('has for HTTP %i the code %i', (httpStatus, code) => {
+  ])('maps HTTP %i to the code %i', (httpStatus, code) => {
     expect(rpcCodeOf(httpStatus)).toBe(code);
   });
 });

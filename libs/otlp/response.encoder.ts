@@ -1,7 +1,7 @@
 import { Writer } from 'protobufjs/minimal';
 import type { OtlpEncoding, OtlpRejection } from './otlp.types';
 
-/** The names of the number of rejected items in JSON, which alone differ between the responses. */
+/** Names of the number of rejected items in JSON, the only difference between the responses. */
 const REJECTED = {
   traces: 'rejectedSpans',
   logs: 'rejectedLogRecords',
@@ -19,8 +19,8 @@ const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest';
 const INVALID_ARGUMENT = 3;
 
 /**
- * The codes of google.rpc.Code by HTTP status, from the comments of google/rpc/code.proto. Statuses that it does not name
- * have the code of the nearest meaning.
+ * The codes of google.rpc.Code by HTTP status, from the comments of google/rpc/code.proto. Statuses that it does not mention
+ * have the code with the closest meaning.
  */
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: INVALID_ARGUMENT,
@@ -50,8 +50,7 @@ export function rpcCodeOf(httpStatus: number): number {
 
 /**
  * Encodes the body of a 200 (ExportTraceServiceResponse, ExportLogsServiceResponse, ExportMetricsServiceResponse).
- * `partialSuccess` is unset when nothing was rejected, as OTLP requires of a full success. Reasons without rejected items
- * are a warning.
+ * `partialSuccess` is unset if nothing was rejected, as OTLP requires. Reasons without rejected items are a warning.
  */
 export function encodeExportResponse(
   encoding: OtlpEncoding,
@@ -86,8 +85,8 @@ export interface RpcStatus {
 
 /**
  * Encodes the body of every 4xx and 5xx to a protobuf request: google.rpc.Status (google/rpc/status.proto), with the
- * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT) OTLP asks for a BadRequest, too; its one
- * violation names no field.
+ * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT) OTLP also requires a BadRequest; its
+ * only violation names no field.
  */
 export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer {
   const writer = Writer.create();
@@ -97,7 +96,7 @@ export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer 
   const errorInfo = Writer.create().uint32(10).string(problemCode).uint32(18).string(ERROR_DOMAIN).finish();
   detail(writer, ERROR_INFO_TYPE, errorInfo);
   if (code === INVALID_ARGUMENT) {
-    // BadRequest: field_violations = 1, of which description = 2
+    // BadRequest: field_violations = 1, with description = 2
     const badRequest = Writer.create().uint32(10).fork().uint32(18).string(message).ldelim().finish();
     detail(writer, BAD_REQUEST_TYPE, badRequest);
   }

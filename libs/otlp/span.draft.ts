@@ -2,14 +2,14 @@ import { knownId, MALFORMED_ID } from './stored-value';
 import type { OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
-/** The texts are part of the answer to the sender. */
+/** Faults, which are part of the response to the sender. */
 const SpanFault = {
   traceId: 'traceId must be 16 bytes (32 hexadecimal digits in JSON) that are not all zero',
   spanId: 'spanId must be 8 bytes (16 hexadecimal digits in JSON) that are not all zero',
   parentSpanId: 'parentSpanId must be empty or 8 bytes (16 hexadecimal digits in JSON)',
 } as const;
 
-/** Spans, as a request holds them. */
+/** The records of a trace request. */
 export const SPANS: RecordKind<OtlpSpan> = {
   one: 'span',
   many: 'spans',
@@ -17,7 +17,7 @@ export const SPANS: RecordKind<OtlpSpan> = {
   finish: finishSpan,
 };
 
-/** A span with the defaults of protobuf, to be filled by a reader; the collector then calls {@link finishSpan}. */
+/** Creates a span with the defaults of protobuf. A reader fills it, and the collector then calls {@link finishSpan}. */
 export function newSpan(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
   return {
     traceId: '',
@@ -41,15 +41,15 @@ export function newSpan(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
   };
 }
 
-/** A link with the defaults of protobuf, to be filled by a reader, which then calls {@link finishLink}. */
+/** Creates a link with the defaults of protobuf. A reader fills it and then calls {@link finishLink}. */
 export function newLink(): OtlpLink {
   return { traceId: '', spanId: '', traceState: '', flags: 0, attributes: {}, droppedAttributesCount: 0 };
 }
 
 /**
- * Brings the ids of a filled span into their final form.
+ * Normalizes the ids of a filled span.
  *
- * @returns why OTLP calls the span invalid, if it does
+ * @returns why the span is invalid by OTLP, or undefined
  */
 function finishSpan(span: OtlpSpan): string | undefined {
   if (knownId(span.traceId) === null) return SpanFault.traceId;
@@ -59,7 +59,7 @@ function finishSpan(span: OtlpSpan): string | undefined {
   return undefined;
 }
 
-/** Brings the ids of a filled link into their final form. A link may point nowhere: SDKs record links with an empty context. */
+/** Normalizes the ids of a filled link, which may point nowhere: SDKs record links with an empty context. */
 export function finishLink(link: OtlpLink): OtlpLink {
   link.traceId = knownId(link.traceId);
   link.spanId = knownId(link.spanId);

@@ -4,8 +4,8 @@ import type { OtlpAttributes, OtlpValue } from './otlp.types';
 export const MAX_VALUE_DEPTH = 64;
 
 /**
- * The text with every NUL character replaced by U+FFFD. Not by String.replaceAll: a text of nothing but NUL characters
- * would take it half a microsecond for each.
+ * Returns the text with NUL characters replaced by U+FFFD. Avoids String.replaceAll, which takes half a microsecond per NUL
+ * character.
  */
 export function withoutNul(text: string): string {
   if (!text.includes('\0')) return text;
@@ -26,7 +26,7 @@ export function storableText(text: string): string {
   return withoutNul(SURROGATE.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text);
 }
 
-/** Sets a member of any name: a plain assignment to `__proto__` would change the prototype and lose the value. */
+/** Sets a member of any name. A plain assignment to `__proto__` would change the prototype and lose the value. */
 export function setMember(target: OtlpAttributes, key: string, value: OtlpValue): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
@@ -35,12 +35,12 @@ export function setMember(target: OtlpAttributes, key: string, value: OtlpValue)
   }
 }
 
-/** Returns the number, or for NaN and the infinities their name in the JSON mapping of protobuf. */
+/** Returns the number; for NaN and the infinities their name in the JSON mapping of protobuf. */
 export function storableDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** Joins the halves of a 64-bit integer, the upper one signed or not: a number while exact, else its decimal text. */
+/** Joins the halves of a 64-bit integer, the upper one signed or not: a number if exact, else its decimal text. */
 export function storableInteger(high: number, low: number): number | string {
   const value = high * 2 ** 32 + (low >>> 0);
   return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
@@ -57,8 +57,8 @@ const NO_TRACE_ID = '00'.repeat(TRACE_ID_BYTES);
 const NO_SPAN_ID = '00'.repeat(SPAN_ID_BYTES);
 
 /**
- * Brings an id from a reader (empty, hexadecimal digits of the right length, or {@link MALFORMED_ID}) into its final form:
- * null where it names nothing. All zeros mean no id (W3C Trace Context, section 3.2.2).
+ * Normalizes an id from a reader: empty, hexadecimal digits of the right length, or {@link MALFORMED_ID}. Returns null for
+ * an empty, malformed or all-zero id (W3C Trace Context, section 3.2.2).
  */
 export function knownId(id: string | null): string | null {
   return id === '' || id === MALFORMED_ID || id === NO_TRACE_ID || id === NO_SPAN_ID ? null : id;

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { ObservedAnswer } from './contract';
 
-/** What the service answered. */
+/** A response of the service. */
 export interface Answer<Body = any> {
   status: number;
   headers: Headers;
-  /** Parsed where it is JSON, else the text; undefined where there is none. */
+  /** Parsed JSON, else the text; undefined without a body. */
   body: Body;
 }
 
@@ -18,16 +18,16 @@ export interface RequestOptions {
 
 /** Calls the service over HTTP, as one caller. */
 export class ApiClient {
-  /** @param token an access token or an API key; without one, no `Authorization` is sent. */
+  /** @param token an access token or an API key; without one, no `Authorization` is sent */
   constructor(
     readonly baseUrl: string,
     private readonly token?: string,
     readonly workspaceId?: string,
-    /** Is shown every answer: what holds it to the OpenAPI document. */
+    /** Receives every response, to check it against the OpenAPI document. */
     private readonly observe?: (answer: ObservedAnswer) => void,
   ) {}
 
-  /** The same caller, within a workspace. */
+  /** Returns the same caller within a workspace. */
   in(workspaceId: string): ApiClient {
     return new ApiClient(this.baseUrl, this.token, workspaceId, this.observe);
   }
@@ -58,7 +58,7 @@ export class ApiClient {
     { body, headers = {} }: RequestOptions = {},
   ): Promise<Answer<Body>> {
     const sent = await bodyOf(body);
-    // not fetch(), which takes the processor longer than most of what is asked for
+    // fetch() would take more CPU time than most requests
     const sending = request(this.baseUrl + path, {
       method,
       agent: AGENT,
@@ -72,7 +72,7 @@ export class ApiClient {
     const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
     sending.end(sent.content);
     const [answer] = await answered;
-    sending.on('error', ignore); // of what was still being sent when it was answered
+    sending.on('error', ignore); // the service may respond before it has read the whole body
     const answerHeaders = headersOf(answer);
     const content = parsed(answerHeaders.get('content-type') ?? '', await textOf(answer));
     const status = answer.statusCode!;
@@ -81,7 +81,7 @@ export class ApiClient {
   }
 }
 
-/** Keeps the connections of all clients of a process, for less long than the service does. */
+/** Keeps the connections of all clients of a process, for a shorter time than the service does. */
 const AGENT = new Agent({ keepAlive: true, timeout: 4_000 });
 
 const ignore = (): void => undefined;
@@ -113,7 +113,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 
 function parsed(type: string, text: string): unknown {
   const isJson = /[/+]json\b/.test(type);
-  // an empty file is a text; where there is nothing to be read, there is no type, or JSON is missing
+  // an empty file is a text; an empty body has no type, or lacks its JSON
   if (text === '') return type === '' || isJson ? undefined : text;
   return isJson ? JSON.parse(text) : text;
 }

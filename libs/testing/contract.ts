@@ -3,14 +3,14 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** An answer, as the contract is held against it. */
+/** A response to check against the contract. */
 export interface ObservedAnswer {
   method: string;
   /** Path with its query, as requested. */
   url: string;
   status: number;
   headers: Headers;
-  /** Parsed where it is JSON, else the text. */
+  /** Parsed JSON, else the text. */
   body: unknown;
 }
 
@@ -37,7 +37,7 @@ type Schema = Record<string, unknown>;
 
 const SCHEMA_ID = 'contract';
 
-/** Headers by which clients go on: where one is sent, the document says so. */
+/** Headers that clients rely on. The document must describe them wherever they are sent. */
 const DOCUMENTED = [
   'etag',
   'location',
@@ -51,14 +51,14 @@ const DOCUMENTED = [
 
 let committed: unknown;
 
-/** The document that is committed, which a test holds to be that of the service. Not to be changed. */
+/** Returns the committed document, which a test compares with the service. Do not modify it. */
 export const committedDocument = <Document = OpenAPIObject>(): Document =>
   (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8'))) as Document;
 
 /**
- * Holds answers to the OpenAPI document that is committed: the operation, the status and the media type must be
- * documented, the headers that it promises be there and no others that clients go by, and the body must meet the schema, with no member that the schema
- * does not name.
+ * Checks responses against the committed OpenAPI document. The operation, the status and the media type must be documented.
+ * The response must have the required headers, and no undocumented ones that clients rely on. The body must match its
+ * schema, without undocumented members.
  */
 export class Contract {
   /** Operations seen so far, as `METHOD /path/{template} status`. */
@@ -66,11 +66,11 @@ export class Contract {
   readonly operations: readonly Operation[] = description().operations;
   private readonly schemas = description().schemas;
 
-  /** Throws an error that says how an answer differs from what is documented. */
+  /** Throws an Error that describes how a response differs from the document. */
   check(answer: ObservedAnswer): void {
     const path = answer.url.split('?')[0]!;
     const operation = this.operations.find((one) => one.method === answer.method && one.pattern.test(path));
-    if (!operation) return; // unknown routes and methods answer problems, which no operation documents
+    if (!operation) return; // problems of unknown routes and methods belong to no operation
     const label = `${operation.method} ${operation.path} ${answer.status}`;
     const documented = operation.responses.get(String(answer.status));
     if (!documented)
@@ -81,8 +81,8 @@ export class Contract {
       if (required && !answer.headers.has(name)) throw new Error(`${label} has no ${name}.`);
     }
     for (const name of DOCUMENTED) {
-      const isTold = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === name);
-      if (answer.headers.has(name) && !isTold) throw new Error(`${label}: ${name} is not documented.`);
+      const isDocumented = Object.keys(response.headers ?? {}).some((one) => one.toLowerCase() === name);
+      if (answer.headers.has(name) && !isDocumented) throw new Error(`${label}: ${name} is not documented.`);
     }
     if (!response.content) return;
     const media = (answer.headers.get('content-type') ?? '').split(';')[0]!.trim();
@@ -98,7 +98,7 @@ export class Contract {
   }
 }
 
-/** What a document's answers are held to; compiling it takes longer than most tests. */
+/** The compiled schemas of a document. Compiling them takes longer than most tests. */
 class DocumentSchemas {
   private readonly ajv = new Ajv2020({
     strict: false,
@@ -136,14 +136,14 @@ class DocumentSchemas {
 
 let described: { operations: Operation[]; schemas: DocumentSchemas } | undefined;
 
-/** What the committed document says, made ready once for all test files of a worker. */
+/** The operations and schemas of the committed document, prepared once for all test files of a worker. */
 const description = () =>
   (described ??= {
     operations: operationsOf(committedDocument()),
     schemas: new DocumentSchemas(committedDocument()),
   });
 
-/** Refuses members that a schema does not name, so that an undocumented one is found. */
+/** Forbids additional members in a schema, to detect undocumented ones. */
 function close(schema: Schema): void {
   if (schema.type === 'object' && schema.properties && schema.additionalProperties === undefined) {
     schema.additionalProperties = false;

@@ -9,7 +9,7 @@ import { WorkspaceService } from '../../src/registry/accounts/workspace.service'
 import type { ApiClient } from './api-client';
 import type { TestApp } from './test-app';
 
-/** A service account of a test, and a key of it. */
+/** A service account of a test, with a key. */
 export interface TestServiceAccount {
   serviceAccountId: string;
   keyId: string;
@@ -29,27 +29,27 @@ export class TestOrganization {
     this.scope = orgScope(orgId, 'test', expandRoles(['owner']));
   }
 
-  /** An access token of a new person with these roles in the organization. */
+  /** Issues an access token of a new user with these roles in the organization. */
   token(...roles: Role[]): Promise<string> {
     return this.tokenOf(newId('usr'), { roles });
   }
 
-  /** An access token of a person, known or not. */
+  /** Issues an access token of a user, who need not exist. */
   tokenOf(userId: string, claims: Record<string, unknown> = {}): Promise<string> {
     return this.app.issuer.issueToken({ sub: userId, org_id: this.orgId, user_id: userId, ...claims });
   }
 
-  /** A caller who is a new person with these roles, within the workspace. */
+  /** Returns a client of a new user with these roles, within the workspace. */
   async as(...roles: Role[]): Promise<ApiClient> {
     return this.app.api(await this.token(...roles)).in(this.workspaceId);
   }
 
-  /** A caller who is a new person with these roles, and names no workspace. */
+  /** Returns a client of a new user with these roles, without a workspace. */
   async member(...roles: Role[]): Promise<ApiClient> {
     return this.app.api(await this.token(...roles));
   }
 
-  /** A new service account with these roles in the workspace, and a key. */
+  /** Creates a service account with these roles in the workspace, and a key. */
   async serviceAccount(...roles: Role[]): Promise<TestServiceAccount> {
     return this.app.get(AccountChanges).within(this.orgId, async (tx) => {
       const { service_account_id: serviceAccountId } = await this.app
@@ -62,14 +62,14 @@ export class TestOrganization {
     });
   }
 
-  /** Another workspace, of which nobody is a member. */
+  /** Creates another workspace, without members. */
   async newWorkspace(name: string = newId('wsp')): Promise<string> {
     const make = (tx: Tx) => this.app.get(WorkspaceService).add(tx, this.scope, { name });
     return (await this.app.database.transaction(make)).workspace_id;
   }
 }
 
-/** Makes an organization with one workspace. Each test has its own. */
+/** Creates an organization with one workspace. Each test has its own. */
 export async function newOrganization(app: TestApp): Promise<TestOrganization> {
   const orgId = newId('org');
   const scope = orgScope(orgId, 'test', expandRoles(['owner']));

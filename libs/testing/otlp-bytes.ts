@@ -1,4 +1,4 @@
-/** Protobuf messages made by hand, for what no exporter sends. */
+/** Hand-made protobuf messages, for bodies that no exporter sends. */
 import { Writer } from 'protobufjs/minimal';
 
 export const TRACE_ID = Buffer.from('0af7651916cd43dd8448eb211c80319c', 'hex');
@@ -22,7 +22,7 @@ export function varint(field: number, value: number | bigint): Buffer {
   return Buffer.concat([tag.finish(), Buffer.from(digits)]);
 }
 
-/** A field of wire type 1, of a number below 16. */
+/** A field of wire type 1, with a field number below 16. */
 export function fixed64(field: number, value: bigint): Buffer {
   const content = Buffer.alloc(9);
   content[0] = field * 8 + 1;
@@ -30,7 +30,7 @@ export function fixed64(field: number, value: bigint): Buffer {
   return content;
 }
 
-/** A field of wire type 1, of a number below 16. */
+/** A field of wire type 1, with a field number below 16. */
 export function double(field: number, value: number): Buffer {
   const content = Buffer.alloc(9);
   content[0] = field * 8 + 1;
@@ -66,7 +66,7 @@ export function request(...spans: Buffer[]): Buffer {
   return message(1, message(2, ...spans));
 }
 
-/** An AnyValue inside so many lists (or maps with the key "k"), in time proportional to their number. */
+/** Nests an AnyValue in this many lists (or maps with the key "k"), in time proportional to their number. */
 export function nested(levels: number, kind: 'list' | 'map', innermost: Buffer): Buffer {
   const parts = [innermost];
   let length = innermost.length;

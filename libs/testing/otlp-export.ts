@@ -15,13 +15,13 @@ export interface TestSpan {
   isError?: boolean;
 }
 
-/** When spans of tests start: 2026-11-20T00:00:00Z. */
+/** Start time of test spans: 2026-11-20T00:00:00Z. */
 export const SPAN_START = 1_795_132_800_000_000_000n;
 
 export const newTraceId = (): string => randomBytes(16).toString('hex');
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
-/** A root span of 5 ms in a trace of its own, but for what is said otherwise. */
+/** Creates a root span of 5 ms in a trace of its own, with overrides. */
 export const newSpan = (overrides: Partial<TestSpan> = {}): TestSpan => ({
   traceId: newTraceId(),
   spanId: newSpanId(),

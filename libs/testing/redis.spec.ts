@@ -8,7 +8,7 @@ describeWithRedis('Redis of the test run', (url) => {
     client.disconnect();
   });
 
-  it('is not needed by a test that brings its own down', async () => {
+  it('is independent of the server that a test stops', async () => {
     const own = await findRedis();
     await own?.stop();
     const client = new Redis(own?.url ?? '', {
@@ -29,7 +29,7 @@ describe('TEST_REDIS_URL', () => {
     else process.env.TEST_REDIS_URL = given;
   });
 
-  it('is passed over, not believed, when nothing answers there', async () => {
+  it('is ignored if no server answers there', async () => {
     process.env.TEST_REDIS_URL = 'redis://127.0.0.1:1';
     const found = await findRedis();
     expect(found?.url).not.toBe('redis://127.0.0.1:1');

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { pause } from '#platform/concurrency';
 import { freePort, type HeldProcess, holdProcess } from '#platform/embedded-postgres';
 
-/** How the run's setup tells the workers, which inherit its environment. */
+/** Variable with which the setup of the run passes the URL to the workers. */
 const URL_VARIABLE = 'TEST_RUN_REDIS_URL';
 
 const ATTEMPTS = 5;
@@ -15,13 +15,13 @@ const ATTEMPTS = 5;
 /** A Redis server for tests. */
 export interface TestRedis {
   readonly url: string;
-  /** Ends the server, where it was started for the tests. */
+  /** Ends the server if it was started for the tests. */
   stop(): Promise<void>;
 }
 
 /**
- * The Redis of `TEST_REDIS_URL` if it answers, else a `redis-server` from the PATH, started on a free port with
- * nothing kept on disk; it ends with `stop()` or with this process. `null` where there is neither.
+ * Returns the Redis of `TEST_REDIS_URL` if it answers, else starts a `redis-server` from the PATH on a free port, without
+ * persistence. That server ends with `stop()` or with this process. Returns null if there is neither.
  */
 export async function findRedis(): Promise<TestRedis | null> {
   const given = process.env.TEST_REDIS_URL;
@@ -32,22 +32,23 @@ export async function findRedis(): Promise<TestRedis | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const redis = await startRedis({ port: await freePort(), password: newPassword() });
-    if (redis) return redis; // Otherwise the port was taken meanwhile.
+    if (redis) return redis; // else another process has taken the port
   }
   throw new Error('redis-server is installed, but does not start.');
 }
 
-/** Finds a Redis for the whole run, and tells the workers. To be called once, before they are started. */
+/** Finds a Redis for the whole run and passes it to the workers. Call it once, before they start. */
 export async function provideRedis(): Promise<TestRedis | null> {
   const redis = await findRedis();
   if (redis) process.env[URL_VARIABLE] = redis.url;
-  else warn('no redis-server on the PATH and no TEST_REDIS_URL: what needs Redis is NOT tested in this run.');
+  else
+    warn('no redis-server on the PATH and no TEST_REDIS_URL: tests that need Redis are SKIPPED in this run.');
   return redis;
 }
 
 /**
- * Like `describe`, for tests that need Redis: `fn` gets its URL. All test files share that server, so keys need a
- * random prefix. Where there is none, a single test stands in for them, whose title says that nothing was tested.
+ * Like `describe`, for tests that need Redis. `fn` receives its URL. All test files share that server, so keys need a
+ * random prefix. Without Redis, a single test replaces them, and its title says that nothing was tested.
  */
 export function describeWithRedis(name: string, fn: (url: string) => void): void {
   const url = process.env[URL_VARIABLE];
@@ -67,13 +68,13 @@ function warn(text: string): void {
   process.stderr.write(`\nWARNING (Redis): ${text}\n`);
 }
 
-/** A Redis of one test's own, which keeps nothing when it is restarted. */
+/** A Redis for one test, which loses its data in a restart. */
 export interface OwnRedis extends TestRedis {
-  /** Ends it, and starts another one, which is empty, at the same address. */
+  /** Ends it, and starts an empty one at the same address. */
   restart(): Promise<void>;
 }
 
-/** A `redis-server` from the PATH for one test; undefined where there is none. */
+/** Starts a `redis-server` from the PATH for one test; undefined if it is not installed. */
 export async function ownRedis(): Promise<OwnRedis | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return undefined;
   const address = { port: await freePort(), password: newPassword() };
@@ -91,7 +92,7 @@ export async function ownRedis(): Promise<OwnRedis | undefined> {
   };
 }
 
-/** With a password no other server that took the port can be mistaken for this one. */
+/** A password, so that another server on the port cannot be mistaken for this one. */
 const newPassword = (): string => randomBytes(16).toString('hex');
 
 async function startRedis({
@@ -123,7 +124,7 @@ async function becomesReady(server: HeldProcess, url: string): Promise<boolean> 
   const deadline = Date.now() + 10_000;
   while (!server.hasEnded && Date.now() < deadline) {
     if (await answers(url)) return true;
-    await sleep(20);
+    await pause(20);
   }
   return false;
 }
@@ -133,9 +134,9 @@ async function answers(url: string): Promise<boolean> {
     lazyConnect: true,
     retryStrategy: () => null,
     connectTimeout: 2_000,
-    disconnectTimeout: 100, // ioredis keeps a timer of that length after a connection that was refused.
+    disconnectTimeout: 100, // ioredis keeps a timer of that length after a refused connection
   });
-  client.on('error', () => undefined); // `connect` and `ping` reject as well.
+  client.on('error', () => undefined); // `connect` and `ping` reject too
   try {
     await client.connect();
     return (await client.ping()) === 'PONG';

@@ -2,10 +2,10 @@ import net from 'node:net';
 
 /** PostgreSQL's message `ReadyForQuery`, outside a transaction. */
 const READY = Buffer.from('5a0000000549', 'hex');
-/** Its `ErrorResponse` of a server that shuts down. */
+/** PostgreSQL's `ErrorResponse` of a server that shuts down. */
 const SHUTTING_DOWN = errorResponse('SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection');
 
-/** A way to a server that can be cut, to see what becomes of those who use it. */
+/** A proxy to a server whose connections can be cut, to test the clients. */
 export class TcpProxy {
   private readonly sockets = new Set<net.Socket>();
   private open = true;
@@ -14,11 +14,11 @@ export class TcpProxy {
 
   private constructor(
     private readonly server: net.Server,
-    /** The address given, by way of this proxy. */
+    /** The URL of the server through this proxy. */
     readonly url: string,
   ) {}
 
-  /** @param target the URL of the server, such as a `DATABASE_URL`. */
+  /** @param target the URL of the server, such as a `DATABASE_URL` */
   static async to(target: string): Promise<TcpProxy> {
     const { hostname, port } = new URL(target);
     const server = net.createServer();
@@ -41,15 +41,15 @@ export class TcpProxy {
   }
 
   /**
-   * From now on ends each connection to PostgreSQL the moment it is ready, as a server that shuts down does: the
-   * client reads that all is well and that all is over in one packet.
+   * From now on ends each connection to PostgreSQL as soon as it is ready, like a server that shuts down: the client reads
+   * that the connection is ready and that it has ended in one packet.
    */
   endWhenReady(): void {
     this.open = true;
     this.ending = true;
   }
 
-  /** How many connections were ended that way. */
+  /** Number of connections that were ended that way. */
   get endedCount(): number {
     return this.ended;
   }

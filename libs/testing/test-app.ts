@@ -12,15 +12,15 @@ import { createTestDatabase } from './test-database';
 import { TestIssuer } from './test-issuer';
 
 export interface TestAppOptions {
-  /** Variables in place of the defaults; `AUTH_ISSUERS` adds to the test's own issuer. */
+  /** Variables that override the defaults. */
   env?: Record<string, string>;
-  /** Further entries of `AUTH_ISSUERS`. */
+  /** More entries of `AUTH_ISSUERS`, besides the test's own issuer. */
   issuers?: Record<string, unknown>[];
-  /** A database that is there already, and stays: a second process on the same data. */
+  /** An existing database, which is kept: for a second process on the same data. */
   databaseUrl?: string;
-  /** The issuer of `app.issuer`, where two processes are to share one. */
+  /** The issuer of another app, to share it. */
   issuer?: TestIssuer;
-  /** Modules with controllers besides those of the service. */
+  /** Modules with more controllers. */
   areas?: readonly Type[];
 }
 
@@ -40,24 +40,24 @@ export class TestApp {
     return this.app.get(Database, { strict: false });
   }
 
-  /** A provider of the application. */
+  /** Returns a provider of the application. */
   get<Type>(type: abstract new (...args: never[]) => Type): Type {
     return this.app.get<Type>(type as never, { strict: false });
   }
 
-  /** Every answer that a caller gets is held to the OpenAPI document (`npm run openapi` writes it). */
+  /** Checks every response against the OpenAPI document (written by `npm run openapi`). */
   get contract(): Contract {
     this.builtContract ??= new Contract();
     return this.builtContract;
   }
   private builtContract: Contract | null = null;
 
-  /** A caller: with an access token, an API key, or nothing. Answers that are not as documented throw. */
+  /** Returns a client with an access token, an API key, or neither. It throws for undocumented responses. */
   api(token?: string): ApiClient {
     return new ApiClient(this.url, token, undefined, (answer) => this.contract.check(answer));
   }
 
-  /** Stops the service as a signal would, and drops its database. */
+  /** Stops the service like a signal, and drops its database. */
   close(): Promise<void> {
     this.closed ??= this.app.close().then(() => this.drop());
     return this.closed;
@@ -65,7 +65,7 @@ export class TestApp {
   private closed: Promise<void> | null = null;
 }
 
-/** Boots the API as a process would: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
+/** Boots the API like a process: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.databaseUrl
     ? { url: options.databaseUrl, drop: () => Promise.resolve() }
@@ -77,7 +77,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       PORT: '0',
       DATABASE_URL: database.url,
       DATABASE_POOL_SIZE: '5',
-      DATABASE_CONNECTION_TIMEOUT_MS: '60000', // Tests that send hundreds of requests at once hold on a slow machine too.
+      DATABASE_CONNECTION_TIMEOUT_MS: '60000', // for tests with hundreds of concurrent requests on a slow machine
       SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),

@@ -12,7 +12,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 describe('test database', () => {
-  it('shows a test file nothing of what another one writes', async () => {
+  it('isolates test files from each other', async () => {
     const one = await createTestDatabase();
     const other = await createTestDatabase();
     await query(one.url, 'CREATE TABLE mine (id int)');
@@ -37,7 +37,7 @@ describe('server given by TEST_DATABASE_URL', () => {
     process.env = { ...environment };
   });
 
-  it('gets prepared copies, loses what killed runs left, and keeps what living runs and others have', async () => {
+  it('gets prepared copies, loses databases of killed runs, and keeps those of living runs and others', async () => {
     const given = await createTestDatabase();
     process.env.TEST_DATABASE_URL = given.url;
     await query(given.url, 'CREATE DATABASE registry_test_0dead0ff_left_over');
@@ -61,7 +61,7 @@ describe('server given by TEST_DATABASE_URL', () => {
     await given.drop();
   });
 
-  it('is left without a template when preparing it fails, and the reason is told', async () => {
+  it('drops the template and reports the reason if preparing it fails', async () => {
     const given = await createTestDatabase();
     process.env.TEST_DATABASE_URL = given.url;
     const seen: string[] = [];

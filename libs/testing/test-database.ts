@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { retry } from '#platform/concurrency';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 
-/** How the run's setup tells the workers, which inherit its environment. */
+/** Variables with which the setup of the run passes the server to the workers. */
 const SERVER_VARIABLE = 'TEST_RUN_DATABASE_SERVER';
 const TEMPLATE_VARIABLE = 'TEST_RUN_DATABASE_TEMPLATE';
 
@@ -15,26 +15,25 @@ const DROP_DELAY_MS = 400;
 
 const RUN_PREFIX = /^registry_test_[0-9a-f]{8}/;
 
-/** A database of its own for a test file. */
+/** The database of a test file. */
 export interface TestDatabase {
   readonly url: string;
-  /** Ends what is still connected to it and removes it. */
+  /** Ends its connections and removes it. */
   drop(): Promise<void>;
 }
 
 /** The server of a test run. */
 export interface TestDatabaseServer {
-  /** Removes every database of the run, and the server where the run started it. */
+  /** Removes all databases of the run, and the server if the run started it. */
   stop(): Promise<void>;
 }
 
 /**
  * Provides the PostgreSQL server of a test run: the one of `TEST_DATABASE_URL`, whose role must be allowed to create
- * databases, or else an ephemeral one that is gone after the run, also when the run is killed. On a given server,
- * databases that killed runs left behind are removed here. To be called once, before the workers are started.
+ * databases, or else an ephemeral one, which disappears after the run even if the run is killed. On a given server it
+ * removes the databases of killed runs. Call it once, before the workers start.
  *
- * @param prepareTemplate brings an empty database to the state in which each test file gets its copy, and leaves no
- *   connection open.
+ * @param prepareTemplate prepares an empty database as the template of all test files, and leaves no connection open
  */
 export async function startTestDatabaseServer(
   prepareTemplate: (databaseUrl: string) => Promise<void>,
@@ -48,7 +47,7 @@ export async function startTestDatabaseServer(
       });
   const server = given ?? own?.url ?? '';
   const run = `registry_test_${randomBytes(4).toString('hex')}`;
-  // By the name of this connection other runs see that this one lives.
+  // The name of this connection shows other runs that this one is alive.
   const session = new Client({ connectionString: server, application_name: run });
   session.on('error', () => undefined); // The server went away; the tests say so.
   const stop = async () => {
@@ -63,7 +62,7 @@ export async function startTestDatabaseServer(
     const template = `${run}_template`;
     await session.query(`CREATE DATABASE ${template}`);
     await prepareTemplate(urlOf(server, template));
-    // A test that used the template itself would change what all later ones start from.
+    // A test that used the template itself would change the database of all later ones.
     await session.query(`ALTER DATABASE ${template} ALLOW_CONNECTIONS false`);
     process.env[SERVER_VARIABLE] = server;
     process.env[TEMPLATE_VARIABLE] = template;
@@ -75,10 +74,10 @@ export async function startTestDatabaseServer(
 }
 
 /**
- * A fresh, migrated database, copied from the run's template in about 50 ms: one for each test file is the custom.
- * Call `drop()` in `afterAll`; what is forgotten goes at the end of the run.
+ * Creates a migrated database, copied from the run's template in about 50 ms. Use one for each test file. Call `drop()` in
+ * `afterAll`; the end of the run drops the rest.
  *
- * @throws Error outside a test run.
+ * @throws Error outside of a test run
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = process.env[SERVER_VARIABLE];
@@ -103,16 +102,16 @@ async function runsAlive(client: Client): Promise<Set<string>> {
   return new Set(rows.map((row) => row.application_name));
 }
 
-async function dropDatabases(client: Client, isToGo: (name: string) => boolean): Promise<void> {
+async function dropDatabases(client: Client, isUnused: (name: string) => boolean): Promise<void> {
   const { rows } = await client.query<{ datname: string }>('SELECT datname FROM pg_database');
   for (const { datname } of rows) {
-    if (RUN_PREFIX.test(datname) && isToGo(datname)) {
+    if (RUN_PREFIX.test(datname) && isUnused(datname)) {
       await dropDatabase(client, datname);
     }
   }
 }
 
-/** A test that wrote much leaves the server tidying up after it, which none but a superuser may end: that is waited for. */
+/** Drops a database. After a test with many writes it waits for autovacuum, which only a superuser may end. */
 async function dropDatabase(client: Client, name: string): Promise<void> {
   const drop = () => client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
   const isBeingVacuumed = (error: unknown): boolean => (error as { code?: unknown }).code === '42501';

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 
 export interface TokenOverrides {
-  /** Members of the header, in place of those made; undefined leaves one out. */
+  /** Overrides members of the header; undefined removes one. */
   header?: Record<string, unknown>;
-  /** Signs in place of the issuer's own key. */
+  /** Signs instead of the issuer's own key. */
   key?: CryptoKey;
 }
 
-/** An identity provider of a test: one key pair, and tokens signed with it. */
+/** An identity provider for tests, with one key pair. */
 export class TestIssuer {
   private constructor(
     readonly issuer: string,
@@ -32,7 +32,7 @@ export class TestIssuer {
     return { keys: [this.publicJwk] };
   }
 
-  /** Its entry in `AUTH_ISSUERS`, with its keys inline: it may say whatever it likes of whomever. */
+  /** Returns its entry in `AUTH_ISSUERS`, with inline keys and without restrictions. */
   entry(overrides: Record<string, unknown> = {}): Record<string, unknown> {
     return {
       issuer: this.issuer,
@@ -48,7 +48,7 @@ export class TestIssuer {
   }
 
   /**
-   * A token that is valid for an hour. Claims stand in place of those made; undefined leaves one out.
+   * Issues a token that is valid for an hour. `claims` overrides its claims; undefined removes one.
    */
   async issueToken(claims: Record<string, unknown> = {}, overrides: TokenOverrides = {}): Promise<string> {
     const now = Math.floor(Date.now() / 1000);

@@ -2,35 +2,35 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that a judge was sent. */
+/** A request that a judge has received. */
 export interface JudgeAsked {
   path: string;
   headers: http.IncomingHttpHeaders;
   /** Byte for byte. */
   body: string;
-  /** Of a chat completion: what the messages say, the last of the user first. */
+  /** The last user message of a chat completion, or the inputs of a classifier. */
   prompt: string;
   json: any;
-  /** How many times this very body had been sent before. */
+  /** How often the same body was sent before. */
   repeat: number;
-  /** Aborted when the connection is closed, or it is answered. */
+  /** Aborted when the connection is closed or the response has ended. */
   closed: AbortSignal;
 }
 
-/** What a judge does with a request; one of these. */
+/** The response of a judge; one of these. */
 export type JudgeReply =
   /** The content of the message of a chat completion, or the labels of a classifier. */
   | { content: unknown; logprobs?: unknown; finishReason?: string; usage?: object; model?: string }
-  /** Any answer. */
+  /** An arbitrary response. */
   | { status: number; headers?: Record<string, string>; body?: string }
-  /** Part of an answer, and then the connection is closed. */
+  /** Part of a response, and then the connection is closed. */
   | 'closes'
-  /** No answer at all, for as long as it is waited for. */
+  /** No response. */
   | 'hangs'
-  /** An answer that does not end: text without an end, as fast as it is read. */
+  /** An endless response. */
   | 'floods';
 
-/** Answers that a judge's question is answered with `value: true`, or its first choice. */
+/** Responds with `value: true`, or with the first label of a classifier. */
 export const agree = ({ json }: JudgeAsked): JudgeReply => ({
   content: json.labels ? firstLabel(json) : '{"reasoning":"so it is","value":true}',
 });
@@ -38,13 +38,13 @@ export const agree = ({ json }: JudgeAsked): JudgeReply => ({
 const firstLabel = ({ labels }: { labels: string[] }): object[] =>
   labels.map((label, index) => ({ label, score: index === 0 ? 1 : 0 }));
 
-/** A judge outside of the service: a real HTTP server that speaks OpenAI's chat completions, and that of classifiers. */
+/** An external judge: a real HTTP server with the protocols of OpenAI's chat completions and of classifiers. */
 export class TestJudge {
-  /** All that it was asked, in order. */
+  /** All requests, in order. */
   readonly asked: JudgeAsked[] = [];
-  /** Most requests that were ever under way at once. */
+  /** Most concurrent requests so far. */
   peak = 0;
-  /** What it says; by default it agrees. */
+  /** Returns the response to a request. By default it agrees. */
   reply: (asked: JudgeAsked) => JudgeReply | Promise<JudgeReply> = agree;
   private inFlight = 0;
   private readonly seen = new Map<string, number>();
@@ -64,7 +64,7 @@ export class TestJudge {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Variables of a service that asks it, both kinds. */
+  /** Variables of a service that uses it as an LLM judge and as a classifier. */
   get env(): Record<string, string> {
     return {
       JUDGE_BASE_URL: `http://127.0.0.1:${this.port}/v1`,
@@ -74,7 +74,7 @@ export class TestJudge {
     };
   }
 
-  /** Forgets what it was asked, and agrees again. */
+  /** Drops its requests, and agrees again. */
   reset(): void {
     this.asked.length = 0;
     this.peak = 0;

@@ -12,18 +12,18 @@ import type { TestApp } from './test-app';
 export class TestWorker {
   constructor(private readonly context: INestApplicationContext) {}
 
-  /** A provider of the worker. */
+  /** Returns a provider of the worker. */
   get<Type>(type: abstract new (...args: never[]) => Type): Type {
     return this.context.get<Type>(type as never, { strict: false });
   }
 
-  /** Stops it as SIGTERM would. */
+  /** Stops it like SIGTERM. */
   close(): Promise<void> {
     return this.context.close();
   }
 }
 
-/** Boots a worker on the database and the queue of an API. Call `close()` before that of the API. */
+/** Boots a worker on the database and the queue of an API. Close it before the API. */
 export async function createTestWorker(app: TestApp, env: Record<string, string> = {}): Promise<TestWorker> {
   const environment = readEnvironment({ ...app.env, ...env });
   const context = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment), {
@@ -34,11 +34,11 @@ export async function createTestWorker(app: TestApp, env: Record<string, string>
   return new TestWorker(context);
 }
 
-/** A worker as a process of its own, to be killed. */
+/** A worker in a separate process, which can be killed. */
 export class WorkerProcess {
   private constructor(private readonly child: ChildProcess) {}
 
-  /** Starts one on the database and the queue of an API, and waits until it runs. */
+  /** Starts a worker on the database and the queue of an API, and waits until it runs. */
   static async start(app: TestApp, env: Record<string, string> = {}): Promise<WorkerProcess> {
     const child = spawn(process.execPath, [path.resolve('dist/src/worker.js')], {
       env: { PATH: process.env.PATH, ...app.env, ...env, LOG_LEVEL: 'info' },
@@ -56,12 +56,12 @@ export class WorkerProcess {
     return worker;
   }
 
-  /** Ends the process without giving it a chance to do anything. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     await this.end('SIGKILL');
   }
 
-  /** Asks the process to stop. @returns its exit code. */
+  /** Asks the process to stop, and returns its exit code. */
   stop(): Promise<number | null> {
     return this.end('SIGTERM');
   }

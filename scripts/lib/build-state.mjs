@@ -1,10 +1,10 @@
-// What is in dist/: whether it was built from the sources as they are, and what in it has no source any more.
+// The state of dist/: whether it is up to date with the sources, and which of its files have no source any more.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, runNode, say } from './project.mjs';
 
-/** Everything, tests included; what ships; the examples, which share no file with that. All go into dist/. */
+/** Everything, tests included; the shipped code; the examples, which share no files with it. All are built into dist/. */
 export const ALL = 'tsconfig.json';
 export const SHIPPED = 'tsconfig.build.json';
 export const EXAMPLES = 'tsconfig.examples.json';
@@ -14,7 +14,7 @@ const DIST = path.join(ROOT, 'dist');
 const STAMPS = path.join(DIST, '.built.json');
 const ALSO_INPUT = [...PROJECTS, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
 
-/** Compiles the project of `config`, unless dist/ has it already. Resolves to whether it is there. */
+/** Compiles the project of `config` unless it is up to date. Resolves to false if that fails. */
 export async function ensureBuilt(config) {
   if (readStamps()[config] === stampOf(config)) return true;
   say('building');
@@ -22,9 +22,8 @@ export async function ensureBuilt(config) {
 }
 
 /**
- * To be called before a build of `config`. Makes sure that a failed build is not taken for a finished one; that the
- * other project's incremental build does not rely on files which this one is about to overwrite; and that nothing is
- * left of sources that were removed (a removed test would still run).
+ * Call before a build of `config`. It marks the build as unfinished, invalidates incremental builds of other projects whose
+ * files this build overwrites, and removes output without a source (a removed test would still run).
  */
 export function beginBuild(config) {
   const touched = PROJECTS.filter((project) => sharesFiles(project, config));
@@ -35,7 +34,7 @@ export function beginBuild(config) {
   removeOrphans(DIST);
 }
 
-/** To be called after a build of `config` that went well. A build of everything has built the others, too. */
+/** Call after a successful build of `config`. A build of everything includes the other projects. */
 export function finishBuild(config) {
   const built = config === ALL ? PROJECTS : [config];
   writeStamps({ ...readStamps(), ...Object.fromEntries(built.map((each) => [each, stampOf(each)])) });
@@ -43,7 +42,7 @@ export function finishBuild(config) {
 
 const sharesFiles = (one, other) => one === other || one === ALL || other === ALL;
 
-/** Where TypeScript notes what it compiled last time. */
+/** Returns the file of TypeScript's incremental build state. */
 export function buildInfoFile(config) {
   return path.join(DIST, `.${path.basename(config, '.json')}.tsbuildinfo`);
 }

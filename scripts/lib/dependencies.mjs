@@ -1,9 +1,9 @@
-// Installs what package-lock.json asks for, where it is not installed already.
+// Installs the packages of package-lock.json unless they are installed.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, run, say } from './project.mjs';
 
-/** Resolves to whether everything is installed. */
+/** Resolves to false if the installation fails. */
 export async function ensureDependencies() {
   const locked = readPackages('package-lock.json');
   const installed = readPackages('node_modules/.package-lock.json');
@@ -13,9 +13,8 @@ export async function ensureDependencies() {
 }
 
 /**
- * npm leaves a list of what it installed. Compared with what is locked, it tells more than a date or a stamp of our
- * own would: also a `npm ci` by hand counts, and an interrupted one does not. A package for other platforms may be
- * missing.
+ * Compares npm's own list of installed packages with the lock file. Unlike a date or a stamp, this recognizes a manual
+ * `npm ci` and an interrupted one. Packages for other platforms may be missing.
  */
 function isSatisfied(locked, installed) {
   return Object.entries(locked).every(
@@ -30,7 +29,7 @@ function readPackages(file) {
   return existsSync(absolute) ? JSON.parse(readFileSync(absolute, 'utf8')).packages : undefined;
 }
 
-/** The npm that called this script, or else the one on the PATH. */
+/** Runs the npm that called this script, else the one on the PATH. */
 function npm(args) {
   const caller = process.env.npm_execpath;
   return caller && path.basename(caller) === 'npm-cli.js'

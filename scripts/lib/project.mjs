@@ -1,15 +1,15 @@
-// What the scripts share: where the project lies, and how they run a program and speak.
+// Shared by the scripts: the root of the project, running programs, and output.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
-/** The checkout, from wherever the script was called. */
+/** The root of the checkout, independent of the working directory. */
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 
 const FORWARDED = ['SIGHUP', 'SIGINT', 'SIGTERM'];
 
 /**
- * Runs a program in the checkout with this terminal's output, and passes on the signals that would end this process.
- * Resolves to whether it ended well.
+ * Runs a program in the checkout with the output of this terminal, and forwards signals. Resolves to true if it exits with
+ * 0.
  */
 export function run(command, args) {
   return new Promise((resolve) => {
@@ -28,12 +28,12 @@ export function run(command, args) {
   });
 }
 
-/** As {@link run}, for a script that runs in Node. */
+/** Like {@link run}, for a Node script. */
 export function runNode(script, args = []) {
   return run(process.execPath, [path.join(ROOT, script), ...args]);
 }
 
-/** A line for whoever waits at the terminal. */
+/** Prints a line for the user. */
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }

@@ -53,6 +53,8 @@ export async function migrate(
       migrations: MIGRATIONS,
       migrationsTableName: MIGRATIONS_TABLE,
       migrationsTransactionMode: 'each',
+      // the default prints failures to the console, in addition to throwing them
+      logger: 'debug',
       installExtensions: false,
       poolSize: 1,
     });

@@ -49,7 +49,7 @@ describe('the standalone process', () => {
     const key = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');
     process.kill(serverPid(path.join(directory, 'postgres')), 'SIGINT');
     expect(await first.exited).toEqual([1, null]);
-    expect(first.said()).toContain('PostgreSQL has ended by itself');
+    expect(first.said()).toContain('PostgreSQL has ended unexpectedly');
 
     const second = startStandalone();
     await until(() => second.said().includes('Try it:'));

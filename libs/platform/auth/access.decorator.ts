@@ -3,7 +3,7 @@ import type { Reflector } from '@nestjs/core';
 import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
 import type { Role } from '#platform/scope';
 
-/** Who may call a route. Every route declares one, itself or by its controller; a test proves it. */
+/** Who may call a route. Every route or its controller declares one rule, which a test proves. */
 export type AccessRule =
   | { kind: 'public' }
   | { kind: 'platform' }
@@ -20,42 +20,41 @@ export const WORKSPACE_HEADER = 'X-Service-Workspace-Id';
 
 const rule = (value: AccessRule) => SetMetadata(ACCESS_RULE, value);
 
-/** Where the rule of a route is found by what completes its description; it is in no document. */
+/** Extension that carries a route's rule to the code that completes its description. The document does not show it. */
 export const ACCESS_EXTENSION = 'x-access-rule';
 
 const behindBearer = (value: AccessRule) =>
   applyDecorators(rule(value), ApiBearerAuth(), ApiExtension(ACCESS_EXTENSION, value));
 
-/** No token needed. Only for the few routes that the contract names. */
+/** Requires no token. Only for the few routes that the contract names. */
 export const Public = () => rule({ kind: 'public' });
 
-/** For platform principals alone, who in turn are refused everywhere else. */
+/** Requires a platform principal. Other routes refuse them, except those with `AnyPrincipal`. */
 export const PlatformOnly = () => behindBearer({ kind: 'platform' });
 
-/** For everyone who is authenticated, platform principals too: what tells callers about themselves. */
+/** Requires any authenticated caller, platform principals included. For routes that describe the caller. */
 export const AnyPrincipal = () => behindBearer({ kind: 'principal' });
 
 /**
- * For those who hold one of these roles (or one that contains it): in the workspace of the request where the route
- * requires one, else in the organization. A role held in single workspaces only does not open an organization's
- * route, whatever the header says.
+ * Requires one of these roles (or one that contains it): in the workspace of the request if the route requires one,
+ * else in the organization. A role in single workspaces does not open an organization's route, with or without the
+ * header.
  */
 export const RequireRole = (...anyOf: [Role, ...Role[]]) => behindBearer({ kind: 'roles', anyOf });
 
-/** The same, but for those who are bound to some workspaces: for what concerns all of the organization. */
+/** Like `RequireRole`, and refuses callers that are limited to some workspaces. For routes that affect all of them. */
 export const RequireRoleEverywhere = (...anyOf: [Role, ...Role[]]) =>
   behindBearer({ kind: 'roles_everywhere', anyOf });
 
 /**
- * For those who hold one of these roles in the organization or in any one of its workspaces: routes outside
- * evaluation whose resources lie in workspaces. Which workspace is acted upon shows only later, so **the service
- * behind such a route must hold it to the roles there**: `scope.rolesIn`, `scope.workspacesWith`, or the registry's
- * `WorkspaceAccess`.
+ * Requires one of these roles in the organization or in any of its workspaces. For routes outside evaluation whose
+ * resources belong to workspaces. The guard does not know the workspace yet, so **the service behind such a route must
+ * check the roles there**: `scope.rolesIn`, `scope.workspacesWith` or `WorkspaceAccess`.
  */
 export const RequireRoleSomewhere = (...anyOf: [Role, ...Role[]]) =>
   behindBearer({ kind: 'roles_somewhere', anyOf });
 
-/** On a controller: each of its routes needs the workspace header, and acts within that workspace. */
+/** On a controller: all its routes require the workspace header and act within that workspace. */
 export const RequireWorkspace = () =>
   applyDecorators(
     SetMetadata(WORKSPACE_REQUIRED, true),
@@ -67,7 +66,7 @@ export const RequireWorkspace = () =>
     }),
   );
 
-/** The rule of a route: its own, else its controller's. */
+/** Returns the rule of a route: its own, else its controller's. */
 export const accessRuleOf = (reflector: Reflector, context: ExecutionContext): AccessRule | undefined =>
   reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
     context.getHandler(),

@@ -2,35 +2,33 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { Client } from 'pg';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
-import { ACCOUNTS_CHANNEL } from './account-changes';
-import { PrincipalCache } from './principal-cache';
-import { WorkspaceCache } from './workspace-cache';
+import { AccountCache } from './account-cache';
+import { AccountChangeRepository } from './account-change.repository';
 
 const RECONNECT_MS = 5_000;
 
 /**
- * Hears of accounts that other processes have changed, on a connection of its own, and forgets what is remembered of
- * them. While the connection is lost, `AUTH_CACHE_SECONDS` alone bounds how long a change takes to be seen.
+ * Listens, on a connection of its own, for accounts that other processes change, and drops their cached entries. While
+ * the connection is lost, only `AUTH_CACHE_SECONDS` bounds how long a change stays unseen.
  */
 @Injectable()
 export class AccountChangeListener implements OnApplicationBootstrap, OnApplicationShutdown {
   private client: Client | null = null;
   private timer: NodeJS.Timeout | null = null;
-  private stopped = false;
+  private isStopped = false;
 
   constructor(
     private readonly environment: Environment,
-    private readonly principals: PrincipalCache,
-    private readonly workspaces: WorkspaceCache,
+    private readonly repository: AccountChangeRepository,
+    private readonly cache: AccountCache,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    // a cache that keeps nothing has nothing to forget
     if (this.environment.AUTH_CACHE_SECONDS > 0) await this.listen();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.stopped = true;
+    this.isStopped = true;
     if (this.timer) clearTimeout(this.timer);
     const { client } = this;
     this.client = null;
@@ -44,27 +42,24 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
     });
-    client.on('notification', ({ payload = '' }) => {
-      this.principals.forget(payload);
-      this.workspaces.forget(payload);
-    });
-    client.on('error', () => this.lost(client));
-    client.on('end', () => this.lost(client));
+    client.on('notification', ({ payload = '' }) => this.cache.invalidate(payload));
+    client.on('error', () => this.reconnect(client));
+    client.on('end', () => this.reconnect(client));
     this.client = client;
     try {
       await client.connect();
-      await client.query(`LISTEN ${ACCOUNTS_CHANNEL}`);
-      // what changed while nobody listened
-      this.principals.clear();
-      this.workspaces.clear();
+      await this.repository.listen(client);
+      // changes may have been missed before the subscription
+      this.cache.clear();
     } catch (error) {
-      rootLogger.warn({ err: error }, 'changes of accounts cannot be listened for');
-      this.lost(client);
+      rootLogger.warn({ err: error }, 'Cannot listen for account changes. Retrying.');
+      this.reconnect(client);
     }
   }
 
-  private lost(client: Client): void {
-    if (this.stopped || this.client !== client) return;
+  /** Closes a lost connection and opens another after `RECONNECT_MS`. */
+  private reconnect(client: Client): void {
+    if (this.isStopped || this.client !== client) return;
     this.client = null;
     client.removeAllListeners().on('error', () => undefined);
     void client.end().catch(() => undefined);

@@ -7,16 +7,16 @@ export interface TokenSubject {
   /** `user_id` or `service_account_id`. */
   accountId: string;
   orgId: string;
-  /** An unknown person may be made at first sight (trusted issuers with `provision`). */
+  /** Creates an unknown user (trusted issuers with `provision`). */
   provision: boolean;
 }
 
-/** In place of a service account's workspaces: all of its organization, also those made later. */
+/** Stands for all workspaces of a service account's organization, including later ones. */
 export const EVERY_WORKSPACE = '*';
 
 export type AccountStatus = 'active' | 'suspended';
 
-/** What is stored of an account and of its organization. */
+/** The stored state of an account and its organization. */
 export interface Account {
   type: 'user' | 'service_account';
   id: string;
@@ -25,13 +25,13 @@ export interface Account {
   status: AccountStatus;
   /** Roles stored with the account, in its organization. */
   roles: Role[];
-  /** Service accounts: the workspaces that those roles, and a token's, reach; null, as with users: all of them. */
+  /** Service accounts: the workspaces where `roles`, and a token's roles, apply. Null, as for users: all of them. */
   workspaceIds: string[] | null;
-  /** Memberships of single workspaces. */
+  /** Memberships in single workspaces. */
   memberships: { workspaceId: string; roles: Role[] }[];
 }
 
-/** What is stored of a workspace. */
+/** The stored state of a workspace. */
 export interface WorkspaceState {
   readonly archived: boolean;
 }
@@ -43,23 +43,25 @@ export interface KeyHolder {
   account: Account;
 }
 
-/** What authentication needs to know of accounts: declared here, provided by the registry. */
+/** Reads accounts for authentication. The registry implements it. */
 export abstract class AccountDirectory {
-  /** The account that a token names; null where its organization or the account itself is not known. */
+  /** Returns the account that a token names; null if its organization or the account does not exist. */
   abstract findAccount(subject: TokenSubject): Promise<Account | null>;
 
-  /** The holder of a key that is neither revoked nor expired; null for every other one. */
+  /** Returns the holder of a key; null if the key is unknown, revoked or expired. */
   abstract findKeyHolder(apiKey: string): Promise<KeyHolder | null>;
 
   /**
-   * Whether a token was revoked, by the issuer and `jti` it carries. A revocation counts within the organization it
-   * was made in, so that nobody can revoke the tokens of others. @param orgId null for a platform principal.
+   * Tells whether a token was revoked, by its issuer and `jti`. A revocation applies only to the organization that made
+   * it, so that nobody can revoke the tokens of others.
+   *
+   * @param orgId null for a platform principal
    */
   abstract isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean>;
 
-  /** Null where the organization has no such workspace. */
+  /** Returns null if the organization has no such workspace. */
   abstract findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null>;
 
-  /** The public keys of this service's own tokens, also those that no longer sign. */
+  /** Returns the public keys of this service's own tokens, including keys that no longer sign. */
   abstract ownKeys(): Promise<JWK[]>;
 }

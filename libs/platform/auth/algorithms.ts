@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 
-/** The signature algorithms that tokens may have (RFC 7518, RFC 8037): asymmetric ones only, ever. */
+/** Supported signature algorithms of tokens (RFC 7518, RFC 8037). Only asymmetric ones may be added. */
 export const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -19,7 +19,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 export const isAlgorithm = (value: unknown): value is Algorithm =>
   (ALGORITHMS as readonly unknown[]).includes(value);
 
-/** The curve that each algorithm takes; those not named here are RSA. */
+/** The curve of each algorithm. Algorithms without an entry are RSA. */
 const CURVES: Partial<Record<Algorithm, string>> = {
   ES256: 'P-256',
   ES384: 'P-384',
@@ -27,9 +27,9 @@ const CURVES: Partial<Record<Algorithm, string>> = {
   EdDSA: 'Ed25519',
 };
 
-/** Whether a key can have made a signature of this algorithm, by its type, its curve and its own `alg`. */
+/** Tells whether a key can sign with this algorithm, by its type, its curve and its own `alg`. */
 export function keyFits({ kty, crv, alg }: JWK, algorithm: Algorithm): boolean {
-  // the fully specified name of RFC 9864
+  // RFC 9864 gives EdDSA with this curve a name of its own
   const own = alg === 'Ed25519' ? 'EdDSA' : alg;
   if (own !== undefined && own !== algorithm) return false;
   const curve = CURVES[algorithm];
@@ -37,6 +37,6 @@ export function keyFits({ kty, crv, alg }: JWK, algorithm: Algorithm): boolean {
   return kty === (algorithm === 'EdDSA' ? 'OKP' : 'EC') && crv === curve;
 }
 
-/** An algorithm that a key of this kind takes, to try the key with; null for a kind that signs nothing here. */
+/** Returns an algorithm that the key supports; null for an unsupported kind of key. */
 export const algorithmOf = (jwk: JWK): Algorithm | null =>
   ALGORITHMS.find((algorithm) => keyFits(jwk, algorithm)) ?? null;

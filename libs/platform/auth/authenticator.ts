@@ -3,49 +3,50 @@ import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { type Account, AccountDirectory } from './account-directory';
 import type { Principal } from '#platform/scope';
 import { buildPrincipal, isBound, NO_GRANT } from './principal-builder';
-import { PrincipalCache } from './principal-cache';
+import { AccountCache } from './account-cache';
 import { TokenVerifier, type VerifiedToken } from './token-verifier';
 
 export const API_KEY_PREFIX = 'rsk_';
 
-/** The form of every account's id, so that it can stand in a path; nothing else is looked up. */
+/** Every account's id has this form, so that it can be part of a path. Other ids are not looked up. */
 const ACCOUNT_ID = /^[\x21-\x7e]{1,255}$/;
 
-/** Turns a bearer credential, a token or an API key, into the principal it stands for. */
+/** Resolves a bearer credential, a token or an API key, to its principal. */
 @Injectable()
 export class Authenticator {
   constructor(
     private readonly verifier: TokenVerifier,
     private readonly directory: AccountDirectory,
-    private readonly cache: PrincipalCache,
+    private readonly cache: AccountCache,
   ) {}
 
   /**
-   * The principal of a credential, remembered for up to `AUTH_CACHE_SECONDS`. Errors: the 401 codes, 403
-   * `account_suspended`, and 503 `auth_unavailable` when keys or accounts cannot be read.
+   * Returns the principal of a credential, cached for up to `AUTH_CACHE_SECONDS`.
+   *
+   * @throws the 401 codes, 403 `account_suspended`, and 503 `auth_unavailable` when keys or accounts cannot be read
    */
   authenticate(credential: string): Promise<Principal> {
-    return this.cache.find(credential, () => this.verify(credential));
+    return this.cache.findPrincipal(credential, () => this.verify(credential));
   }
 
-  /** The principal of a credential that is remembered. */
-  recall(credential: string): Principal | undefined {
-    return this.cache.recall(credential);
+  /** Returns the cached principal of a credential. */
+  getCached(credential: string): Principal | undefined {
+    return this.cache.getPrincipal(credential);
   }
 
-  /** The same, read afresh and not remembered: for the exchange of a key, which outlives what is remembered. */
+  /** Like `authenticate`, without the cache. Used to exchange an API key for a token, which outlives cached entries. */
   verify(credential: string): Promise<Principal> {
     return unlessUnavailable(
-      credential.startsWith(API_KEY_PREFIX) ? this.holderOf(credential) : this.bearerOf(credential),
+      credential.startsWith(API_KEY_PREFIX) ? this.verifyApiKey(credential) : this.verifyBearer(credential),
     );
   }
 
-  /** Verifies a token alone, whatever may have become of its account: for revoking it. */
+  /** Verifies a token without reading its account, so that it can be revoked in any case. */
   verifyToken(token: string): Promise<VerifiedToken> {
     return unlessUnavailable(this.verifier.verify(token));
   }
 
-  private async bearerOf(text: string): Promise<Principal> {
+  private async verifyBearer(text: string): Promise<Principal> {
     const token = await this.verifier.verify(text);
     const credential = {
       kind: 'token',
@@ -74,21 +75,21 @@ export class Authenticator {
         })
       : null;
     if (!account) throw unknownAccount();
-    return usable(account, buildPrincipal(account, token, credential));
+    return checkUsable(account, buildPrincipal(account, token, credential));
   }
 
-  private async holderOf(apiKey: string): Promise<Principal> {
+  private async verifyApiKey(apiKey: string): Promise<Principal> {
     const holder = await this.directory.findKeyHolder(apiKey);
     if (!holder) {
       throw problem.unauthenticated('invalid_api_key', 'The API key is unknown, revoked or expired.');
     }
     const { account, keyId, expiresAt } = holder;
-    return usable(account, buildPrincipal(account, NO_GRANT, { kind: 'api_key', keyId, expiresAt }));
+    return checkUsable(account, buildPrincipal(account, NO_GRANT, { kind: 'api_key', keyId, expiresAt }));
   }
 }
 
-/** Thirteen and fourteen: a service account needs a workspace, and everybody an account that is not suspended. */
-function usable(account: Account, principal: Principal): Principal {
+/** Steps 13 and 14: a service account must have a workspace, and no account may be suspended. */
+function checkUsable(account: Account, principal: Principal): Principal {
   if (account.type === 'service_account' && !isBound(principal)) {
     throw problem.unauthenticated(
       'token_service_account_unbound',
@@ -101,11 +102,11 @@ function usable(account: Account, principal: Principal): Principal {
   return principal;
 }
 
-/** Twelve: the organization, and the account in it, are known here. */
+/** Step 12: the organization, and the account in it, must exist. */
 const unknownAccount = (): Problem =>
   problem.unauthenticated('unknown_account', 'The organization or account in the token does not exist.');
 
-/** When accounts cannot be read nobody can be authenticated, which is another matter than a failing request. */
+/** Answers 503 `auth_unavailable` when the database fails, so that clients do not take it for a rejected credential. */
 async function unlessUnavailable<Result>(reading: Promise<Result>): Promise<Result> {
   try {
     return await reading;

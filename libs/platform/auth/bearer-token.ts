@@ -6,9 +6,11 @@ const NAME = 'authorization';
 const CREDENTIALS = /^bearer(?: +(.*))?$/i;
 
 /**
- * The credential of a request: steps one and two of its authentication. Errors: 401 `token_missing` without an
- * `Authorization`, `unauthorized` for another scheme than Bearer, `token_malformed` for more than one of them or
- * one without a token. The raw headers are looked at, because Node drops all but the first `Authorization`.
+ * Returns the credential of a request (step 1, and the form of the header for step 2). Reads the raw headers, because
+ * Node drops all but the first `Authorization`.
+ *
+ * @throws 401 `token_missing` without an `Authorization` header, `unauthorized` for another scheme than Bearer,
+ *   `token_malformed` for several headers or one without a token
  */
 export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
   const given = valuesOf(rawHeaders);

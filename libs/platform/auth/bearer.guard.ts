@@ -9,9 +9,9 @@ import { bearerToken } from './bearer-token';
 import { BEARER, type BearerOptions } from './bearer.strategy';
 
 /**
- * Authenticates every request but those to `Public` routes, and leaves the principal in `request.user`. A credential
- * that is remembered does not go through Passport, which would cost several times what the look-up does. The last step
- * is here too: platform principals are refused on the routes of tenants.
+ * Authenticates every request, except on `Public` routes, and stores the principal in `request.user`. Cached credentials
+ * bypass Passport, which costs several times as much as the look-up. Also implements the last step: platform principals
+ * are refused on the routes of tenants.
  */
 @Injectable()
 export class BearerGuard extends AuthGuard(BEARER) {
@@ -26,8 +26,8 @@ export class BearerGuard extends AuthGuard(BEARER) {
     const rule = accessRuleOf(this.reflector, context);
     if (rule?.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<ServiceRequest>();
-    const known = this.authenticator.recall(bearerToken(request));
-    if (known) request.user = known;
+    const cached = this.authenticator.getCached(bearerToken(request));
+    if (cached) request.user = cached;
     else await super.canActivate(context);
     if (request.user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
       throw new Problem(

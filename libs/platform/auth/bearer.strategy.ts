@@ -7,16 +7,16 @@ import { bearerToken } from './bearer-token';
 
 export const BEARER = 'bearer';
 
-/** What the guard passes with each request. */
+/** Options that the guard passes with each request. */
 export interface BearerOptions {
   authenticator: Authenticator;
 }
 
 /**
- * Passport's strategy for bearer credentials. It takes the place of passport-jwt's verification, which knows neither
- * EdDSA, nor key sets that rotate, nor the order of the steps, nor API keys; what fails is a `Problem`, which goes
- * through Passport as an error. Passport keeps strategies by name, one registry in a process: so this one holds
- * nothing of an application, and takes its authenticator from the guard.
+ * Passport's strategy for bearer credentials. It replaces passport-jwt's verification, which supports neither EdDSA, nor
+ * rotating key sets, nor the order of the steps, nor API keys. A failure is a `Problem`, which Passport passes on as an
+ * error. Passport keeps one registry of strategies per process, so the strategy has no state of an application and takes
+ * its authenticator from the guard.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, BEARER) {
@@ -36,7 +36,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, BEARER) {
     }
   }
 
-  /** Required by Nest's mixin; nothing comes here, because `authenticate` is the service's own. */
+  /** Required by Nest's mixin, and never called because `authenticate` is overridden. */
   validate(): never {
     throw new Error('tokens are verified by the authenticator');
   }

@@ -1,6 +1,6 @@
 /**
- * The claims that are read besides the registered ones of RFC 7519. A foreign issuer may call them otherwise; its
- * configuration maps each to a claim's name or, beginning with `/`, to a JSON pointer into the claims (RFC 6901).
+ * The claims that the service reads besides the registered ones of RFC 7519. The configuration of a foreign issuer maps
+ * each to another claim or, with a leading `/`, to a JSON pointer into the claims (RFC 6901).
  */
 export const CLAIM_NAMES = [
   'sub',
@@ -17,7 +17,7 @@ export type ClaimMapping = Readonly<Partial<Record<ClaimName, string>>>;
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What a token says, of the right types; not yet whether any of it is true. */
+/** The claims of a token, with their types checked and nothing verified. */
 export interface TokenClaims {
   readonly iss: string | null;
   readonly aud: readonly string[];
@@ -32,25 +32,25 @@ export interface TokenClaims {
   readonly serviceAccountId: string | null;
   readonly principalType: string | null;
   readonly roles: readonly string[];
-  /** Null where the token does not narrow what its roles reach. */
+  /** Limits the workspaces where the roles apply. Null for no limit. */
   readonly workspaceIds: readonly string[] | null;
 }
 
-/** A claim of the wrong type, or `exp` absent. */
+/** A claim has the wrong type, or `exp` is missing. */
 export class ClaimError extends Error {}
 
-/** Reads the claims by the names that their issuer gives them. Throws `ClaimError`. */
+/** Reads the claims under the names that their issuer uses. Throws `ClaimError`. */
 export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
-  const mapped = (name: ClaimName): unknown => find(claims, mapping[name] ?? name);
+  const mapped = (name: ClaimName): unknown => resolve(claims, mapping[name] ?? name);
   const exp = time(claims, 'exp');
   if (exp === null) throw new ClaimError('the claim exp is missing');
   return {
-    iss: text('iss', registered(claims, 'iss')),
-    aud: audience(registered(claims, 'aud')),
+    iss: text('iss', ownValue(claims, 'iss')),
+    aud: audience(ownValue(claims, 'aud')),
     exp,
     nbf: time(claims, 'nbf'),
     iat: time(claims, 'iat'),
-    jti: text('jti', registered(claims, 'jti')),
+    jti: text('jti', ownValue(claims, 'jti')),
     sub: text('sub', mapped('sub')),
     orgId: text('org_id', mapped('org_id') ?? undefined),
     userId: text('user_id', mapped('user_id') ?? undefined),
@@ -61,18 +61,18 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
   };
 }
 
-/** A claim's own value: never one inherited, such as `constructor`. */
-const registered = (claims: Claims, name: string): unknown =>
+/** Returns the value of an own property, never an inherited one such as `constructor`. */
+const ownValue = (claims: Claims, name: string): unknown =>
   Object.hasOwn(claims, name) ? claims[name] : undefined;
 
-function find(claims: Claims, place: string): unknown {
-  if (!place.startsWith('/')) return registered(claims, place);
-  let found: unknown = claims;
-  for (const part of place.slice(1).split('/')) {
-    if (typeof found !== 'object' || found === null) return undefined;
-    found = registered(found as Claims, part.replace(/~1/g, '/').replace(/~0/g, '~'));
+function resolve(claims: Claims, nameOrPointer: string): unknown {
+  if (!nameOrPointer.startsWith('/')) return ownValue(claims, nameOrPointer);
+  let value: unknown = claims;
+  for (const part of nameOrPointer.slice(1).split('/')) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = ownValue(value as Claims, part.replace(/~1/g, '/').replace(/~0/g, '~'));
   }
-  return found;
+  return value;
 }
 
 function text(name: string, value: unknown): string | null {
@@ -94,7 +94,7 @@ const audience = (value: unknown): readonly string[] =>
 
 /** NumericDate (RFC 7519, section 2): seconds, possibly with a fraction. */
 function time(claims: Claims, name: string): number | null {
-  const value = registered(claims, name);
+  const value = ownValue(claims, name);
   if (value === undefined) return null;
   if (typeof value !== 'number' || !Number.isFinite(value)) {
     throw new ClaimError(`the claim ${name} must be a number of seconds`);

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { ServiceRequest } from '#platform/http';
 import type { Principal, Scope } from '#platform/scope';
 
-/** The scope of the request: its organization, and its workspace where the route requires one. */
+/** The scope of the request: its organization, and its workspace if the route requires one. */
 export const CurrentScope = createParamDecorator((_: unknown, context: ExecutionContext): Scope => {
   return context.switchToHttp().getRequest<ServiceRequest>().scope as Scope;
 });

@@ -10,7 +10,7 @@ const entry = (changes: Record<string, unknown> = {}) => ({
 });
 
 describe('AUTH_ISSUERS', () => {
-  it('gives an issuer all roles but owner, and neither platform principals nor new people, unless it says so', () => {
+  it('allows all roles but owner, no platform principals and no new users by default', () => {
     const [issuer] = parseIssuers([entry()]);
     expect(issuer).toMatchObject({ audience: ['api'], platform: false, provision: false, claims: {} });
     expect([...issuer!.roles]).toEqual(['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin']);
@@ -18,7 +18,7 @@ describe('AUTH_ISSUERS', () => {
     expect(issuer!.orgIds).toEqual(new Set(['org_1']));
   });
 
-  it('takes every member that the documentation names', () => {
+  it('accepts every documented member', () => {
     const [issuer] = parseIssuers([
       entry({
         audience: ['api', 'other'],
@@ -82,7 +82,7 @@ describe('AUTH_ISSUERS', () => {
     ['AUTH_ISSUERS[0].claims.iss: is not a claim', [entry({ claims: { iss: 'issuer' } })]],
     ['AUTH_ISSUERS[0].claims.org_id: must be a string', [entry({ claims: { org_id: 5 } })]],
     ['AUTH_ISSUERS[0].org_id: is not a member', [entry({ org_id: ['org_1'] })]],
-  ])('stops the start and says why: %s', (message, value) => {
+  ])('rejects an invalid value: %s', (message, value) => {
     expect(() => parseIssuers(value)).toThrow(message);
   });
 });

@@ -3,23 +3,23 @@ import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
 import { CLAIM_NAMES, type ClaimMapping, type ClaimName } from './claims';
 import { isRole, type Role, ROLES } from '#platform/scope';
 
-/** One entry of `AUTH_ISSUERS`, as it holds after validation. */
+/** A validated entry of `AUTH_ISSUERS`. */
 export interface IssuerConfig {
   /** `iss` of its tokens, compared character by character. */
   readonly issuer: string;
   /** Its tokens are accepted when their `aud` names one of these. */
   readonly audience: readonly string[];
-  /** Where its keys are: at an address, or here. */
+  /** Its keys: a URL to fetch them from, or the set itself. */
   readonly keys: { readonly uri: string } | { readonly set: unknown };
   readonly algorithms: readonly Algorithm[];
-  /** The organizations it may speak for. */
+  /** The organizations it may issue tokens for. */
   readonly orgIds: ReadonlySet<string> | '*';
-  /** The roles its tokens may carry; others are dropped. */
+  /** The roles that its tokens may carry. Others are dropped. */
   readonly roles: ReadonlySet<Role>;
-  /** Whether it may name platform principals. */
+  /** Allows tokens of platform principals. */
   readonly platform: boolean;
   readonly claims: ClaimMapping;
-  /** Whether an unknown person of a known organization is made at first sight. */
+  /** Creates unknown users of known organizations. */
   readonly provision: boolean;
 }
 
@@ -41,9 +41,9 @@ const MEMBERS = new Set([
 type Entry = Record<string, unknown>;
 
 /**
- * Validates `AUTH_ISSUERS`. Throws an error that names the variable, the entry and the member that does not hold: a
- * service that misread whom to trust must not start. A member that is not known is refused, because the misspelling
- * of a restriction would otherwise lift it.
+ * Validates `AUTH_ISSUERS`. Rejects unknown members, because a misspelled restriction would otherwise not apply.
+ *
+ * @throws Error that names the variable, the entry and the invalid member. It stops the start.
  */
 export function parseIssuers(value: unknown): IssuerConfig[] {
   if (!Array.isArray(value)) throw fault('', 'must be a JSON array of issuers');
@@ -59,7 +59,7 @@ export function parseIssuers(value: unknown): IssuerConfig[] {
 function parseIssuer(value: unknown, at: string): IssuerConfig {
   if (!isJsonObject(value)) throw fault(at, 'must be an object');
   const unknown = Object.keys(value).find((name) => !MEMBERS.has(name));
-  if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a member that an issuer has');
+  if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a member of an issuer');
   const audience = value['audience'];
   return {
     issuer: text(value['issuer'], `${at}.issuer`),
@@ -85,7 +85,7 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
   if (uri !== undefined) {
     const address = text(uri, `${at}.jwks_uri`);
     if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-      throw fault(`${at}.jwks_uri`, 'must be an http or https address');
+      throw fault(`${at}.jwks_uri`, 'must be an http or https URL');
     }
     return { uri: address };
   }
@@ -94,7 +94,7 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
   keys.forEach((key: unknown, i) => {
     const place = `${at}.jwks.keys[${i}]`;
     if (!isJsonObject(key)) throw fault(place, 'must be an object');
-    if ('d' in key || 'k' in key) throw fault(place, 'must be a public key: take its private part out');
+    if ('d' in key || 'k' in key) throw fault(place, 'must be a public key: remove its private part');
   });
   return { set };
 }
@@ -137,7 +137,7 @@ function flag(value: unknown, at: string): boolean {
 }
 
 function text(value: unknown, at: string): string {
-  if (typeof value !== 'string' || value === '') throw fault(at, 'must be a string that is not empty');
+  if (typeof value !== 'string' || value === '') throw fault(at, 'must be a string and not empty');
   return value;
 }
 

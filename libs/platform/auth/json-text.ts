@@ -1,15 +1,15 @@
-/** NUL, or half of a surrogate pair: neither can be stored in PostgreSQL's text. */
+/** NUL and lone surrogates, which PostgreSQL's `text` cannot store. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 /**
- * Why a JSON text must not be trusted to mean what it parses to, although it parses: an object in it names a member
- * twice (`JSON.parse` keeps the last without a word, other parsers the first; RFC 7519, section 4), or a string in
- * it holds what cannot be stored. Null when there is nothing of the kind.
+ * Returns why a JSON text is unsafe although it parses, or null if it is safe. It is unsafe if an object names a member
+ * twice (`JSON.parse` silently keeps the last one, other parsers the first; RFC 7519, section 4), or if a string holds
+ * characters that cannot be stored.
  *
- * @param text which `JSON.parse` has accepted; only that makes this short scan right.
+ * @param text must be valid JSON: this short scan relies on it
  */
-export function hiddenFault(text: string): string | null {
-  /** The names met in each open object, innermost last; null for an array. */
+export function unsafeJsonReason(text: string): string | null {
+  /** Member names of each open object, innermost last; null for an array. */
   const open: (Set<string> | null)[] = [];
   let atName = false;
   for (let i = 0; i < text.length; i++) {
@@ -38,7 +38,7 @@ export function hiddenFault(text: string): string | null {
         const literal = text.slice(i, end + 1);
         const escaped = literal.includes('\\');
         const value = escaped ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-        if (escaped && UNSTORABLE.test(value)) return 'holds a NUL or half a character';
+        if (escaped && UNSTORABLE.test(value)) return 'has a NUL or a lone surrogate';
         const names = open.at(-1);
         if (atName && names) {
           if (names.has(value)) return 'names a member twice';
@@ -51,7 +51,7 @@ export function hiddenFault(text: string): string | null {
   return null;
 }
 
-/** The place of the quotation mark that ends the string that begins at `start`. */
+/** Returns the index of the quotation mark that ends the string starting at `start`. */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   while (text[i] !== '"') i += text[i] === '\\' ? 2 : 1;

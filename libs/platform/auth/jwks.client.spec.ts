@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { jwksAt } from './jwks.client';
 
-describe('a key set fetched from its issuer', () => {
+describe('jwksAt', () => {
   let server: http.Server;
   let answer: http.RequestListener;
   let address: string;
@@ -17,19 +17,19 @@ describe('a key set fetched from its issuer', () => {
     server.close();
   });
 
-  it('is read', async () => {
+  it('returns the key set', async () => {
     answer = (_, response) => response.end('{"keys":[]}');
     await expect(jwksAt(address)()).resolves.toEqual({ keys: [] });
   });
 
-  it('is given up when it does not come in time, be it before the first byte or in the middle', async () => {
+  it('fails after the deadline, before the first byte and in the middle of the body', async () => {
     answer = () => undefined;
     await expect(jwksAt(address, 50)()).rejects.toThrow(/timeout/i);
     answer = (_, response) => response.write('{"keys":');
     await expect(jwksAt(address, 200)()).rejects.toThrow();
   });
 
-  it('is given up when it is larger than any key set, long before its end', async () => {
+  it('stops reading a body that is too large', async () => {
     let sent = 0;
     answer = (_, response) => {
       const more = (): void => {
@@ -42,20 +42,20 @@ describe('a key set fetched from its issuer', () => {
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('is not looked for where the issuer redirects to', async () => {
-    const asked: (string | undefined)[] = [];
+  it('does not follow redirects', async () => {
+    const requested: (string | undefined)[] = [];
     answer = (request, response) => {
-      asked.push(request.url);
+      requested.push(request.url);
       response.writeHead(302, { Location: '/elsewhere' }).end();
     };
     await expect(jwksAt(address)()).rejects.toThrow();
-    expect(asked).toEqual(['/jwks']);
+    expect(requested).toEqual(['/jwks']);
   });
 
   it.each([
-    ['an error', 500, '{"keys":[]}'],
-    ['something that is not JSON', 200, '<html>'],
-  ])('is not taken from %s', async (_, status, body) => {
+    ['an error status', 500, '{"keys":[]}'],
+    ['a body that is not JSON', 200, '<html>'],
+  ])('rejects %s', async (_, status, body) => {
     answer = (_request, response) => response.writeHead(status).end(body);
     await expect(jwksAt(address)()).rejects.toThrow();
   });

@@ -1,35 +1,26 @@
+import { readCapped } from '#platform/outbound';
 import type { KeySource } from './key-set';
 
 const DEADLINE_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Reads a JWK set over HTTP, under one deadline and a size cap. Redirects are not followed: the address is the one
- * the operator configured.
+ * Returns a source that reads a JWK set over HTTP, within one deadline and up to 256 KiB. It does not follow redirects,
+ * because the operator configured exactly this URL.
  */
-export function jwksAt(address: string, deadlineMs = DEADLINE_MS): KeySource {
+export function jwksAt(url: string, deadlineMs = DEADLINE_MS): KeySource {
   return async () => {
-    const answer = await fetch(address, {
+    const response = await fetch(url, {
       headers: { accept: 'application/jwk-set+json, application/json' },
       redirect: 'error',
       signal: AbortSignal.timeout(deadlineMs),
     });
-    if (!answer.ok || !answer.body) {
-      await answer.body?.cancel();
-      throw new Error(`the key set was answered with status ${answer.status}`);
+    if (!response.ok || !response.body) {
+      await response.body?.cancel();
+      throw new Error(`the request for the key set was answered with status ${response.status}`);
     }
-    return JSON.parse(await readCapped(answer.body)) as unknown;
+    const text = await readCapped(response.body, MAX_BYTES);
+    if (text === undefined) throw new Error(`the key set is larger than ${MAX_BYTES} bytes`);
+    return JSON.parse(text) as unknown;
   };
-}
-
-async function readCapped(body: ReadableStream<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    // leaving the loop cancels the stream
-    if (size > MAX_BYTES) throw new Error(`the key set is larger than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

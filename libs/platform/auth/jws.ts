@@ -1,16 +1,16 @@
-import { hiddenFault } from './json-text';
+import { unsafeJsonReason } from './json-text';
 
 /** Tokens longer than this are malformed. Base64url is ASCII: characters are bytes. */
 export const MAX_TOKEN_LENGTH = 8 * 1024;
 
-/** The text of a token is not that of a signed JWT. The message says what is wrong with it. */
+/** The token is not a well-formed signed JWT. The message continues "The token …". */
 export class JwsError extends Error {}
 
 /** A signed JWT (RFC 7515, compact serialization), read but not verified. */
 export interface Jws {
   readonly text: string;
   readonly header: {
-    /** As it stands in the header: of any type, or absent. */
+    /** Unchecked: of any type, or absent. */
     readonly alg: unknown;
     readonly kid: string | undefined;
     readonly typ: string | undefined;
@@ -22,14 +22,14 @@ export interface Jws {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Takes a token apart. Whatever one reader could understand otherwise than another is refused: base64url that is
- * not canonical, JSON that names a member twice, bytes that are not UTF-8. Throws `JwsError`.
+ * Parses a token. Rejects everything that parsers read differently: base64url that is not canonical, JSON that names a
+ * member twice, bytes that are not UTF-8. Throws `JwsError`.
  */
 export function parseJws(text: string): Jws {
   if (text.length > MAX_TOKEN_LENGTH) throw new JwsError('is longer than 8 KiB');
   const parts = text.split('.');
   if (parts.length !== 3) throw new JwsError('must have three parts');
-  // An empty signature is base64url too, that of an unsecured JWT: it fails by its algorithm.
+  // An empty signature, as in an unsecured JWT, is valid base64url. The check of the algorithm rejects it.
   const [headerBytes, claimBytes] = parts.map(base64url) as [Buffer, Buffer, Buffer];
   const header = jsonObject(headerBytes, 'header');
   const claims = jsonObject(claimBytes, 'payload');
@@ -64,8 +64,8 @@ function jsonObject(bytes: Buffer, part: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new JwsError(`must have a JSON object as its ${part}`);
   }
-  const fault = hiddenFault(text);
-  if (fault) throw new JwsError(`has a ${part} that ${fault}`);
+  const reason = unsafeJsonReason(text);
+  if (reason) throw new JwsError(`has a ${part} that ${reason}`);
   return value as Record<string, unknown>;
 }
 

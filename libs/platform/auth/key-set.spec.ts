@@ -7,7 +7,7 @@ const keyOf = async (kid?: string, algorithm = 'ES256'): Promise<JWK> => ({
   kid,
 });
 
-/** An issuer whose keys can be changed, and who can be out of reach; and a clock to be set. */
+/** An issuer with changeable keys and reachability, and a clock to set. */
 class Issuer {
   readings = 0;
   now = 1_000_000;
@@ -23,7 +23,7 @@ class Issuer {
     this.readings += 1;
     const { keys, reachable } = this;
     await this.wait;
-    if (!reachable) throw new Error('out of reach');
+    if (!reachable) throw new Error('unreachable');
     return { keys };
   };
 }
@@ -31,20 +31,20 @@ class Issuer {
 describe("an issuer's keys", () => {
   beforeAll(() => setLogLevel('silent'));
 
-  it('are read once, however many tokens come at once', async () => {
+  it('are read once for concurrent tokens', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     const found = await Promise.all(Array.from({ length: 20 }, () => issuer.set.find('a', 'ES256')));
     expect(new Set(found).size).toBe(1);
     expect(issuer.readings).toBe(1);
   });
 
-  it('are imported once, not once per token', async () => {
+  it('are imported once, not per token', async () => {
     const { set } = new Issuer([await keyOf('a')]);
     const [one, other] = [await set.find('a', 'ES256'), await set.find('a', 'ES256')];
     expect(await one.importFor('ES256')).toBe(await other.importFor('ES256'));
   });
 
-  it('are read again for a key that is not there, so that a rotation is seen at once', async () => {
+  it('are read again for an unknown key, so that a rotation takes effect at once', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.keys = [await keyOf('b')];
@@ -52,7 +52,7 @@ describe("an issuer's keys", () => {
     expect(issuer.readings).toBe(2);
   });
 
-  it('are read for an unknown key once in 30 s at most, whoever asks, also all at once', async () => {
+  it('are read for unknown keys at most once in 30 s', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     const ask = (kid: string) => issuer.set.find(kid, 'ES256').catch((error: unknown) => error);
@@ -66,7 +66,7 @@ describe("an issuer's keys", () => {
     expect(issuer.readings).toBe(3);
   });
 
-  it('answer all tokens of a new key that come while it is fetched', async () => {
+  it('verify all tokens of a new key that arrive while it is fetched', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.keys = [await keyOf('b')];
@@ -75,7 +75,7 @@ describe("an issuer's keys", () => {
     expect(issuer.readings).toBe(2);
   });
 
-  it('go on being used when they are stale and the issuer is out of reach', async () => {
+  it('stay in use when they are stale and the issuer is unreachable', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.reachable = false;
@@ -87,7 +87,7 @@ describe("an issuer's keys", () => {
     expect(issuer.readings).toBe(2);
   });
 
-  it('hold up nobody while an issuer that was out of reach is tried again', async () => {
+  it('do not delay callers while an unreachable issuer is retried', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.reachable = false;
@@ -101,7 +101,7 @@ describe("an issuer's keys", () => {
     release();
   });
 
-  it('stop being believed once the issuer, asked again, no longer has them', async () => {
+  it('are no longer trusted once the issuer has removed them', async () => {
     const issuer = new Issuer([await keyOf('a'), await keyOf('b')]);
     await issuer.set.find('a', 'ES256');
     issuer.keys = [await keyOf('b')];
@@ -109,7 +109,7 @@ describe("an issuer's keys", () => {
     await expect(issuer.set.find('a', 'ES256')).rejects.toMatchObject({ code: 'unknown_key' });
   });
 
-  it('make authentication unavailable when there are none and they cannot be read, until they can', async () => {
+  it('make authentication unavailable while none are cached and they cannot be read', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     issuer.reachable = false;
     const unavailable = { code: 'auth_unavailable', status: 503 };
@@ -122,14 +122,14 @@ describe("an issuer's keys", () => {
   });
 
   it.each([['no set'], [{}], [null], [{ keys: {} }], [{ keys: Array.from({ length: 101 }, () => ({})) }]])(
-    'are not to be had from %j',
+    'are not accepted from %j',
     async (answer) => {
       const set = new KeySet('https://idp', () => Promise.resolve(answer), REMOTE_RULES);
       await expect(set.find('a', 'ES256')).rejects.toMatchObject({ code: 'auth_unavailable' });
     },
   );
 
-  it('are chosen by their id; without one only where there is a single key', async () => {
+  it('are chosen by kid; without one only if there is a single key', async () => {
     const one = new Issuer([await keyOf('a')]);
     await expect(one.set.find(undefined, 'ES256')).resolves.toMatchObject({ kid: 'a' });
     const two = new Issuer([await keyOf('a'), await keyOf('b')]);
@@ -138,14 +138,14 @@ describe("an issuer's keys", () => {
     await expect(none.set.find(undefined, 'ES256')).rejects.toMatchObject({ code: 'unknown_key' });
   });
 
-  it('are chosen by what fits where two have the same id', async () => {
+  it('are chosen by algorithm if two have the same kid', async () => {
     const { set } = new Issuer([await keyOf('a', 'RS256'), await keyOf('a', 'EdDSA')]);
     expect((await set.find('a', 'EdDSA')).fits('EdDSA')).toBe(true);
     expect((await set.find('a', 'PS384')).fits('PS384')).toBe(true);
     expect((await set.find('a', 'ES256')).fits('ES256')).toBe(false);
   });
 
-  it('are passed over when they cannot verify a signature, or must not', async () => {
+  it('are ignored if they cannot or must not verify a signature', async () => {
     const { n, e } = await keyOf('small', 'RS256');
     const good = await keyOf('good');
     const issuer = new Issuer([

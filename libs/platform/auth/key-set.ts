@@ -4,26 +4,26 @@ import { Problem, problem } from '#platform/problem';
 import type { Algorithm } from './algorithms';
 import { VerificationKey } from './verification-key';
 
-/** Reads the JWK set of an issuer from where it is; rejects when that cannot be done. */
+/** Reads the JWK set of an issuer. Rejects if the set cannot be read. */
 export type KeySource = () => Promise<unknown>;
 
 export interface KeySetRules {
-  /** Milliseconds for which a set that was read is believed without asking again. */
+  /** Milliseconds after which a set is read again. */
   freshMs: number;
-  /** Milliseconds that pass at least between two readings because of a `kid` that is not in the set. */
+  /** Least milliseconds between two reads because of a `kid` that is not in the set. */
   unknownKidMs: number;
 }
 
-/** Keys of foreign issuers. Ten minutes is how long a key that its issuer withdrew may still be believed. */
+/** Rules for foreign issuers. A key that its issuer withdraws is trusted for up to ten more minutes. */
 export const REMOTE_RULES: KeySetRules = { freshMs: 600_000, unknownKidMs: 30_000 };
 
-/** After a failure, the source is left alone for this long: with keys at hand, and without. */
+/** Pause after a failed read, with and without cached keys. */
 const RETRY_MS = 30_000;
 const RETRY_WITHOUT_KEYS_MS = 1_000;
 
 /**
- * The keys of one issuer, read when they are first needed. Concurrent readings are one; a key that is not there
- * makes for another reading, though rarely; when the source cannot be reached, the keys at hand go on being used.
+ * The keys of one issuer, read when first needed. Concurrent reads are one. An unknown key causes another read, at a
+ * limited rate. While the source cannot be reached, the cached keys stay in use.
  */
 export class KeySet {
   private keys: VerificationKey[] | null = null;
@@ -40,16 +40,17 @@ export class KeySet {
   ) {}
 
   /**
-   * The key that a token names. Errors: 401 `unknown_key` when there is none, or when the token names none and
-   * several keys stand; 503 `auth_unavailable` when the source cannot be reached and no key is at hand.
+   * Returns the key that a token names.
    *
-   * @param algorithm chooses between keys of the same `kid`; a key that does not fit it is answered all the same.
+   * @param algorithm chooses between keys of the same `kid`. The key returned may not fit it.
+   * @throws 401 `unknown_key` if there is no such key, or if the token names none and the issuer does not have exactly
+   *   one; 503 `auth_unavailable` if the source cannot be reached and no keys are cached
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<VerificationKey> {
     await this.ensureRead();
     let found = this.matching(kid, algorithm);
     const reading = this.reads.pending(this.issuer);
-    if (!found && kid !== undefined && this.mayAskForKid()) {
+    if (!found && kid !== undefined && this.mayReadForKid()) {
       this.unknownKidAt = this.now();
       await this.read();
       found = this.matching(kid, algorithm);
@@ -73,7 +74,7 @@ export class KeySet {
     return named.find((key) => key.fits(algorithm)) ?? named[0];
   }
 
-  private mayAskForKid(): boolean {
+  private mayReadForKid(): boolean {
     return this.now() - this.unknownKidAt >= this.rules.unknownKidMs;
   }
 
@@ -84,7 +85,7 @@ export class KeySet {
     const failing = this.failedAt > this.readAt;
     if (!failing || now - this.failedAt >= wait) {
       const reading = this.read();
-      // while the source is failing, nobody waits for it who has keys to go on with
+      // with cached keys, callers do not wait for a failing source
       if (!this.keys || !failing) await reading;
     } else if (!this.keys) {
       await this.reads.pending(this.issuer);
@@ -96,7 +97,7 @@ export class KeySet {
     }
   }
 
-  /** Reads the source, or joins a read in flight. Never rejects: a failed read keeps the keys at hand. */
+  /** Reads the source, or joins a read in flight. Never rejects: a failed read keeps the cached keys. */
   private read(): Promise<void> {
     return this.reads.run(this.issuer, undefined, () => this.readOnce());
   }
@@ -104,7 +105,7 @@ export class KeySet {
   private async readOnce(): Promise<void> {
     try {
       const keys = await VerificationKey.ofSet(await this.source());
-      if (!keys) throw new Error('the answer is not a JWK set');
+      if (!keys) throw new Error('the response is not a JWK set');
       this.keys = keys;
       this.readAt = this.now();
     } catch (error) {

@@ -1,17 +1,17 @@
 import type { Account } from './account-directory';
 import { type Credential, type Principal, expandRoles, type Role } from '#platform/scope';
 
-/** What a token adds to, and takes from, what is stored of its account. An API key adds and takes nothing. */
+/** Roles that a token adds to its stored account, and the limit it sets. An API key has neither. */
 export interface Grant {
-  /** Roles in the organization besides the stored ones. */
+  /** Roles in the organization, in addition to the stored ones. */
   readonly roles: readonly Role[];
-  /** All that the principal may reach; null for no such limit. */
+  /** The only workspaces that the principal may access; null for no limit. */
   readonly workspaceIds: readonly string[] | null;
 }
 
 export const NO_GRANT: Grant = { roles: [], workspaceIds: null };
 
-/** Unites what a token says with what is stored. */
+/** Combines a stored account with the grant of its token. */
 export function buildPrincipal(account: Account, grant: Grant, credential: Credential): Principal {
   const limit = grant.workspaceIds && new Set(grant.workspaceIds);
   const within = (workspaceId: string): boolean => limit === null || limit.has(workspaceId);
@@ -31,6 +31,6 @@ export function buildPrincipal(account: Account, grant: Grant, credential: Crede
   });
 }
 
-/** Whether a principal has any workspace at all: a service account without one can do nothing. */
+/** Tells whether a principal can access any workspace. A service account without one can do nothing. */
 export const isBound = ({ workspaceIds, workspaceRoles }: Principal): boolean =>
   workspaceIds === null || workspaceIds.size > 0 || workspaceRoles.size > 0;

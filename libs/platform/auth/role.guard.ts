@@ -5,7 +5,7 @@ import { problem } from '#platform/problem';
 import { type AccessRule, accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
 import { reduceRoles, type Role } from '#platform/scope';
 
-/** Holds each route to the access rule it declares; a route without one is refused to everybody. */
+/** Enforces the access rule of each route. A route without a rule refuses everybody. */
 @Injectable()
 export class RoleGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
@@ -33,12 +33,12 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
     case 'roles_somewhere':
       return (
         scope !== undefined &&
-        rule.anyOf.some((role) => scope.roles.has(role) || heldSomewhere(scope.workspacesWith(role)))
+        rule.anyOf.some((role) => scope.roles.has(role) || isHeldSomewhere(scope.workspacesWith(role)))
       );
   }
 }
 
-const heldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
+const isHeldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
   workspaces === null || workspaces.size > 0;
 
 /** Returns a detail that names the missing role and, if the route takes one, the workspace header. */

@@ -4,20 +4,20 @@ import { isRole, type Role } from '#platform/scope';
 import { type TrustedIssuer, TrustedIssuers } from './trusted-issuers';
 import * as step from './verification-steps';
 
-/** A token that holds: whom it names, and what it says of them. Whether they are known here is looked up later. */
+/** A verified token. Whether its subject exists is looked up later. */
 export interface VerifiedToken extends step.Subject {
   readonly issuer: TrustedIssuer;
-  /** Roles the token carries, without those that its issuer may not give. */
+  /** Roles of the token, without those that its issuer may not grant. */
   readonly roles: readonly Role[];
-  /** Null where the token does not narrow what its roles reach. */
+  /** Limits the workspaces where the roles apply. Null for no limit. */
   readonly workspaceIds: readonly string[] | null;
   readonly jti: string | null;
   readonly expiresAt: Date;
 }
 
 /**
- * Verifies bearer tokens. The order of the steps is part of the interface: a token with several faults gets the
- * code of the first. What comes after them, about the account, is in `Authenticator`.
+ * Verifies bearer tokens. The order of the steps is part of the interface: a token with several faults gets the code of
+ * the first one. The steps that concern the account follow in `Authenticator`.
  */
 @Injectable()
 export class TokenVerifier {
@@ -26,20 +26,23 @@ export class TokenVerifier {
     private readonly directory: AccountDirectory,
   ) {}
 
-  /** @param now milliseconds since 1970. Throws the problem of the first step that fails. */
+  /**
+   * @param now milliseconds since 1970
+   * @throws the problem of the first step that fails
+   */
   async verify(text: string, now: number = Date.now()): Promise<VerifiedToken> {
-    const token = step.tokenIsWellFormed(text, this.issuers);
-    const algorithm = step.algorithmIsAllowed(token);
-    step.tokenIsAccessToken(token);
-    await step.tokenIsNotRevoked(token, this.directory);
-    const issuer = step.issuerIsTrusted(token);
+    const token = step.parseToken(text, this.issuers);
+    const algorithm = step.checkAlgorithm(token);
+    step.checkTokenType(token);
+    await step.checkRevocation(token, this.directory);
+    const issuer = step.findIssuer(token);
     const key = await step.findKey(token, issuer, algorithm);
-    step.keyHasAlgorithm(key, algorithm);
-    await step.signatureHolds(token, key, algorithm);
-    step.timesHold(token, now);
-    step.audienceMatches(token, issuer);
-    const subject = step.identify(token);
-    step.issuerMaySayThat(subject, issuer);
+    step.checkKeyAlgorithm(key, algorithm);
+    await step.verifySignature(token, key, algorithm);
+    step.checkTimes(token, now);
+    step.checkAudience(token, issuer);
+    const subject = step.readSubject(token);
+    step.checkIssuerRights(subject, issuer);
     const { roles, workspaceIds, jti, exp } = token.claims;
     return {
       ...subject,

@@ -7,33 +7,33 @@ import { KeySet, type KeySetRules, REMOTE_RULES } from './key-set';
 import { ROLES } from '#platform/scope';
 import { VerificationKey } from './verification-key';
 
-/** An issuer whose tokens are accepted, and its keys. */
+/** An issuer whose tokens the service accepts, with its keys. */
 export interface TrustedIssuer extends Omit<IssuerConfig, 'keys'> {
   readonly keys: KeySet;
 }
 
-/** `iss` of this service's own tokens where no `PUBLIC_URL` is configured. */
+/** `iss` of this service's own tokens if `PUBLIC_URL` is not set. */
 const OWN_ISSUER = 'agent-registry-service';
 
-/** The service's own keys are a query away, and another process may have made a new one a moment ago. */
+/** Rules for own keys: a read is one query, and another process may have just created a key. */
 const OWN_RULES: KeySetRules = { freshMs: 60_000, unknownKidMs: 1_000 };
 const INLINE_RULES: KeySetRules = { freshMs: Infinity, unknownKidMs: Infinity };
 
-/** `iss` of the tokens that this service issues. */
+/** Returns the `iss` of the tokens that this service issues. */
 export const ownIssuer = ({ PUBLIC_URL }: Environment): string =>
   PUBLIC_URL?.replace(/\/+$/, '') ?? OWN_ISSUER;
 
-/** Throws what is wrong with `AUTH_ISSUERS`: the entry, the member, and what would be right. */
+/** Validates `AUTH_ISSUERS` and its keys. Throws an Error that names the entry, the member and the rule it breaks. */
 export async function checkIssuers(environment: Environment): Promise<void> {
   await foreignIssuers(environment);
 }
 
-/** Who may issue tokens: those that `AUTH_ISSUERS` names, and the service itself. */
+/** The issuers that `AUTH_ISSUERS` names, and the service itself. */
 @Injectable()
 export class TrustedIssuers {
   private constructor(private readonly byName: ReadonlyMap<string, TrustedIssuer>) {}
 
-  /** Reads the configuration. Throws what is wrong with it, which stops the start. */
+  /** Reads the configuration. An invalid one throws, which stops the start. */
   static async read(environment: Environment, directory: AccountDirectory): Promise<TrustedIssuers> {
     const own = ownEntry(ownIssuer(environment), environment, directory);
     const all = [own, ...(await foreignIssuers(environment))];
@@ -55,7 +55,7 @@ async function foreignIssuers(environment: Environment): Promise<TrustedIssuer[]
   );
 }
 
-/** This service as an issuer: it names service accounts only, whose roles are those stored. */
+/** This service as an issuer. Its tokens name service accounts only, and carry their stored roles. */
 const ownEntry = (issuer: string, environment: Environment, directory: AccountDirectory): TrustedIssuer => ({
   issuer,
   audience: [environment.AUTH_AUDIENCE],

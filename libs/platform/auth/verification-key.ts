@@ -2,10 +2,10 @@ import { type CryptoKey, importJWK, type JWK } from 'jose';
 import { type Algorithm, algorithmOf, keyFits } from './algorithms';
 
 const MIN_RSA_BITS = 2048;
-/** Keys of one issuer that are looked at; a set beyond that is not a key set. */
+/** Most keys of one issuer. A larger set is invalid. */
 const MAX_KEYS = 100;
 
-/** A public key of an issuer, imported once per algorithm and not once per token. */
+/** A public key of an issuer. It is imported once per algorithm, not once per token. */
 export class VerificationKey {
   private readonly imported = new Map<Algorithm, Promise<CryptoKey>>();
 
@@ -15,9 +15,8 @@ export class VerificationKey {
   ) {}
 
   /**
-   * Makes the usable keys of a JWK set (RFC 7517). Others are passed over, as section 5 there has it: symmetric
-   * and private ones, those for encryption, RSA keys under 2,048 bits, and those of unknown or broken form.
-   * Null when `set` is no JWK set at all.
+   * Returns the usable keys of a JWK set (RFC 7517), or null if `set` is not a JWK set. Ignores other keys, as section 5
+   * requires: symmetric and private keys, keys for encryption, RSA keys under 2,048 bits, and unknown or invalid keys.
    */
   static async ofSet(set: unknown): Promise<VerificationKey[] | null> {
     const keys = typeof set === 'object' && set !== null ? (set as { keys?: unknown }).keys : undefined;
@@ -49,7 +48,7 @@ export class VerificationKey {
     return keyFits(this.jwk, algorithm);
   }
 
-  /** The key as the cryptography takes it, for an algorithm that it fits. */
+  /** Returns the imported key for an algorithm that it fits. */
   importFor(algorithm: Algorithm): Promise<CryptoKey> {
     let key = this.imported.get(algorithm);
     if (!key) {

@@ -8,36 +8,36 @@ import type { PrincipalType } from '#platform/scope';
 import type { TrustedIssuer, TrustedIssuers } from './trusted-issuers';
 import type { VerificationKey } from './verification-key';
 
-/** How far the clocks of an issuer and of this service may be apart. */
+/** Tolerated difference between the clocks of an issuer and of this service. */
 export const CLOCK_SKEW_SECONDS = 30;
 
 /** Media types of access tokens (RFC 7519, section 5.1; RFC 9068, section 2.1), without `application/`. */
 const ACCESS_TOKEN_TYPES = new Set(['jwt', 'at+jwt']);
-/** Claims by which widespread issuers tell their access tokens from others, and the values of access tokens. */
+/** Claims that common issuers use for the type of a token, with their values for access tokens. */
 const TYPE_CLAIMS: Readonly<Record<string, readonly string[]>> = {
   token_use: ['access'],
   typ: ['bearer', 'jwt', 'at+jwt'],
 };
 
-/** A token on its way through the steps. */
+/** A parsed token, before verification. */
 export interface UnverifiedToken {
   readonly jws: Jws;
   readonly claims: TokenClaims;
-  /** Whom it says it is from, where that is a trusted issuer. */
+  /** The issuer that the token names, if it is trusted. */
   readonly issuer: TrustedIssuer | undefined;
 }
 
-/** Whom a token names. */
+/** The principal that a token names. */
 export interface Subject {
   readonly type: PrincipalType;
   /** `user_id`, `service_account_id`, or `sub` of a platform principal. */
   readonly id: string;
-  /** Null for platform principals alone. */
+  /** Null for platform principals only. */
   readonly orgId: string | null;
 }
 
-/** Two: three parts of base64url, JSON, registered claims once and of their types, `exp`. */
-export function tokenIsWellFormed(text: string, issuers: TrustedIssuers): UnverifiedToken {
+/** Step 2: three parts of base64url, JSON, registered claims once and of their types, `exp`. */
+export function parseToken(text: string, issuers: TrustedIssuers): UnverifiedToken {
   try {
     const jws = parseJws(text);
     const named = jws.claims['iss'];
@@ -52,8 +52,8 @@ export function tokenIsWellFormed(text: string, issuers: TrustedIssuers): Unveri
 
 const malformed = (detail: string) => problem.unauthenticated('token_malformed', detail);
 
-/** Three: an algorithm that is allowed at all, and to this issuer. */
-export function algorithmIsAllowed({ jws, issuer }: UnverifiedToken): Algorithm {
+/** Step 3: the algorithm is supported, and allowed for the issuer. */
+export function checkAlgorithm({ jws, issuer }: UnverifiedToken): Algorithm {
   const allowed = issuer?.algorithms ?? ALGORITHMS;
   const { alg } = jws.header;
   if (isAlgorithm(alg) && allowed.includes(alg)) return alg;
@@ -63,8 +63,8 @@ export function algorithmIsAllowed({ jws, issuer }: UnverifiedToken): Algorithm 
   );
 }
 
-/** Four, first half: nothing critical that is not understood (nothing is), and an access token. */
-export function tokenIsAccessToken({ jws }: UnverifiedToken): void {
+/** Step 4, first half: no critical header parameters, because none are supported, and an access token. */
+export function checkTokenType({ jws }: UnverifiedToken): void {
   const { hasCrit, typ } = jws.header;
   if (hasCrit) throw rejected('The token has critical header parameters (crit) that are not supported.');
   if (typ !== undefined && !ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ''))) {
@@ -78,8 +78,8 @@ export function tokenIsAccessToken({ jws }: UnverifiedToken): void {
   }
 }
 
-/** Four, second half: not revoked. Tokens of nobody trusted cannot have been; they fail at the next step. */
-export async function tokenIsNotRevoked(
+/** Step 4, second half: not revoked. Tokens of untrusted issuers cannot be revoked, and fail in the next step. */
+export async function checkRevocation(
   { claims, issuer }: UnverifiedToken,
   directory: AccountDirectory,
 ): Promise<void> {
@@ -90,18 +90,18 @@ export async function tokenIsNotRevoked(
 
 const rejected = (detail: string) => problem.unauthenticated('token_rejected', detail);
 
-/** Five: an issuer that is trusted. */
-export function issuerIsTrusted({ issuer }: UnverifiedToken): TrustedIssuer {
+/** Step 5: the issuer is trusted. */
+export function findIssuer({ issuer }: UnverifiedToken): TrustedIssuer {
   if (issuer) return issuer;
   throw problem.unauthenticated('untrusted_issuer', 'The issuer (iss) of the token is not trusted.');
 }
 
-/** Six: the key that the token names. What a header says of keys elsewhere (jku, x5u, jwk, x5c) is never read. */
+/** Step 6: the key that the token names. Header parameters with other keys (jku, x5u, jwk, x5c) are never read. */
 export const findKey = ({ jws }: UnverifiedToken, { keys }: TrustedIssuer, algorithm: Algorithm) =>
   keys.find(jws.header.kid, algorithm);
 
-/** Seven: the algorithm is one of that key's. */
-export function keyHasAlgorithm(key: VerificationKey, algorithm: Algorithm): void {
+/** Step 7: the key supports the algorithm. */
+export function checkKeyAlgorithm(key: VerificationKey, algorithm: Algorithm): void {
   if (key.fits(algorithm)) return;
   throw problem.unauthenticated(
     'alg_mismatch',
@@ -109,8 +109,8 @@ export function keyHasAlgorithm(key: VerificationKey, algorithm: Algorithm): voi
   );
 }
 
-/** Eight: the signature. */
-export async function signatureHolds(
+/** Step 8: the signature is valid. */
+export async function verifySignature(
   { jws }: UnverifiedToken,
   key: VerificationKey,
   algorithm: Algorithm,
@@ -123,8 +123,12 @@ export async function signatureHolds(
   }
 }
 
-/** Nine: not past, not yet to come. @param now milliseconds since 1970. */
-export function timesHold({ claims }: UnverifiedToken, now: number): void {
+/**
+ * Step 9: neither expired nor issued for later.
+ *
+ * @param now milliseconds since 1970
+ */
+export function checkTimes({ claims }: UnverifiedToken, now: number): void {
   const seconds = now / 1000;
   if (claims.exp + CLOCK_SKEW_SECONDS <= seconds) {
     throw problem.unauthenticated('token_expired', 'The token has expired (exp). Get a new one.');
@@ -137,14 +141,14 @@ export function timesHold({ claims }: UnverifiedToken, now: number): void {
   }
 }
 
-/** Ten: meant for this service. */
-export function audienceMatches({ claims }: UnverifiedToken, issuer: TrustedIssuer): void {
+/** Step 10: the audience is this service. */
+export function checkAudience({ claims }: UnverifiedToken, issuer: TrustedIssuer): void {
   if (claims.aud.some((one) => issuer.audience.includes(one))) return;
   throw problem.unauthenticated('audience_mismatch', 'The audience (aud) of the token is not this service.');
 }
 
-/** Eleven: a subject, an organization, and for a person a user. */
-export function identify({ claims }: UnverifiedToken): Subject {
+/** Step 11: a subject, an organization, and a user or a service account. */
+export function readSubject({ claims }: UnverifiedToken): Subject {
   const { sub, orgId, userId, serviceAccountId } = claims;
   if (!sub) throw problem.unauthenticated('missing_identity', 'The token has no subject (sub).');
   const type = typeOf(claims);
@@ -174,8 +178,8 @@ function typeOf({ principalType, userId, serviceAccountId }: TokenClaims): Princ
   );
 }
 
-/** Still eleven: an issuer names only those it may speak for. */
-export function issuerMaySayThat({ type, orgId }: Subject, issuer: TrustedIssuer): void {
+/** Still step 11: the issuer may issue tokens for this subject. */
+export function checkIssuerRights({ type, orgId }: Subject, issuer: TrustedIssuer): void {
   if (type === 'platform') {
     if (!issuer.platform)
       throw rejected('The issuer of the token is not allowed to issue tokens for platform principals.');

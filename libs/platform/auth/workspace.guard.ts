@@ -5,23 +5,23 @@ import { problem } from '#platform/problem';
 import { type AccessRule, accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
 import { AccountDirectory, type WorkspaceState } from './account-directory';
 import { type Principal, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
-import { WorkspaceCache } from './workspace-cache';
+import { AccountCache } from './account-cache';
 
 type Member = Principal & { orgId: string };
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
 /**
- * Turns the principal and the workspace header into the scope that services take. Where the route requires a workspace:
- * 400 without the header, 409 for an unknown workspace, 403 for one out of reach, 409 for a write to an archived one.
- * Elsewhere the header is optional: 403 for a workspace out of reach, and no effect otherwise.
+ * Turns the principal and the workspace header into the scope that services take. If the route requires a workspace, it
+ * answers 400 without the header, 409 for an unknown workspace, 403 without access to it, and 409 for a write to an
+ * archived one. On other routes the header is optional: 403 without access to the workspace, no effect otherwise.
  */
 @Injectable()
 export class WorkspaceGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly directory: AccountDirectory,
-    private readonly workspaces: WorkspaceCache,
+    private readonly cache: AccountCache,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -34,7 +34,7 @@ export class WorkspaceGuard implements CanActivate {
     if (requiresWorkspace(this.reflector, context)) {
       await this.enter(request, principal, workspaceId, rule);
     } else {
-      if (workspaceId !== undefined) await this.checkReach(principal, workspaceId);
+      if (workspaceId !== undefined) await this.checkAccess(principal, workspaceId);
       request.scope = scopeOf(principal, request.context.requestId);
     }
     return true;
@@ -54,7 +54,7 @@ export class WorkspaceGuard implements CanActivate {
     const workspace = await this.find(principal.orgId, workspaceId);
     if (!workspace) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
     const roles = rolesIn(principal, workspaceId);
-    if (roles.size === 0) throw outOfReach();
+    if (roles.size === 0) throw accessDenied();
     if (workspace.archived && !isRead(rule)) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
@@ -63,19 +63,21 @@ export class WorkspaceGuard implements CanActivate {
     request.context.workspaceId = workspaceId;
   }
 
-  private async checkReach(principal: Member, workspaceId: string): Promise<void> {
-    const isReached = rolesIn(principal, workspaceId).size > 0;
-    if (!isReached || !(await this.find(principal.orgId, workspaceId))) throw outOfReach();
+  private async checkAccess(principal: Member, workspaceId: string): Promise<void> {
+    const hasAccess = rolesIn(principal, workspaceId).size > 0;
+    if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw accessDenied();
   }
 
   private find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
-    return this.workspaces.find(orgId, workspaceId, () => this.directory.findWorkspace(orgId, workspaceId));
+    return this.cache.findWorkspace(orgId, workspaceId, () =>
+      this.directory.findWorkspace(orgId, workspaceId),
+    );
   }
 }
 
-/** What viewers may do changes nothing. */
+/** Operations that viewers may call change nothing. */
 const isRead = (rule: AccessRule | undefined): boolean =>
   rule?.kind === 'roles' && rule.anyOf.includes('viewer');
 
-const outOfReach = () =>
+const accessDenied = () =>
   problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

@@ -37,7 +37,7 @@ describe('ByteBudget', () => {
     expect(changes).toEqual([30, 70, 0]);
   });
 
-  it('admits a lease that exceeds it only where that is allowed, and only alone', () => {
+  it('admits an oversized lease only if allowed, and only alone', () => {
     expect(new ByteBudget({ total: 10 }).tryAcquire('a', 11)).toBeUndefined();
     const budget = new ByteBudget({ total: 10, share: 5, admitsOversized: true });
     const large = budget.acquire('a', 8);

@@ -1,7 +1,7 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { FairLimiter, type FairLimiterOptions, type Owner, type Permit } from './fair-limiter';
 
-/** In an organization named by the first letter, and in a workspace of its own for each call. */
+/** Returns an owner in the organization of the first letter, in a new workspace for each call. */
 let workspaces = 0;
 const ownerOf = (name: string): Owner => ({
   orgId: name.charAt(0),
@@ -10,7 +10,7 @@ const ownerOf = (name: string): Owner => ({
 
 const NEVER = new AbortController().signal;
 
-/** Work that ends, or fails, when the test says so. */
+/** Creates a limiter with work that ends or fails on request. */
 function workshop(options: FairLimiterOptions) {
   const limiter = new FairLimiter(options);
   const begun: string[] = [];

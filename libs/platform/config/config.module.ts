@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Environment } from './environment';
 
-/** Provides the one `Environment` that was read at boot to every module. */
+/** Provides the `Environment` that was read at boot to every module. */
 @Module({})
 export class ConfigModule {
   static forRoot(environment: Environment): DynamicModule {

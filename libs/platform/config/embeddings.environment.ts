@@ -2,29 +2,29 @@ import { IsInt, IsOptional, IsUrl, Length, Matches, Max, Min, ValidateIf } from 
 import { Integer } from './environment.decorators';
 import { JudgeEnvironment } from './judge.environment';
 
-/** What decides over the embeddings that are searched by. */
+/** Configures the embeddings for the search. */
 export abstract class EmbeddingsEnvironment extends JudgeEnvironment {
   /**
-   * Where texts are embedded: the base of an OpenAI-compatible API, as in `https://api.openai.com/v1`. Absent: by the
-   * built-in embedder, which knows words and not their meaning.
+   * Base URL of an OpenAI-compatible API that embeds texts, such as `https://api.openai.com/v1`. Default: the built-in
+   * embedder, which compares words and not their meaning.
    */
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   EMBEDDINGS_BASE_URL?: string;
 
-  /** The key that it is asked with, as a bearer token. */
+  /** API key for EMBEDDINGS_BASE_URL, sent as a bearer token. */
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
   EMBEDDINGS_API_KEY?: string;
 
-  /** The model that embeds; needed with EMBEDDINGS_BASE_URL. */
+  /** The embedding model. Required with EMBEDDINGS_BASE_URL. */
   @ValidateIf(({ EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL }: EmbeddingsEnvironment) =>
     Boolean(EMBEDDINGS_BASE_URL ?? EMBEDDINGS_MODEL),
   )
-  @Length(1, 255, { message: 'is needed where EMBEDDINGS_BASE_URL is set, and has at most 255 characters' })
+  @Length(1, 255, { message: 'must have 1 to 255 characters and is required with EMBEDDINGS_BASE_URL' })
   EMBEDDINGS_MODEL?: string;
 
-  /** Numbers that a vector is to have, of models that can be asked for fewer. Absent: as many as the model has. */
+  /** Dimensions to request from models that support fewer. Default: all dimensions of the model. */
   @IsOptional()
   @IsInt()
   @Min(1)
@@ -32,7 +32,7 @@ export abstract class EmbeddingsEnvironment extends JudgeEnvironment {
   @Integer()
   EMBEDDINGS_DIMENSIONS?: number;
 
-  /** Milliseconds from asking for embeddings to the end of the answer. */
+  /** Deadline of a request for embeddings, in milliseconds. */
   @IsInt()
   @Min(100)
   @Max(600_000)

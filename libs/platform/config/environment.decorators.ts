@@ -2,16 +2,16 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 
-/** A whole number. */
+/** Parses a whole number. Other values stay as they are, and fail validation. */
 export const Integer = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
   );
 
-/** A number of days, which may be absent. */
+/** Declares an optional number of days. */
 export const Days = () => applyDecorators(IsOptional(), IsInt(), Min(1), Max(36_500), Integer());
 
-/** A JSON document in a variable; what is not JSON stays a string, and the validation of its reader names it. */
+/** Parses a JSON document. Invalid JSON stays a string, which the validation of its reader reports. */
 export const Json = () =>
   Transform(({ value }: { value: unknown }) => {
     if (typeof value !== 'string') return value;

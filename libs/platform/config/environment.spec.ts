@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from '#platform/config';
 
-/** `.env.example` as it would be sourced: what is set, and what is only mentioned. */
+/** Parses `.env.example`: the variables that it sets, and all that it mentions. */
 function example(): { set: Record<string, string>; mentioned: string[] } {
   const text = readFileSync(path.resolve('.env.example'), 'utf8');
   const set: Record<string, string> = {};
@@ -17,15 +17,15 @@ function example(): { set: Record<string, string>; mentioned: string[] } {
 }
 
 describe('the environment', () => {
-  it('is described by .env.example, every variable and no other', () => {
+  it('has exactly the variables that .env.example mentions', () => {
     expect(example().mentioned.sort()).toEqual([...ENVIRONMENT_VARIABLES].sort());
   });
 
-  it('has the defaults that .env.example tells', () => {
+  it('has the defaults of .env.example', () => {
     expect(readEnvironment(example().set)).toEqual(readEnvironment({}));
   });
 
-  it('takes what is set', () => {
+  it('reads the variables that are set', () => {
     const environment = readEnvironment({
       PORT: '0',
       AUTH_ISSUERS: '[{"issuer":"https://idp"}]',
@@ -39,7 +39,7 @@ describe('the environment', () => {
     });
   });
 
-  it('counts an empty variable as absent', () => {
+  it('treats an empty variable as unset', () => {
     expect(readEnvironment({ DATABASE_URL: '', PORT: '' }).PORT).toBe(8080);
   });
 
@@ -58,7 +58,7 @@ describe('the environment', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
-  ])('names %s when it is %s', (name, value) => {
+  ])('reports %s by its name if it is %s', (name, value) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(name);
   });
 });

@@ -18,22 +18,22 @@ import { EmbeddingsEnvironment } from './embeddings.environment';
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
- * Everything the environment decides, read once at boot. A value that does not hold stops the start and names its
- * variable. `.env.example` lists every member with its meaning; a test holds the two together.
+ * The configuration from environment variables, read once at boot. An invalid value stops the start and names its
+ * variable. `.env.example` lists every variable with its meaning, which a test checks.
  */
 export class Environment extends EmbeddingsEnvironment {
-  /** Port the API listens on; 0 takes a free one. */
+  /** Port that the API listens on. 0 chooses a free one. */
   @IsInt()
   @Min(0)
   @Max(65535)
   @Integer()
   PORT = 8080;
 
-  /** Address the API listens on. */
+  /** Address that the API listens on. */
   @IsString()
   HOST = '0.0.0.0';
 
-  /** Port that metrics are served on, without authentication; 0 takes a free one. Absent: none. */
+  /** Port for metrics, without authentication. 0 chooses a free one. Default: metrics are not served. */
   @IsOptional()
   @IsInt()
   @Min(0)
@@ -41,66 +41,66 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   METRICS_PORT?: number;
 
-  /** The address clients reach the service at: in OpenAPI, and the issuer of its own tokens. */
+  /** URL at which clients reach the service: the server in OpenAPI, and the issuer of its own tokens. */
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   PUBLIC_URL?: string;
 
-  /** PostgreSQL 15 or newer. Absent under `npm start`: the embedded server. */
+  /** PostgreSQL 15 or newer. Default under `npm start`: the embedded server. */
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' })
   DATABASE_URL?: string;
 
-  /** Connections each process may hold to the database. */
+  /** Database connections of each process. */
   @IsInt()
   @Min(2)
   @Max(200)
   @Integer()
   DATABASE_POOL_SIZE = 10;
 
-  /** Milliseconds that a request waits, each time it needs one, for a connection of the pool; then 503. */
+  /** Milliseconds that a request waits for a connection of the pool, each time it needs one; then 503. */
   @IsInt()
   @Min(100)
   @Max(60_000)
   @Integer()
   DATABASE_CONNECTION_TIMEOUT_MS = 5_000;
 
-  /** Moves the queues to Redis. Absent: they live in PostgreSQL. */
+  /** Moves the queues to Redis. Default: the queues are in PostgreSQL. */
   @IsOptional()
   @Matches(/^rediss?:\/\//, { message: 'must begin with redis:// or rediss://' })
   REDIS_URL?: string;
 
-  /** Begins the name of every key in Redis. The braces keep all keys of a cluster on one node, as BullMQ needs. */
+  /** Prefix of every key in Redis. The braces keep all keys on one node of a cluster, which BullMQ requires. */
   @Matches(/^[\x21-\x7e]{1,64}$/, { message: 'must be 1 to 64 visible ASCII characters' })
   REDIS_PREFIX = '{registry}';
 
-  /** Where `npm start` keeps its database and secrets. */
+  /** Directory where `npm start` keeps its database and secrets. */
   @IsString()
   @MinLength(1)
   DATA_DIR = '.data';
 
-  /** 32 bytes in base64: keys API-key hashes and encrypts stored secrets. `npm start` makes one in DATA_DIR. */
+  /** 32 bytes in base64, which key API-key hashes and encrypt stored secrets. `npm start` creates one in DATA_DIR. */
   @IsOptional()
   @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'must be 32 bytes in base64' })
   SECRETS_KEY?: string;
 
-  /** JSON array of the token issuers that are trusted; see docs/security.md. */
+  /** JSON array of trusted token issuers; see docs/security.md. */
   @Json()
   AUTH_ISSUERS: unknown = [];
 
-  /** `aud` of the tokens this service issues and accepts from itself. */
+  /** `aud` of the service's own tokens. */
   @IsString()
   @MinLength(1)
   AUTH_AUDIENCE = 'public-api';
 
-  /** Seconds a verified token or key is remembered: the longest that a suspension takes to be seen. */
+  /** Seconds that a verified token or key is cached, which is the longest delay of a suspension. */
   @IsInt()
   @Min(0)
   @Max(60)
   @Integer()
   AUTH_CACHE_SECONDS = 30;
 
-  /** Days after which a new key signs this service's tokens. */
+  /** Days after which a new key signs the service's own tokens. */
   @IsInt()
   @Min(1)
   @Max(365)
@@ -117,14 +117,14 @@ export class Environment extends EmbeddingsEnvironment {
   @IsIn(LOG_LEVELS)
   LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 
-  /** Milliseconds from the end of a request's body to its answer; then 504. */
+  /** Milliseconds from the end of a request's body to its response; then 504. */
   @IsInt()
   @Min(100)
   @Max(600_000)
   @Integer()
   REQUEST_TIMEOUT_MS = 30_000;
 
-  /** Milliseconds for `test` scoring, which calls the scorer while the client waits. */
+  /** Milliseconds for `test` scoring, which runs the scorer while the client waits. */
   @IsInt()
   @Min(100)
   @Max(600_000)
@@ -152,7 +152,7 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   BODY_TIMEOUT_MS = 60_000;
 
-  /** Memory for the bodies of all requests, in bytes; then 503. Absent: a quarter of the heap limit. */
+  /** Memory for the bodies of all requests, in bytes; then 503. Default: a quarter of the heap limit. */
   @IsOptional()
   @IsInt()
   @Min(1024 * 1024)
@@ -160,7 +160,7 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   MEMORY_BUDGET_BYTES?: number;
 
-  /** What bodies that are kept in temporary files while they are read may take of the disk together, in bytes. */
+  /** Disk space for bodies in temporary files, in bytes; then 503. */
   @IsInt()
   @Min(1024 * 1024)
   @Max(1024 ** 4)
@@ -174,22 +174,22 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   TELEMETRY_LIMIT_BYTES = 16 * 1024 * 1024;
 
-  /** What telemetry that is being read or waits to be stored may take of the memory, in bytes; then 503. */
+  /** Memory for telemetry that is being read or waits to be stored, in bytes; then 503. */
   @IsInt()
   @Min(1024 * 1024)
   @Max(1024 ** 4)
   @Integer()
   TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
 
-  /** Days that traces are kept after the one on which they arrived. Absent: for ever. */
+  /** Days that traces are kept after the day of their arrival. Default: forever. */
   @Days()
   TRACE_RETENTION_DAYS?: number;
 
-  /** The same of logs. Absent: as traces. */
+  /** The same for logs. Default: as traces. */
   @Days()
   LOG_RETENTION_DAYS?: number;
 
-  /** The same of metrics. Absent: as traces. */
+  /** The same for metrics. Default: as traces. */
   @Days()
   METRIC_RETENTION_DAYS?: number;
 
@@ -200,21 +200,21 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
-  /** Targets one worker process scores at once, over all its runs: so many by code, and so many by judges. */
+  /** Targets that a worker process scores at once over all its runs: this many by code, and as many by judges. */
   @IsInt()
   @Min(1)
   @Max(1024)
   @Integer()
   WORKER_CONCURRENCY = 32;
 
-  /** Scoring runs one worker process handles at once. */
+  /** Scoring runs that a worker process handles at once. */
   @IsInt()
   @Min(1)
   @Max(256)
   @Integer()
   WORKER_RUNS = 8;
 
-  /** Seconds from the first start of a scoring run to its end; what is not scored by then fails. */
+  /** Seconds from the first start of a scoring run to its end. Targets without a score by then fail. */
   @IsInt()
   @Min(1)
   @Max(604_800)
@@ -229,13 +229,13 @@ export class Environment extends EmbeddingsEnvironment {
   SCORER_THREADS = 2;
 
   /**
-   * JSON: price by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, and optionally
+   * JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, optionally with
    * `cached_input_usd_per_million` and `cache_write_usd_per_million`.
    */
   @Json()
   MODEL_PRICES: unknown = {};
 
-  /** Seconds a stopping process gives to what is under way. */
+  /** Seconds that a stopping process has to finish running work. */
   @IsInt()
   @Min(0)
   @Max(600)
@@ -243,19 +243,19 @@ export class Environment extends EmbeddingsEnvironment {
   SHUTDOWN_SECONDS = 30;
 }
 
-/** The name of every variable that is read. */
+/** The names of all variables. */
 export const ENVIRONMENT_VARIABLES: readonly string[] = [
   ...new Set(
     getMetadataStorage()
       .getTargetValidationMetadatas(Environment, '', false, false)
       .map((one) => one.propertyName),
   ),
-  // taken as they are; their readers validate them
+  // validated by their readers
   'AUTH_ISSUERS',
   'MODEL_PRICES',
 ];
 
-/** Reads the environment; an empty variable counts as absent. Throws an error that names every bad variable. */
+/** Reads the environment. An empty variable counts as unset. Throws an Error that names every invalid variable. */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
   const given: Record<string, string> = {};
   for (const name of ENVIRONMENT_VARIABLES) {

@@ -1,22 +1,22 @@
 import { IsIn, IsNumberString, IsOptional, IsString, IsUrl } from 'class-validator';
 
-const Address = (): PropertyDecorator =>
+const HttpUrl = (): PropertyDecorator =>
   IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true });
 const Protocol = (): PropertyDecorator => IsIn(['http/protobuf', 'http/json']);
 
 /**
- * What decides over the service's own traces: variables of OpenTelemetry, which its SDK reads by itself before all
- * others. They are members here so that one that does not hold stops the start, rather than traces being lost.
+ * Configures the service's own traces, with OpenTelemetry's variables. Its SDK reads them itself. They are members here
+ * so that an invalid value stops the start instead of losing traces.
  */
 export abstract class TracingEnvironment {
-  /** Where traces are sent: the base of an OTLP/HTTP endpoint, `/v1/traces` is added. Absent: nothing is traced. */
+  /** Base URL of an OTLP/HTTP endpoint for traces; `/v1/traces` is appended. Default: nothing is traced. */
   @IsOptional()
-  @Address()
+  @HttpUrl()
   OTEL_EXPORTER_OTLP_ENDPOINT?: string;
 
-  /** The same, as the whole address. */
+  /** The complete URL of the endpoint. Overrides OTEL_EXPORTER_OTLP_ENDPOINT. */
   @IsOptional()
-  @Address()
+  @HttpUrl()
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
 
   /** `http/protobuf` or `http/json`. */
@@ -24,7 +24,7 @@ export abstract class TracingEnvironment {
   @Protocol()
   OTEL_EXPORTER_OTLP_PROTOCOL?: string;
 
-  /** The same, for traces alone. */
+  /** Overrides OTEL_EXPORTER_OTLP_PROTOCOL for traces. */
   @IsOptional()
   @Protocol()
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL?: string;
@@ -39,17 +39,17 @@ export abstract class TracingEnvironment {
   @IsIn(['gzip', 'none'])
   OTEL_EXPORTER_OTLP_COMPRESSION?: string;
 
-  /** `service.name` of what is sent. */
+  /** `service.name` of the traces. */
   @IsOptional()
   @IsString()
   OTEL_SERVICE_NAME?: string;
 
-  /** Further attributes of the resource: `key=value,key=value`, percent-encoded. */
+  /** More attributes of the resource: `key=value,key=value`, percent-encoded. */
   @IsOptional()
   @IsString()
   OTEL_RESOURCE_ATTRIBUTES?: string;
 
-  /** Which traces are kept. */
+  /** The sampler of traces. */
   @IsOptional()
   @IsIn([
     'always_on',
@@ -61,7 +61,7 @@ export abstract class TracingEnvironment {
   ])
   OTEL_TRACES_SAMPLER?: string;
 
-  /** The share that `traceidratio` keeps, from 0 to 1. */
+  /** The share of traces that `traceidratio` keeps, from 0 to 1. */
   @IsOptional()
   @IsNumberString()
   OTEL_TRACES_SAMPLER_ARG?: string;

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../testing/test-databa
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 import { BulkColumns } from './bulk-columns';
 
-describe('an array sent in binary', () => {
+describe('arrayParameter', () => {
   let database: TestDatabase;
   let client: Client;
 
@@ -34,7 +34,7 @@ describe('an array sent in binary', () => {
   it.each([
     ['text', ['', 'plain', '"{},\\', 'Grüße, 世界 🌍', null, 'NULL', 'x'.repeat(100_000)]],
     ['json', ['{"a": [1, "\\"{}"]}', 'null', '"世界"', null]],
-  ] as const)('keeps texts as they are: %s', async (type, values) => {
+  ] as const)('keeps texts verbatim: %s', async (type, values) => {
     expect(await roundTrip(type, [...values])).toEqual(values);
   });
 
@@ -44,7 +44,7 @@ describe('an array sent in binary', () => {
     expect(found).toEqual([...values.map((value) => `\\x${value.toString('hex')}`), null]);
   });
 
-  it('keeps integers up to what a double holds', async () => {
+  it('keeps integers up to 2^53', async () => {
     const values = [0, -1, 1e9, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER];
     expect(await roundTrip('int8', [...values, null])).toEqual([...values.map(String), null]);
   });
@@ -84,11 +84,11 @@ describe('an array sent in binary', () => {
     ]);
   });
 
-  it('may be empty', async () => {
+  it('sends an empty array', async () => {
     expect(await roundTrip('text', [])).toEqual([]);
   });
 
-  it('unfolds beside others, row by row', async () => {
+  it('unfolds several columns row by row', async () => {
     const columns = new BulkColumns<{ id: string; size: number | null }>([
       { name: 'id', type: 'text', value: ({ id }) => id },
       { name: 'size', type: 'int8', value: ({ size }) => size },
@@ -107,7 +107,7 @@ describe('an array sent in binary', () => {
     ]);
   });
 
-  it('has rows that are copied, each value as an array has it', async () => {
+  it('encodes the same values for COPY', async () => {
     const columns = new BulkColumns<{ id: string | null; at: bigint | null; day: string }>([
       { name: 'id', type: 'text', value: ({ id }) => id },
       { name: 'at', type: 'timestamptz', value: ({ at }) => at },
@@ -124,7 +124,7 @@ describe('an array sent in binary', () => {
     ];
     await client.query('CREATE TABLE copied (id text, at timestamptz, day date)');
     const statement = client.query(from(`COPY copied (${columns.names}) FROM STDIN (FORMAT binary)`));
-    await pipeline(columns.copied(rows), statement);
+    await pipeline(columns.copyChunks(rows), statement);
     const found = await client.query(
       'SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at, day::text AS day FROM copied',
     );

@@ -1,9 +1,9 @@
 import type { SqlExecutor, Statement } from './executor';
 
-/** Rows per writing statement. Bounds its memory, and how long building it blocks other requests. */
+/** Rows per writing statement. Bounds its memory, and the time that building it blocks other requests. */
 const CHUNK = 1_000;
 
-/** Writes rows a chunk at a time, in their order. @returns the rows that all statements returned */
+/** Writes rows in chunks, in their order. Returns the rows that all statements returned. */
 export async function inChunks<Row, Found>(
   rows: readonly Row[],
   write: (chunk: readonly Row[]) => Promise<Found[]>,

@@ -2,7 +2,7 @@ import { type ArrayElements, arrayParameter, type ArrayType } from './array-para
 import { CopyRows } from './copy-rows';
 import { join, raw, type Sql, sql } from './sql';
 
-/** A column, its type, and where its value comes from. */
+/** A column, its type, and a function that returns its value. */
 export type BulkColumn<Row, Type extends ArrayType = ArrayType> = {
   [One in Type]: {
     readonly name: string;
@@ -12,23 +12,23 @@ export type BulkColumn<Row, Type extends ArrayType = ArrayType> = {
 }[Type];
 
 /**
- * The columns of a bulk write: each travels as one array parameter, and PostgreSQL unfolds them side by side, in the
+ * The columns of a bulk write. Each is sent as one array parameter, and PostgreSQL unfolds them side by side, in the
  * order of the rows.
  */
 export class BulkColumns<Row> {
-  /** The names, for the column lists of a statement. */
+  /** Names for the column lists of a statement. */
   readonly names: string;
 
   constructor(private readonly columns: readonly BulkColumn<Row>[]) {
     this.names = columns.map(({ name }) => name).join(', ');
   }
 
-  /** The names, as part of a template. */
+  /** Names as a part of a template. */
   get columnList(): Sql {
     return raw(this.names);
   }
 
-  /** The rows as a table of this name, for what follows FROM. */
+  /** Returns the rows as a FROM item with this alias. */
   table(rows: readonly Row[], alias: string): Sql {
     const arrays = this.columns.map((column) => sql`${encode(column, rows)}::${raw(column.type)}[]`);
     return sql`unnest(${join(arrays, ', ')}) AS ${raw(alias)}(${this.columnList})`;
@@ -37,15 +37,15 @@ export class BulkColumns<Row> {
   /**
    * Returns the FROM item for a statement in plain text.
    *
-   * @param first number of the first of these parameters in the statement
+   * @param first number of its first parameter in the statement
    */
   from(first: number, alias: string): string {
     const arrays = this.columns.map(({ type }, index) => `$${first + index}::${type}[]`);
     return `unnest(${arrays.join(', ')}) AS ${alias}(${this.names})`;
   }
 
-  /** The rows as a `COPY … FROM STDIN (FORMAT binary)` into these columns takes them, in pieces. */
-  *copied(rows: readonly Row[]): Generator<Buffer> {
+  /** Yields the rows in the format of `COPY … FROM STDIN (FORMAT binary)` into these columns. */
+  *copyChunks(rows: readonly Row[]): Generator<Buffer> {
     const copy = new CopyRows();
     for (const row of rows) {
       copy.row(this.columns.length);

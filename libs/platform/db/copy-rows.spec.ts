@@ -5,7 +5,7 @@ import { from } from 'pg-copy-streams';
 import { createTestDatabase, type TestDatabase } from '../../testing/test-database';
 import { CopyRows } from './copy-rows';
 
-describe('rows that are copied in binary', () => {
+describe('CopyRows', () => {
   let database: TestDatabase;
   let client: Client;
 
@@ -22,7 +22,7 @@ describe('rows that are copied in binary', () => {
 
   type Row = [big: number, small: number | null, words: string, bytes: Buffer];
 
-  function* written(rows: Row[]): Generator<Buffer> {
+  function* chunksOf(rows: Row[]): Generator<Buffer> {
     const copy = new CopyRows();
     for (const [big, small, words, bytes] of rows) {
       copy.row(4).int8(big).int4(small).text(words).bytea(bytes);
@@ -31,16 +31,16 @@ describe('rows that are copied in binary', () => {
     yield copy.end();
   }
 
-  it('arrive as they are, small ones together and large ones alone', async () => {
+  it('copies rows verbatim, small ones together and large ones alone', async () => {
     const rows: Row[] = [
       [Number.MAX_SAFE_INTEGER, -2_147_483_648, '', Buffer.alloc(0)],
       [-1, null, 'Grüße, 世界 🌍\t\\N\n', Buffer.from([0, 255, 10, 92])],
       [0, 2_147_483_647, 'x'.repeat(100_000), Buffer.alloc(300_000, 7)],
       ...Array.from({ length: 5_000 }, (_, n): Row => [n, n, `row ${n}`, Buffer.from(`${n}`)]),
     ];
-    const pieces = [...written(rows)];
-    expect(pieces.length).toBeGreaterThan(3);
-    await pipeline(Readable.from(pieces), client.query(from('COPY copied FROM STDIN (FORMAT binary)')));
+    const chunks = [...chunksOf(rows)];
+    expect(chunks.length).toBeGreaterThan(3);
+    await pipeline(Readable.from(chunks), client.query(from('COPY copied FROM STDIN (FORMAT binary)')));
     const found = await client.query<{ big: string; small: number | null; words: string; bytes: Buffer }>(
       'SELECT * FROM copied',
     );

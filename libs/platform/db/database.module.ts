@@ -8,14 +8,14 @@ import { rootLogger } from '#platform/logging';
 import { Database } from './database';
 import { WatchedClient } from './watched-client';
 
-/** PostgreSQL's type numbers that are read in another way than the driver's own. */
+/** OIDs of types that are not parsed by the driver's own parsers. */
 const INT8 = 20;
 const JSON_TEXT = 114;
 
 type Parser = (text: string) => unknown;
 
 const parserOf = (oid: number, format?: string): Parser => {
-  // `json` columns hold what clients sent, to be answered as it came; `jsonb` ones are the service's own
+  // `json` columns hold clients' values, which are returned verbatim; `jsonb` columns hold the service's own
   if (oid === JSON_TEXT && format !== 'binary') return (text) => new RawJson(text);
   // counts and sizes, all below 2^53
   if (oid === INT8 && format !== 'binary') return Number;
@@ -44,7 +44,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
   };
 }
 
-/** Provides `Database`, and TypeORM beneath it, on the database that the environment names. */
+/** Provides `Database`, and TypeORM below it, on the database of `DATABASE_URL`. */
 @Module({})
 export class DatabaseModule {
   static forRoot(): DynamicModule {

@@ -6,9 +6,9 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
 import { retry } from '#platform/concurrency';
 
-/** Attempts at a transaction that loses against another. */
+/** Attempts at a transaction that collides with another. */
 const ATTEMPTS = 3;
-/** SQLSTATEs of such a loss: serialization failure and deadlock. */
+/** SQLSTATEs of a collision: serialization failure and deadlock. */
 const COLLISIONS = new Set<unknown>(['40001', '40P01']);
 
 const isCollision = (error: unknown): boolean => COLLISIONS.has((error as { code?: unknown } | null)?.code);
@@ -28,7 +28,7 @@ const run = async <Row>(
   return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
 };
 
-/** The one door to PostgreSQL: statements on the pool, and transactions. */
+/** Runs statements on the pool, and transactions. All access to PostgreSQL goes through it. */
 @Injectable()
 export class Database implements SqlExecutor {
   constructor(readonly dataSource: DataSource) {}
@@ -39,10 +39,10 @@ export class Database implements SqlExecutor {
   }
 
   /**
-   * Runs one statement outside of a transaction and for however long it takes: for what makes indexes. It holds a
+   * Runs one statement outside of a transaction and without a timeout, such as the creation of an index. It holds a
    * connection of the pool meanwhile.
    */
-  async unhurried(statement: string): Promise<void> {
+  async runWithoutTimeout(statement: string): Promise<void> {
     const client = await this.pool.connect();
     try {
       await client.query('SET statement_timeout = 0');
@@ -50,10 +50,15 @@ export class Database implements SqlExecutor {
       await client.query('RESET statement_timeout');
       client.release();
     } catch (error) {
-      // closed, because nobody knows what it is set to
+      // closes the connection, because its timeout may still be off
       client.release(true);
       throw error;
     }
+  }
+
+  /** Throws if the database does not answer. */
+  async ping(): Promise<void> {
+    await this.query('SELECT 1');
   }
 
   get manager(): EntityManager {
@@ -61,8 +66,8 @@ export class Database implements SqlExecutor {
   }
 
   /**
-   * Runs `work` in one transaction (READ COMMITTED): commits when it resolves, rolls back when it throws. A
-   * deadlock runs it again from the start, so it must do nothing outside the database that cannot be repeated.
+   * Runs `work` in one transaction (READ COMMITTED): commits when it resolves, rolls back when it throws. After a
+   * deadlock `work` runs again from the start, so its effects outside the database must be safe to repeat.
    */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return retry(() => this.attempt(work), { attempts: ATTEMPTS, isRetryable: isCollision, firstDelayMs: 0 });

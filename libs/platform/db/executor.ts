@@ -2,8 +2,8 @@ import type { Sql } from 'sql-template-tag';
 import type { EntityManager } from 'typeorm';
 
 /**
- * A statement that is sent by name, so that PostgreSQL parses and plans it once per connection. For hot paths;
- * its text must never vary, or PostgreSQL refuses the name.
+ * A statement sent by name, so that PostgreSQL parses and plans it once per connection. For hot paths. Its text must
+ * never vary, else PostgreSQL refuses the name.
  */
 export interface PreparedStatement {
   name: string;
@@ -11,10 +11,10 @@ export interface PreparedStatement {
   values?: readonly unknown[];
 }
 
-/** A statement: a template with its values, one that is prepared by name, or a text without any. */
+/** A statement: a template with its values, a statement prepared by name, or plain text. */
 export type Statement = Sql | PreparedStatement | string;
 
-/** Whatever statements can be run on: the pool, or one transaction. */
+/** Runs statements: the pool, or one transaction. */
 export interface SqlExecutor {
   /** Runs one statement and returns its rows. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
@@ -22,14 +22,14 @@ export interface SqlExecutor {
   readonly manager: EntityManager;
 }
 
-/** An open transaction. Taking it as a parameter says that the caller decides when it commits. */
+/** An open transaction. A function that takes one leaves the commit to its caller. */
 export interface Tx extends SqlExecutor {
   readonly isTransaction: true;
   /**
-   * Runs a `COPY … FROM STDIN`, which reads what `source` yields, at the server's pace. For the writing of many rows or
-   * large ones: nothing is kept of them in this process. What `source` throws ends the COPY, and is thrown.
+   * Runs a `COPY … FROM STDIN` that reads `source` with backpressure. For many or large rows, which this process need not
+   * hold in memory. An error of `source` ends the COPY and is thrown.
    */
   copyIn(statement: string, source: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
-  /** Has `work` called once the transaction has committed, before its caller goes on; never if it does not commit. */
+  /** Calls `work` after the commit and before the caller of the transaction continues. Never calls it after a rollback. */
   afterCommit(work: () => void): void;
 }

@@ -1,9 +1,9 @@
 import type { SqlExecutor } from './executor';
 
 /**
- * Has the statements that follow in a transaction read tables along indexes, in the order of those, wherever one fits. For
- * pages: how many rows a tenant, or a trace, has is not what PostgreSQL expects of it by its statistics, and where it
- * expects fewer than a page has, it may read all of them to sort them.
+ * Makes the following statements of a transaction read tables in index order wherever an index fits. For pages: the
+ * planner's statistics do not know how many rows a tenant or a trace has. If it expects fewer rows than a page has, it may
+ * read and sort all of them.
  */
 export async function followIndexes(on: SqlExecutor): Promise<void> {
   await on.query(

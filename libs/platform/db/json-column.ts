@@ -2,13 +2,13 @@ import { Column, type ColumnOptions } from 'typeorm';
 import { RawJson, toJsonText } from '#platform/json';
 
 /**
- * A column of type `json` in which a client's value is kept as it came: member order, spelling of numbers. The
- * property is a `RawJson` when read; any JSON value may be written to it.
+ * A column of type `json` that stores a client's value verbatim, with its member order and number spelling. Reading the
+ * property returns a `RawJson`; any JSON value may be written to it.
  */
 export const JsonColumn = (options: ColumnOptions = {}): PropertyDecorator =>
   Column({
     ...options,
-    // text to TypeORM, which would otherwise serialise the value again in its own way
+    // declared as text, because TypeORM would serialise JSON values in its own way
     type: 'text',
     transformer: {
       to: (value: unknown) =>

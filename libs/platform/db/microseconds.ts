@@ -1,8 +1,8 @@
 import { type Sql, sql } from './sql';
 
 /**
- * Converts microseconds since 1970 into a time, without losing any. A product of an integer and an interval would go
- * through a double, which is not exact from the year 2255 on.
+ * Converts microseconds since 1970 into a time, exactly. Multiplying an integer with an interval would go through a
+ * double, which is not exact from the year 2255 on.
  *
  * @param integer an expression, or a value
  */

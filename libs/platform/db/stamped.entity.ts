@@ -1,6 +1,6 @@
 import { Column } from 'typeorm';
 
-/** Columns of what is kept: when and by whom it was made, and when it was changed last. */
+/** Columns of a stored row: when and by whom it was created, and when it was last changed. */
 export abstract class StampedEntity {
   @Column('timestamptz')
   created_at!: Date;
@@ -13,7 +13,7 @@ export abstract class StampedEntity {
   created_by!: string;
 }
 
-/** The same of what can be archived. */
+/** Columns of a row that can be archived. */
 export abstract class ArchivableEntity extends StampedEntity {
   /** Null while it is live. */
   @Column('timestamptz', { nullable: true })

@@ -10,8 +10,8 @@ import type { Database } from './database';
 import type { SqlExecutor, Tx } from './executor';
 
 /**
- * Access by key to a table whose rows belong to tenants. Every method takes the scope and puts its tenant into the
- * statement, so another tenant's row is simply not there.
+ * Accesses by key a table whose rows belong to tenants. Every method takes the scope and puts its tenant into the
+ * statement, so that another tenant's row is never found.
  */
 abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   protected constructor(
@@ -24,7 +24,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return on.manager.findOneBy(this.entity, this.keyOf(scope, id));
   }
 
-  /** Finds the live row, of a workspace where one is named, that has this value in a column. */
+  /** Finds the live row with this value in a column, in one workspace if its id is given. */
   findLive(
     scope: TenantScope,
     column: keyof Row & string,
@@ -40,7 +40,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return on.manager.existsBy(this.entity, this.keyOf(scope, id));
   }
 
-  /** Reads a row and locks it until the transaction ends: `share` against changes, `update` against all others. */
+  /** Reads a row and locks it until the transaction ends: `share` against writers, `update` also against sharers. */
   lock(tx: Tx, scope: TenantScope, id: string, mode: 'share' | 'update'): Promise<Row | null> {
     return tx.manager.findOne(this.entity, {
       where: this.keyOf(scope, id),
@@ -48,17 +48,17 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     });
   }
 
-  /** Writes a row, which names its tenant itself. */
+  /** Inserts a row, which must name its tenant. */
   async insert(row: QueryDeepPartialEntity<Row> & Row, on: SqlExecutor = this.database): Promise<void> {
     await on.manager.insert(this.entity, row);
   }
 
-  /** Writes the columns given; the others stay. */
+  /** Updates the given columns. */
   async update(tx: Tx, scope: TenantScope, id: string, changes: QueryDeepPartialEntity<Row>): Promise<void> {
     await tx.manager.update(this.entity, this.keyOf(scope, id), changes);
   }
 
-  /** The column that names the tenant of a row, as it is in this scope. */
+  /** Returns the tenant column of the table with the tenant of this scope. */
   protected abstract tenantOf(scope: TenantScope): Record<string, string>;
 
   private keyOf(scope: TenantScope, id: string): FindOptionsWhere<Row> {
@@ -71,7 +71,7 @@ export interface WorkspaceRow extends ObjectLiteral {
   workspace_id: string;
 }
 
-/** Access by key to a table whose rows live in workspaces. */
+/** Accesses by key a table whose rows belong to workspaces. */
 export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
   protected tenantOf(scope: Scope): Record<string, string> {
     return { workspace_id: scope.workspaceId };
@@ -83,7 +83,7 @@ export interface OrgRow extends ObjectLiteral {
   org_id: string;
 }
 
-/** Access by key to a table whose rows live in organizations. */
+/** Accesses by key a table whose rows belong to organizations. */
 export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
   protected tenantOf(scope: OrgScope): Record<string, string> {
     return { org_id: scope.orgId };

@@ -2,16 +2,16 @@ import { Problem } from '#platform/problem';
 import type { Database } from './database';
 import type { SqlExecutor, Statement, Tx } from './executor';
 
-/** Differences in the time left that are too small to tell the database of them, in milliseconds. */
-const UNTOLD_MS = 50;
+/** Least change of the remaining time for which the statement timeout is set again, in milliseconds. */
+const TIMEOUT_TOLERANCE_MS = 50;
 
 /**
- * Does reading that is over by a certain time, and its connection free: what runs longer is ended by PostgreSQL itself.
- * All statements see the same rows (REPEATABLE READ), one after the other on one connection, and write none.
+ * Runs read-only statements within a deadline, after which PostgreSQL itself ends them and the connection is free. They
+ * run one after the other on one connection and see the same snapshot (REPEATABLE READ).
  *
- * @param deadline when it is over, by `performance.now()`
- * @param signal when it is aborted, no further statement begins
- * @throws Problem `request_timeout` for a statement that would begin after that; the signal's reason likewise
+ * @param deadline in the time of `performance.now()`
+ * @param signal prevents further statements when it is aborted
+ * @throws Problem `request_timeout` for a statement after the deadline; the signal's reason after an abort
  */
 export function readWithin<Result>(
   database: Database,
@@ -32,7 +32,7 @@ export function readWithin<Result>(
 class TimedReads implements SqlExecutor {
   /** Settles when all reads so far are done, because a connection runs one statement at a time. */
   private done: Promise<void> = Promise.resolve();
-  private toldMs: number | undefined;
+  private timeoutMs: number | undefined;
   private isOver = false;
 
   constructor(
@@ -68,14 +68,14 @@ class TimedReads implements SqlExecutor {
     this.signal?.throwIfAborted();
     const leftMs = Math.floor(this.deadline - performance.now());
     if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'There is no time left to read.');
-    await this.tellTime(leftMs);
+    await this.applyTimeout(leftMs);
     return this.tx.query<Row>(statement, values);
   }
 
-  private async tellTime(leftMs: number): Promise<void> {
-    const isFirst = this.toldMs === undefined;
-    if (this.toldMs !== undefined && this.toldMs - leftMs < UNTOLD_MS) return;
-    this.toldMs = leftMs;
+  private async applyTimeout(leftMs: number): Promise<void> {
+    const isFirst = this.timeoutMs === undefined;
+    if (this.timeoutMs !== undefined && this.timeoutMs - leftMs < TIMEOUT_TOLERANCE_MS) return;
+    this.timeoutMs = leftMs;
     const mode = isFirst ? 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; ' : '';
     await this.tx.query(`${mode}SET LOCAL statement_timeout = ${leftMs}`);
   }

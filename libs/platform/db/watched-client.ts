@@ -4,9 +4,9 @@ type Listener = (...args: never[]) => void;
 type ErrorListener = (error: Error) => void;
 
 /**
- * A connection whose loss never goes unheard. A plain `pg.Client` that is lost while nobody listens for its errors
- * ends the process, and one that is lost before somebody listens never tells him. Both happen when a server that shuts
- * down ends a connection the moment it is made: then the client becomes ready and lost with one packet.
+ * A connection whose loss is always reported. A plain `pg.Client` that is lost without an error listener ends the
+ * process, and a later listener never hears of the loss. Both happen when a server shuts down and ends a new connection:
+ * the client then becomes ready and lost within one packet.
  */
 export class WatchedClient extends Client {
   private lost: Error | undefined;
@@ -17,15 +17,15 @@ export class WatchedClient extends Client {
     super.on('error', this.lose);
   }
 
-  /** As an `EventEmitter` does; who listens for errors too late hears of the first. */
+  /** Adds a listener. An error listener that comes too late receives the first error. */
   override on(event: string, listener: Listener): this {
     super.on(event as 'error', listener as ErrorListener);
-    // before anything that the caller orders on this connection can fail
+    // reports the loss before any statement of the caller fails
     if (event === 'error' && this.lost) process.nextTick(listener as ErrorListener, this.lost);
     return this;
   }
 
-  /** All but its own: whoever lets go of a connection may still lose it while it ends. */
+  /** Removes all listeners but its own, because a connection may be lost while it ends. */
   override removeAllListeners(event?: string): this {
     super.removeAllListeners(event);
     if (!this.listeners('error').includes(this.lose)) super.on('error', this.lose);

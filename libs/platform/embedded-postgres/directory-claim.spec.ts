@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { claimDirectory } from './directory-claim';
 
-const PATIENCE_MS = 300;
+const TIMEOUT_MS = 300;
 
 describe('the claim of a directory', () => {
   let directory: string;
@@ -19,7 +19,7 @@ describe('the claim of a directory', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** A process that claims the directory and stays; it has as soon as it says so. */
+  /** Starts a process that claims the directory and keeps it. Resolves once it has the claim. */
   async function claimingProcess(): Promise<ChildProcess> {
     const script = `
       const { claimDirectory } = require(${JSON.stringify(require.resolve('./directory-claim'))});
@@ -29,10 +29,10 @@ describe('the claim of a directory', () => {
     return child;
   }
 
-  it('refuses everyone else, and leaves nothing of them behind', async () => {
+  it('refuses other contenders, and leaves no files of theirs behind', async () => {
     const release = await claimDirectory(directory);
     const claims = readdirSync(directory);
-    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(
+    await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(
       `The database directory ${directory} is in use by process ${process.pid}. Stop that process first`,
     );
     expect(readdirSync(directory)).toEqual(claims);
@@ -40,10 +40,10 @@ describe('the claim of a directory', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('ends when its process is killed, and not when that is paused', async () => {
+  it('ends when its process is killed, and not when it is paused', async () => {
     const { pid } = await claimingProcess();
     process.kill(pid!, 'SIGSTOP');
-    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(`is in use by process ${pid}`);
+    await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(`is in use by process ${pid}`);
     process.kill(pid!, 'SIGKILL');
     const release = await claimDirectory(directory);
     expect(readdirSync(directory)).toHaveLength(1);
@@ -56,7 +56,7 @@ describe('the claim of a directory', () => {
     (await claimDirectory(directory))();
   });
 
-  it('goes to exactly one of several that come at once, among claims that dead processes left', async () => {
+  it('goes to exactly one of several contenders, among claims of dead processes', async () => {
     for (const left of ['claim-1-0123abcd@web-7', 'claim-2345-678_9_0_web-7']) {
       spawnSync('mkfifo', [path.join(directory, left)]);
     }
@@ -70,20 +70,20 @@ describe('the claim of a directory', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value();
   });
 
-  it('names the host of a process elsewhere, such as in another container', async () => {
+  it('names the host of a process in another container', async () => {
     const claim = path.join(directory, 'claim-7-0123abcd@web-7');
     spawnSync('mkfifo', [claim]);
     child = spawn('sh', ['-c', 'exec 3<>"$0"; echo; read -r line', claim], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     await once(child.stdout!, 'data');
-    await expect(claimDirectory(directory, PATIENCE_MS)).rejects.toThrow(
+    await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(
       'is in use by process 7 of the host web-7.',
     );
   });
 
-  it('cannot be had where this user may not write, and says what to do', async () => {
-    await expect(claimDirectory('/proc/self', PATIENCE_MS)).rejects.toThrow(
+  it('fails without write permission, and says what to do', async () => {
+    await expect(claimDirectory('/proc/self', TIMEOUT_MS)).rejects.toThrow(
       /cannot be used: .*choose another DATA_DIR/,
     );
   });

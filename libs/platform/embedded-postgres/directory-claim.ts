@@ -3,30 +3,30 @@ import { closeSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '#platform/concurrency';
 import { createPipe, isHeldOpen } from './held-pipe';
 
-/** The file name of a claim says whose it is: process id and host name. Earlier versions had another form. */
+/** The file name of a claim contains its process id and host name. Earlier versions had another form. */
 const CLAIM = /^claim-(\d+)-(?:[0-9a-f]{8}@(.+))?/;
 
 const HOST = encodeURIComponent(os.hostname());
 
-/** How long to wait for another process that is just finishing, in milliseconds. */
-const PATIENCE_MS = 3_000;
+/** Milliseconds to wait for another process that is just finishing. */
+const TIMEOUT_MS = 3_000;
 
 /**
- * Makes this process the only one of this machine that uses `directory`, in whatever container, until it releases the
- * claim or ends in any way.
+ * Makes this process the only one on this machine that uses `directory`, across containers, until it releases the claim
+ * or ends.
  *
  * A claim is a named pipe that its process holds open. Each contender first opens its own and then looks for others. Of
- * two, at least the later one sees the other, so never do both go on. Only the owner removes the claims of dead
- * processes; a contender whose new claim it removed as well tries again.
+ * two contenders at least the later one sees the other, so both never succeed. Only the owner removes the claims of dead
+ * processes. A contender whose new claim was removed with them tries again.
  *
- * @returns a function that releases the directory.
- * @throws Error naming the other process when it still holds the directory after `patienceMs`.
+ * @returns a function that releases the directory
+ * @throws Error naming the other process if it still holds the directory after `timeoutMs`
  */
-export async function claimDirectory(directory: string, patienceMs = PATIENCE_MS): Promise<() => void> {
-  const deadline = performance.now() + patienceMs;
+export async function claimDirectory(directory: string, timeoutMs = TIMEOUT_MS): Promise<() => void> {
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     let other = claimsIn(directory).find(isHeldOpen);
     const own = other === undefined ? openClaim(directory) : undefined;
@@ -41,8 +41,8 @@ export async function claimDirectory(directory: string, patienceMs = PATIENCE_MS
       own.release();
     }
     if (other !== undefined && performance.now() >= deadline) throw inUse(directory, other);
-    // Contenders that met pause for different times, so that one of them finds the directory free.
-    await sleep(20 + Math.random() * 180);
+    // Contenders wait for different times, so that one of them finds the directory free.
+    await pause(20 + Math.random() * 180);
   }
 }
 

@@ -1,21 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '#platform/concurrency';
 import { clusterDirectory } from './cluster';
 import { createPipe, isHeldOpen } from './held-pipe';
 
-/** How long an earlier server gets to shut down, in milliseconds. */
+/** Milliseconds that an earlier server has to shut down. */
 const SHUTDOWN_MS = 60_000;
 
-/** How long to wait for one that this process cannot end, in milliseconds. */
+/** Milliseconds to wait for a server that this process cannot end. */
 const UNSEEN_MS = 5_000;
 
 /** The pipe that a server and its children hold open. */
 const pipeOf = (dataDir: string): string => path.join(dataDir, 'server.pipe');
 
 /**
- * Creates the pipe that the next server is to inherit, by which {@link endEarlierServer} sees that it runs. Call that one
+ * Creates the pipe that the next server inherits, which shows {@link endEarlierServer} that it runs. Call that function
  * first, and close the descriptor once the server has it.
  */
 export function openServerPipe(dataDir: string): number {
@@ -25,8 +25,8 @@ export function openServerPipe(dataDir: string): number {
 
 /**
  * Ends a server that an earlier process left on this cluster. When that process was killed, the server is already shutting
- * down. Then removes a stale `postmaster.pid`: PostgreSQL only checks whether a process of that number exists, and after a
- * crash it can be any other. The caller holds the directory's claim, so no other process is starting a server.
+ * down. Then removes a stale `postmaster.pid`, because PostgreSQL only checks whether a process with that id exists, and
+ * after a crash it can be any process. The caller holds the directory's claim, so no other process is starting a server.
  *
  * @throws Error when the server does not end.
  */
@@ -34,7 +34,7 @@ export async function endEarlierServer(dataDir: string, log: (line: string) => v
   const cluster = clusterDirectory(dataDir);
   const begun = performance.now();
   let ending: number | undefined;
-  for (; isHeldOpen(pipeOf(dataDir)); await sleep(20)) {
+  for (; isHeldOpen(pipeOf(dataDir)); await pause(20)) {
     const status = readServerStatus(cluster);
     if (ending === undefined && status && isServerOf(status.pid, cluster, status.port)) {
       ending = status.pid;

@@ -9,8 +9,8 @@ import {
   rmSync,
 } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { pause, retry } from '#platform/concurrency';
 import { type Binaries, installedBinaries, usableBinaries } from './binaries';
 import { clusterArgument, clusterDirectory, ensureCluster, readPassword, SUPERUSER } from './cluster';
 import { claimDirectory } from './directory-claim';
@@ -19,10 +19,10 @@ import { freePort } from './free-port';
 import { type HeldProcess, holdProcess } from './held-process';
 import { SERVER_ENVIRONMENT, type ServerUser, serverUser } from './server-user';
 
-/** The database, and the role that owns it, as which the service logs in. */
+/** Name of the database and of the role that owns it, which the service uses. */
 const DATABASE = 'registry';
 
-/** Attempts to start, each on another port: another process may take a free one first. */
+/** Attempts to start, each on another port, because another process may take a free port first. */
 const ATTEMPTS = 10;
 const PORT_TAKEN = /could not bind/;
 
@@ -31,15 +31,15 @@ export interface EmbeddedPostgresOptions {
   /** A directory for the database alone, on a file system of this machine. It is created when missing. */
   readonly dataDir: string;
   /**
-   * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty, and is
-   * removed with everything in it when the server ends, also when this process is killed.
+   * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty. It is
+   * removed with its contents when the server ends, even if this process is killed.
    */
   readonly ephemeral?: boolean;
-  /** Called with short lines about what takes time or is unusual. */
+  /** Receives short lines about slow or unusual steps. */
   readonly log?: (line: string) => void;
   /**
-   * Called when the server ended without `stop()`: somebody ended it, or removed its directory. It is not started
-   * again, so this process has lost its database.
+   * Called when the server ended without `stop()`, for example because somebody killed it. It is not restarted, so this
+   * process has lost its database.
    */
   readonly onLost?: (error: Error) => void;
 }
@@ -99,7 +99,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     server = running.server;
     void server.ended.then(() => {
       if (ending) return;
-      const message = `PostgreSQL has ended by itself; see ${path.join(dataDir, 'server.log')}`;
+      const message = `PostgreSQL has ended unexpectedly; see ${path.join(dataDir, 'server.log')}`;
       if (onLost) onLost(new Error(message));
       else log(message);
     });
@@ -114,39 +114,61 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function run(
+/** The server did not start. `reason` is the end of its log, or why its process could not be started. */
+class StartFailure extends Error {
+  constructor(readonly reason: string) {
+    super(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
+  }
+}
+
+interface RunningServer {
+  server: HeldProcess;
+  port: number;
+}
+
+/** Starts the server, on another port if a port is taken. */
+const run = (
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
   ephemeral: boolean,
   log: (line: string) => void,
-): Promise<{ server: HeldProcess; port: number }> {
+): Promise<RunningServer> =>
+  retry(() => runOnce(dataDir, binaries, user, ephemeral, log), {
+    attempts: ATTEMPTS,
+    firstDelayMs: 0,
+    isRetryable: (error) => error instanceof StartFailure && PORT_TAKEN.test(error.reason),
+  });
+
+async function runOnce(
+  dataDir: string,
+  binaries: Binaries,
+  user: ServerUser,
+  ephemeral: boolean,
+  log: (line: string) => void,
+): Promise<RunningServer> {
   const cluster = clusterDirectory(dataDir);
-  for (let attempt = 1; ; attempt++) {
-    await endEarlierServer(dataDir, log);
-    const port = await freePort();
-    const output = openLog(dataDir);
-    const pipe = openServerPipe(dataDir);
-    const server = holdProcess(
-      path.join(binaries.directory, 'bin', 'postgres'),
-      ['-D', clusterArgument(cluster, user), ...settings(port, ephemeral)],
-      {
-        ...user,
-        cwd: cluster,
-        env: SERVER_ENVIRONMENT,
-        output,
-        removeAfterwards: ephemeral ? dataDir : undefined,
-        inherited: pipe,
-      },
-    );
-    closeSync(output);
-    closeSync(pipe);
-    if (await becomesReady(server, cluster, port, log)) return { server, port };
-    const reason = server.failure?.message ?? readFileSync(path.join(dataDir, 'server.log'), 'utf8').trim();
-    if (attempt === ATTEMPTS || !PORT_TAKEN.test(reason)) {
-      throw new Error(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
-    }
-  }
+  await endEarlierServer(dataDir, log);
+  const port = await freePort();
+  const output = openLog(dataDir);
+  const pipe = openServerPipe(dataDir);
+  const server = holdProcess(
+    path.join(binaries.directory, 'bin', 'postgres'),
+    ['-D', clusterArgument(cluster, user), ...settings(port, ephemeral)],
+    {
+      ...user,
+      cwd: cluster,
+      env: SERVER_ENVIRONMENT,
+      output,
+      removeAfterwards: ephemeral ? dataDir : undefined,
+      inherited: pipe,
+    },
+  );
+  closeSync(output);
+  closeSync(pipe);
+  if (await becomesReady(server, cluster, port, log)) return { server, port };
+  const serverLog = path.join(dataDir, 'server.log');
+  throw new StartFailure(server.failure?.message ?? readFileSync(serverLog, 'utf8').trim());
 }
 
 /** Settings other than PostgreSQL's defaults. They go on the command line, so that a new release can change them. */
@@ -190,7 +212,7 @@ async function becomesReady(
     while (!server.hasEnded) {
       const status = readServerStatus(cluster);
       if (status?.port === port && status.ready) return true;
-      await sleep(10);
+      await pause(10);
     }
     return false;
   } finally {

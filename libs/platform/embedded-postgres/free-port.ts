@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Returns a TCP port of 127.0.0.1 that was free a moment ago. Another process may take it first, so be ready to retry. */
+/** Returns a free TCP port of 127.0.0.1. Another process may take it before its use, so be ready to retry. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

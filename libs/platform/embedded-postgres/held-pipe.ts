@@ -2,19 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 
 /**
- * Named pipes tell whether a process that uses a directory still lives. It holds one open for reading; opening the same
- * one for writing without waiting fails once nobody does. The kernel alone decides that, and alike in every container
- * that mounts the directory: for processes that were killed or paused, and for zombies.
+ * Named pipes show whether a process that uses a directory is alive. The process holds a pipe open for reading. Opening
+ * it for writing without blocking fails once no process does. The kernel decides that, in every container that mounts the
+ * directory and for killed, paused and zombie processes too.
  */
 
 /**
  * Creates a named pipe and opens it for reading. The descriptor closes with this process; a child that inherits it holds
  * the pipe open as well.
  *
- * @throws Error when this user, or this file system, cannot have a named pipe there.
+ * @throws Error if the user or the file system cannot create a named pipe there
  */
 export function createPipe(file: string): number {
-  // Others must not hold it open. `mkfifo -m` would set the mode in a second step, for which the file may be gone.
+  // Other users must not open it. `mkfifo -m` would set the mode in a second step, when the file may be gone.
   const { status, stderr, error } = spawnSync('sh', ['-c', 'umask 077; exec mkfifo "$0"', file], {
     encoding: 'utf8',
   });
@@ -26,7 +26,7 @@ export function createPipe(file: string): number {
   return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
-/** Whether a process of this machine holds the pipe open for reading. */
+/** Tells whether a process on this machine holds the pipe open for reading. */
 export function isHeldOpen(file: string): boolean {
   try {
     closeSync(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));

@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 /**
  * Runs the command and waits for it.
  *
- * A reader waits for the end of standard input, which only the parent holds open. It comes when the parent closes it or
- * dies, and then the reader asks the command to end. TERM comes before INT, because a shell starts background commands
- * with INT ignored. Until PostgreSQL has its own handlers, only TERM ends it. Afterwards TERM waits for clients to leave,
- * and INT is a fast shutdown.
+ * A reader waits for the end of standard input, which only the parent holds open. When the parent closes it or dies, the
+ * reader asks the command to end. It sends TERM before INT, because a shell starts background commands with INT ignored.
+ * Until PostgreSQL installs its own handlers, only TERM ends it. Afterwards TERM waits for clients to leave, and INT is a
+ * fast shutdown.
  *
  * The shell ignores signals, because a service manager's stop reaches the whole control group, and the shell must not end
- * before its command. The reader's exit status tells a requested end, after which the directory is removed.
+ * before its command. The reader's exit status shows a requested end, after which the directory is removed.
  */
 const HOLDER = `
 remove=$1; shift
@@ -52,9 +52,9 @@ export interface HoldOptions {
   readonly cwd?: string;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
-  /** A directory to remove after the command was asked to end and has ended, even when this process is dead by then. */
+  /** A directory to remove after a requested end of the command, even if this process is dead by then. */
   readonly removeAfterwards?: string | undefined;
-  /** File descriptor that the command and its children inherit, and so hold open as long as they live. */
+  /** File descriptor that the command and its children inherit, and hold open as long as they live. */
   readonly inherited?: number | undefined;
 }
 

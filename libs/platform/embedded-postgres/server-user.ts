@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
-/** The user that the server runs as; `undefined` for that of this process. */
+/** The user that runs the server; `undefined` for the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | undefined;
 
 /** Accounts that exist on the usual systems and own nothing of value, in order of preference. */

@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
+import { withDeadline } from '#platform/concurrency';
 import { Database } from '#platform/db';
 import { problem } from '#platform/problem';
 import { HealthDto } from './health.dto';
@@ -18,24 +19,21 @@ export class HealthController {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** Whether the process lives: it answers as long as its event loop turns. */
+  /** Liveness: answers as long as the event loop of the process runs. */
   @Get('live')
   live(): HealthDto {
     return { status: 'ok' };
   }
 
-  /** Whether requests should be sent here: the database answers, and the process is not stopping. */
+  /** Readiness: the database answers, and the process is not stopping. */
   @Get('ready')
   async ready(): Promise<HealthDto> {
     if (this.lifecycle.stopping) throw problem.unavailable('The process is stopping.');
-    const answered = await Promise.race([
-      this.database.query('SELECT 1').then(
-        () => true,
-        () => false,
-      ),
-      new Promise<false>((resolve) => setTimeout(resolve, READY_TIMEOUT_MS, false).unref()),
-    ]);
-    if (!answered) throw problem.unavailable('The database is unavailable or too slow.');
+    try {
+      await withDeadline(this.database.ping(), READY_TIMEOUT_MS, 'The database did not answer in time.');
+    } catch (cause) {
+      throw problem.unavailable('The database is unavailable or too slow.', { cause });
+    }
     return { status: 'ok' };
   }
 }

@@ -1,4 +1,4 @@
-/** What a probe is answered. */
+/** The response to a probe. */
 export class HealthDto {
   status!: 'ok';
 }

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 
-/** Whether the process has been told to stop. */
+/** Knows whether the process is stopping. */
 @Injectable()
 export class Lifecycle implements BeforeApplicationShutdown {
   stopping = false;

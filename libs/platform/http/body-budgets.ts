@@ -14,14 +14,14 @@ export interface BudgetRule {
   detail: string;
 }
 
-/** Where a route names no other budget. */
+/** The budget of routes that name no other. */
 export const MEMORY_BUDGET: BudgetRule = {
   name: 'memory',
   bytes: ({ MEMORY_BUDGET_BYTES }) => MEMORY_BUDGET_BYTES ?? getHeapStatistics().heap_size_limit / 4,
   detail: 'The service is processing too many large bodies. Try again later.',
 };
 
-/** The byte budgets of a process. One organization gets half of each at most, so that it cannot keep the others out. */
+/** The byte budgets of a process. One organization gets at most half of each, so that it cannot lock out the others. */
 @Injectable()
 export class BodyBudgets {
   /** For temporary files. */

@@ -103,7 +103,7 @@ describe('decode', () => {
     }
   });
 
-  it('leaves room for the line breaks of base64 at the limit', () => {
+  it('allows line breaks in base64 at the limit', () => {
     expect(encodedLimit(MIB, ['gzip'])).toBe(MIB);
     const lines = base64(randomBytes(MIB)).toString().replace(/.{64}/g, '$&\r\n');
     expect(lines.length).toBeLessThanOrEqual(encodedLimit(MIB, BOTH));
@@ -160,7 +160,7 @@ describe('base64', () => {
     ['padding alone', '===='],
     ['data after padding', 'Zm9vYmE=Zm9v'],
     ['padding within a group', 'Zm=vYmFy'],
-    ['bits that the padding leaves over', 'Zm9vYmF='],
+    ['non-zero bits before the padding', 'Zm9vYmF='],
     ['the URL alphabet', '-_-_'],
     ['a space', 'Zm9v YmFy'],
     ['a character outside ASCII', 'Zm9vYmFé'],

@@ -22,7 +22,7 @@ export function decode(
 ): Chunks {
   let chunks = body as Chunks;
   for (let left = codings.length - 1; left >= 0; left--) {
-    // what lies between two codings has a limit too, because line breaks in base64 decode to nothing
+    // the data between two codings has a limit too, because line breaks in base64 decode to nothing
     const bytes = left === 0 ? limit : encodedLimit(limit, codings);
     chunks = capped(DECODERS[codings[left]!](chunks), bytes, limit);
   }

@@ -22,7 +22,7 @@ export interface BodyRule {
   limit?: number | ((environment: Environment, media: string) => number);
   /** Media types that `bytes` and `file` accept, in lower case and without parameters. Default: any. */
   media?: readonly string[];
-  /** Codings that are undone. Default: gzip for `json`, none for `bytes`, which then get the body as it was sent. */
+  /** Codings to decode. Default: gzip for `json`, none for `bytes`, which then get the body as sent. */
   codings?: readonly ContentCoding[];
   /** The budget that `json` and `bytes` hold memory from until they are answered. Default: `MEMORY_BUDGET`. */
   budget?: BudgetRule;
@@ -32,7 +32,7 @@ export interface BodyRule {
 
 export const BODY_RULE = 'http:body';
 
-/** Says how the body of a route is read, where it is not required JSON. */
+/** Declares how to read the body of a route, unless it is required JSON. */
 export const RequestBody = (rule: BodyRule) =>
   applyDecorators(SetMetadata(BODY_RULE, rule), ...(rule.codings ? [encodingHeader(rule.codings)] : []));
 

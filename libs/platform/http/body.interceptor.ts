@@ -21,7 +21,7 @@ const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?ut
  */
 @Injectable()
 export class BodyInterceptor implements NestInterceptor {
-  /** By handler. Null for one that takes no body. */
+  /** By handler. Null for a handler without a body. */
   private readonly rules = new WeakMap<object, BodyRule | null>();
 
   constructor(
@@ -86,7 +86,7 @@ export class BodyInterceptor implements NestInterceptor {
     });
   }
 
-  /** Writes the body to a file, which is closed with the response: also after a 504, or when the client has gone. */
+  /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has gone. */
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     codingsOf(request.headers['content-encoding'], []);
     checkMedia(request, rule);
@@ -116,7 +116,7 @@ export class BodyInterceptor implements NestInterceptor {
   }
 }
 
-/** How Nest's metadata names the parameters of a handler (its enum `RouteParamtypes`). */
+/** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */
 const PARAMETER_KINDS = { body: 3, query: 4 } as const;
 
 /** Returns the parameters of a handler with `@Body()` or `@Query()`. */

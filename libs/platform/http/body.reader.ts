@@ -21,7 +21,7 @@ const DISCARD_MS = 10_000;
 export interface BodyRules {
   /** Largest body, in bytes, as it arrives and after decoding. Larger ones get 413. */
   limit: number;
-  /** Codings to undo, in the order in which they were applied. */
+  /** Codings to decode, in the order in which they were applied. */
   codings: readonly ContentCoding[];
   /** Grows by the bytes of the body before they are stored. */
   lease: ByteLease;
@@ -209,7 +209,7 @@ class Blocks {
 const joined = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 
-/** Parses a JSON body. Throws 400 with a pointer to the place that is not valid. */
+/** Parses a JSON body. Throws 400 with a pointer to the invalid place. */
 export function parseBody(bytes: Buffer): unknown {
   try {
     return parseJson(bytes);

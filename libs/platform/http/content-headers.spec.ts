@@ -10,7 +10,7 @@ describe('the Content-Encoding of a body', () => {
     ['X-GZip, identity', ['gzip']],
     ['gzip,Base64', ['gzip', 'base64']],
     ['identity, base64 , , GZIP', ['base64', 'gzip']],
-  ])('%j is %j, in the order in which they were applied', (header, codings) => {
+  ])('reads %j as %j, in the order in which they were applied', (header, codings) => {
     expect(codingsOf(header, BOTH)).toEqual(codings);
   });
 
@@ -24,7 +24,7 @@ describe('the Content-Encoding of a body', () => {
     ['gzip, base64, gzip', BOTH, 'gzip, base64, identity'],
     ['gzip;q=1', BOTH, 'gzip, base64, identity'],
     ['gzip', [], 'identity'],
-  ])('%j is refused where %j are taken, saying what is', (header, allowed, accepted) => {
+  ])('refuses %j if the route accepts %j, and names the accepted codings', (header, allowed, accepted) => {
     let refusal: unknown;
     try {
       codingsOf(header, allowed);

@@ -10,7 +10,7 @@ import { requestContext } from './request-context';
 import { DeadlineInterceptor, RequestSignal } from './deadline';
 import { ProblemFilter } from './problem.filter';
 
-/** Signals of the requests that arrived, as their handlers got them. */
+/** The signals that the handlers received. */
 const signals: AbortSignal[] = [];
 const arrivals = new EventEmitter();
 
@@ -27,7 +27,7 @@ class WaitingController {
     signals.push(signal);
     arrivals.emit('request');
     if (!signal.aborted) await once(signal, 'abort');
-    return 'nobody reads this';
+    return 'late';
   }
 }
 
@@ -53,7 +53,7 @@ describe('the signal of a request', () => {
   beforeEach(() => (signals.length = 0));
   afterEach(() => app.close());
 
-  it('is aborted with the problem that was answered when its time is over', async () => {
+  it('is aborted at the deadline, with the problem of the response as its reason', async () => {
     const answer = await fetch(`${await start(50)}/waits`);
     expect(answer.status).toBe(504);
     expect(signals[0]!.aborted).toBe(true);
@@ -61,7 +61,7 @@ describe('the signal of a request', () => {
     expect(await answer.json()).toMatchObject({ detail: (signals[0]!.reason as Problem).detail });
   });
 
-  it('is aborted when the client goes', async () => {
+  it('is aborted when the client disconnects', async () => {
     const { port } = new URL(await start(60_000));
     const socket = net.connect(Number(port), '127.0.0.1');
     socket.write('GET /waits HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -73,7 +73,7 @@ describe('the signal of a request', () => {
     expect((signal.reason as Problem).status).toBe(408);
   });
 
-  it('is left alone by an answer', async () => {
+  it('is not aborted by a response', async () => {
     const url = await start(60_000);
     expect(await (await fetch(`${url}/answered`)).text()).toBe('answered');
     await (await fetch(`${url}/answered`)).text();

@@ -54,14 +54,14 @@ export class DeadlineInterceptor implements NestInterceptor {
       timeout(limit),
       catchError((error: unknown) => {
         if (!(error instanceof TimeoutError)) return throwError(() => error);
-        const late = this.lateness(context, limit);
+        const late = this.timeoutProblem(context, limit);
         request.ending?.abort(late);
         return throwError(() => late);
       }),
     );
   }
 
-  private lateness(context: ExecutionContext, limit: number): Problem {
+  private timeoutProblem(context: ExecutionContext, limit: number): Problem {
     const detail = this.reflector.getAllAndOverride<string | undefined>(LATE_DETAIL, [
       context.getHandler(),
       context.getClass(),
@@ -73,8 +73,8 @@ export class DeadlineInterceptor implements NestInterceptor {
 }
 
 /**
- * Injects an AbortSignal that is aborted when nobody waits for the answer any more: after a timeout, whose problem is the
- * reason, or when the client has gone.
+ * Injects an AbortSignal that is aborted when nobody waits for the response any more: after a timeout, with its problem as
+ * the reason, or when the client has disconnected.
  */
 export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
   const http = context.switchToHttp();

@@ -58,7 +58,7 @@ describe('a form with one file', () => {
   it.each([
     ['before', (fields: Part[], one: Part) => [...fields, one]],
     ['after', (fields: Part[], one: Part) => [one, ...fields]],
-  ])('is read with the fields %s the file, and others passed over', async (_, order) => {
+  ])('is read with the fields %s the file, and ignores other fields', async (_, order) => {
     const fields = [field('name', 'Grüße'), field('other', 'x'.repeat(1000))];
     const form = await readForm(bodyOf(order(fields, file('a,b\r\n1,2\r\n'))));
     expect(form.fields).toEqual({ name: 'Grüße' });
@@ -66,7 +66,7 @@ describe('a form with one file', () => {
     expect(form).toMatchObject({ filename: 'data.csv', mediaType: 'text/csv' });
   });
 
-  it('keeps every byte of the file, also what looks like a boundary', () =>
+  it('keeps every byte of the file, even text that looks like a boundary', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -85,7 +85,7 @@ describe('a form with one file', () => {
       ),
     ));
 
-  it('may be as large as is said, in file and field, and no larger', async () => {
+  it('accepts files and fields up to their limits', async () => {
     const form = await readForm(bodyOf([field('name', 'x'.repeat(20)), file(randomBytes(1000))]));
     expect([form.file.size, form.fields['name']!.length]).toEqual([1000, 20]);
     expect(await refusal(bodyOf([file(randomBytes(1001))]))).toEqual([
@@ -98,7 +98,7 @@ describe('a form with one file', () => {
     ]);
   });
 
-  it('decodes fields from the charset that their part names', async () => {
+  it('decodes fields from the charset of their part', async () => {
     const latin = {
       ...field('name', Buffer.from('Grüße', 'latin1')),
       headers: '\r\nContent-Type: text/plain; charset=latin1',
@@ -106,7 +106,7 @@ describe('a form with one file', () => {
     expect((await readForm(bodyOf([latin, file('x')]))).fields).toEqual({ name: 'Grüße' });
   });
 
-  it('has a boundary of 70 characters at most, because the search for a longer one takes longer', async () => {
+  it('limits the boundary to 70 characters, because the search for a longer one takes longer', async () => {
     const read = (boundary: string) => ({
       body: Buffer.from(
         bodyOf([file('x')])
@@ -127,21 +127,21 @@ describe('a form with one file', () => {
   const cases: [string, Buffer, RegExp, string?][] = [
     ['without an end', bodyOf([file('a')], ''), /well-formed/],
     ['that ends within a header', Buffer.from('--b\r\nContent-Disposition: form-'), /well-formed/],
-    ['of no parts at all', nothing, /well-formed/],
+    ['without parts', nothing, /well-formed/],
     [
-      'with another boundary than it says',
+      'with another boundary than in Content-Type',
       bodyOf([file('a')]),
       /well-formed/,
       'multipart/form-data; boundary=c',
     ],
-    ['that names no boundary', bodyOf([file('a')]), /boundary/, 'multipart/form-data'],
+    ['without a boundary', bodyOf([file('a')]), /boundary/, 'multipart/form-data'],
     [
-      'with headers that are none',
+      'with invalid headers',
       Buffer.from('--b\r\n\u0001\u0002: \u0000\r\n\r\nx\r\n--b--\r\n'),
       /well-formed/,
     ],
     [
-      'with a header that has no end',
+      'with an endless header',
       Buffer.from(`--b\r\nX: ${'x'.repeat(17 * 1024)}\r\n--b--\r\n`),
       /well-formed/,
     ],
@@ -152,13 +152,13 @@ describe('a form with one file', () => {
     ['with a field twice', bodyOf([field('name', '1'), field('name', '2'), file('a')]), /name: .*only once/],
     ['with a NUL in a field', bodyOf([field('name', 'a\0'), file('a')]), /NUL/],
     [
-      'of more parts than anybody sends',
+      'with too many parts',
       bodyOf([...Array.from({ length: 60 }, (_, index) => field(`f${index}`, '')), file('a')]),
       /at most 50 parts/,
     ],
   ];
   for (const [title, body, detail, contentType] of cases) {
-    it(`${title} is refused`, async () => {
+    it(`is refused ${title}`, async () => {
       expect(await refusal(body, contentType)).toEqual([400, expect.stringMatching(detail)]);
     });
   }
@@ -178,7 +178,7 @@ describe('a form with files', () => {
   };
   const at = (filename: string, content: string | Buffer): Part => ({ name: 'any', filename, content });
 
-  it('tells them in order, with the whole of their names and contents', async () => {
+  it('returns them in order, with their complete names and contents', async () => {
     const large = randomBytes(300_000);
     const { fields, files } = await read([
       at('a/b.txt', large),
@@ -194,7 +194,7 @@ describe('a form with files', () => {
     ]);
   });
 
-  it('is refused where it has too many of them', async () => {
+  it('is refused with too many of them', async () => {
     const many = Array.from({ length: 4 }, (_, index) => at(`${index}`, 'x'));
     await expect(read(many)).rejects.toMatchObject({
       status: 400,

@@ -15,13 +15,13 @@ const PART_HEADERS_MAX = 20;
 const BOUNDARY = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i;
 
 interface FieldRules {
-  /** Names of the parts that are taken and no files. Each may be absent. */
+  /** Names of the parts to return as fields. Each may be absent. */
   fields: readonly string[];
   /** Largest field, in bytes. */
   fieldBytes: number;
 }
 
-/** What a part says of its file. Not to be trusted. */
+/** Description of a file by its part. Untrusted. */
 interface PartInfo {
   filename: string;
   /** In lower case and without parameters. */
@@ -135,7 +135,7 @@ class FormParser {
         this.orDestroy(() => this.takeField(name, value, valueTruncated)),
       )
       .on('file', (name: string | undefined, content, { filename, mimeType }: Partial<busboy.FileInfo>) => {
-        // the parser's own error says what is wrong
+        // the parser reports the error itself
         content.on('error', () => undefined);
         const info = { filename: filename ?? '', mediaType: (mimeType ?? '').toLowerCase() };
         const taking = this.takeFile(name, content, info);
@@ -146,7 +146,7 @@ class FormParser {
       .on('partsLimit', () => this.parser.destroy(malformed(`may have at most ${limits.parts} parts`)));
   }
 
-  /** Returns the fields when all files are taken. */
+  /** Returns the fields once all files are stored. */
   async parse(): Promise<Record<string, string>> {
     try {
       await pipeline(this.request.file.chunks(), this.parser);

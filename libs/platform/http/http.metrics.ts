@@ -28,7 +28,7 @@ export class HttpMetrics {
     );
   }
 
-  /** Counts a request that is over. It is `aborted` when the client went away before its answer. */
+  /** Counts a finished request. It is `aborted` if the client disconnected before the response. */
   count(request: Request, response: Response): void {
     const { context, method } = request as unknown as ServiceRequest;
     const route = routeOf(request as unknown as ServiceRequest) ?? NO_ROUTE;

@@ -10,7 +10,7 @@ import { BodyBudgets } from './body-budgets';
 import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
-import { IdempotencyStore } from './idempotency.store';
+import { IdempotencyRepository } from './idempotency.repository';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
@@ -18,7 +18,7 @@ import { requestContext } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
-/** Stops accepting requests at the start of a shutdown, while jobs and requests under way finish. */
+/** Stops accepting requests at the start of a shutdown, while running jobs and requests finish. */
 @Injectable()
 class HttpShutdown implements OnModuleDestroy {
   constructor(
@@ -33,14 +33,14 @@ class HttpShutdown implements OnModuleDestroy {
   }
 }
 
-/** What a request passes after its guards: query, body, deadline, idempotency, validation, handler, response. */
+/** Handles a request after its guards, in this order: query, body, deadline, idempotency, validation, handler, response. */
 @Module({
   imports: [MetricsModule],
   providers: [
     BodyBudgets,
     HttpMetrics,
     HttpShutdown,
-    IdempotencyStore,
+    IdempotencyRepository,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
@@ -53,7 +53,7 @@ class HttpShutdown implements OnModuleDestroy {
 export class HttpModule {}
 
 /** Sets the headers of every response. Responses are private to their caller and revalidated by ETag. */
-function answerHeaders(_request: Request, response: Response, next: NextFunction): void {
+function responseHeaders(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', 'private, no-cache');
   next();
@@ -70,5 +70,5 @@ export function configureHttp(app: NestExpressApplication): void {
     response.once('close', () => metrics.count(request, response));
     next();
   };
-  app.use(requestContext, measure, answerHeaders);
+  app.use(requestContext, measure, responseHeaders);
 }

@@ -16,7 +16,7 @@ import type { Principal } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
-import { type IdempotencyClaim, IdempotencyStore, type KeptAnswer } from './idempotency.store';
+import { type IdempotencyClaim, IdempotencyRepository, type KeptAnswer } from './idempotency.repository';
 import { mediaTypeOf } from './content-headers';
 import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
@@ -41,14 +41,14 @@ export const NotRepeatable = () =>
 export const RepeatableWithinReach = () => SetMetadata(WITHIN_REACH, true);
 
 /**
- * `Idempotency-Key` on POST and PATCH: a repeat by the same principal on the same path replays the first 2xx answer
- * with `Idempotency-Replayed: true`; with another body it is 422, while the first is under way 409.
+ * Implements `Idempotency-Key` on POST and PATCH. A repeat by the same principal on the same path replays the first 2xx
+ * response with `Idempotency-Replayed: true`. A repeat with another body is 422, and one during the first request 409.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
-    private readonly store: IdempotencyStore,
+    private readonly repository: IdempotencyRepository,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -72,18 +72,19 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private async run(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<unknown> {
-    const outcome = await this.store.claim(claim);
-    if (outcome.kind === 'busy')
+    const outcome = await this.repository.claim(claim);
+    if (outcome.kind === 'busy') {
       throw problem.conflict(
         'The first request with this Idempotency-Key is still running. Try again later.',
       );
+    }
     if (outcome.kind === 'other_body') {
       throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
     }
     if (outcome.kind === 'answered') return replayed(outcome.answer);
     const renewal = setInterval(() => {
-      this.store.renew(claim).catch((error: unknown) => unkept(error, 'a claim was not renewed'));
-    }, this.store.renewalMs);
+      this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'a claim was not renewed'));
+    }, this.repository.renewalMs);
     try {
       return await this.handle(claim, response, next);
     } finally {
@@ -96,7 +97,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
     try {
       result = await lastValueFrom(next.handle());
     } catch (error) {
-      await this.store.release(claim).catch((cause: unknown) => unkept(cause, 'a claim was not released'));
+      await this.repository
+        .release(claim)
+        .catch((cause: unknown) => logFailure(cause, 'a claim was not released'));
       throw error;
     }
     const reply = replyOf(result, response.statusCode);
@@ -111,14 +114,14 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   /** Stores an answer for replays. Retries a few times, and never fails, because the work itself is done. */
   private async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
-    const store = (): Promise<void> => this.store.keep(claim, answer);
+    const store = (): Promise<void> => this.repository.keep(claim, answer);
     await retry(store, { attempts: KEEP_ATTEMPTS, firstDelayMs: KEEP_DELAY_MS }).catch((error: unknown) =>
-      unkept(error, 'a first answer was not kept'),
+      logFailure(error, 'a first answer was not kept'),
     );
   }
 }
 
-/** The answer of a handler, whichever way it returned it. */
+/** Returns the response of a handler, in whichever form it returned it. */
 function replyOf(result: unknown, status: number): Reply {
   if (result instanceof Reply) return result;
   return result instanceof Versioned
@@ -126,9 +129,9 @@ function replyOf(result: unknown, status: number): Reply {
     : new Reply(status, result);
 }
 
-const unkept = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
+const logFailure = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
 
-/** An answer with its own media type is bytes, every other one JSON. */
+/** Returns a stored response. One with its own media type is bytes, every other one JSON. */
 function replayed({ status, headers, body }: KeptAnswer): Reply {
   const isBytes = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const sent = isBytes ? body : new RawJson(body.toString());
@@ -137,7 +140,7 @@ function replayed({ status, headers, body }: KeptAnswer): Reply {
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-/** Returns the roles of a principal, and where it has them. */
+/** Returns the roles of a principal and the workspaces where they apply. */
 const reachOf = ({ roles, workspaceRoles, workspaceIds }: Principal): unknown[] => [
   [...roles].sort(),
   workspaceIds && [...workspaceIds].sort(),
@@ -146,9 +149,9 @@ const reachOf = ({ roles, workspaceRoles, workspaceIds }: Principal): unknown[] 
 
 function claimOf(request: ServiceRequest, key: string, reach: unknown): IdempotencyClaim {
   const { user, context, method, params } = request;
-  // the ids of platform principals are their issuers'
+  // ids of platform principals are unique only within their issuer
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
-  // the operation and its object, whatever the spelling of the path
+  // the operation and its object, independent of the spelling of the path
   const identity = [
     issuer,
     user?.orgId,

@@ -16,7 +16,7 @@ export { LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readMultipart } from './form';
 export { configureHttp, HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable, RepeatableWithinReach } from './idempotency.interceptor';
-export { IdempotencyStore } from './idempotency.store';
+export { IdempotencyRepository } from './idempotency.repository';
 export {
   AnyJson,
   AnyJsonObject,

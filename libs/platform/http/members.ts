@@ -88,7 +88,11 @@ export const IsJson =
     });
   };
 
-/** Declares a JSON object, kept as sent. @param maxBytes largest JSON text, in bytes of UTF-8 */
+/**
+ * Declares a JSON object, kept as sent.
+ *
+ * @param options.maxBytes largest JSON text, in bytes of UTF-8
+ */
 export const IsJsonObject =
   (options: ApiPropertyOptions & { maxBytes?: number } = {}): PropertyDecorator =>
   (target, property) => {
@@ -116,7 +120,7 @@ export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !
 const TAGS_MAX = 100;
 const TAG_LENGTH_MAX = 255;
 
-function faultOfTags(tags: unknown): string | null {
+function tagsFault(tags: unknown): string | null {
   if (!Array.isArray(tags)) return 'must be an array';
   // checked before the elements, because a body may hold a million of them
   if (tags.length > TAGS_MAX) return `may have at most ${TAGS_MAX} elements`;
@@ -140,8 +144,8 @@ export const IsTags = (): PropertyDecorator => (target, property) => {
     target: target.constructor,
     propertyName: String(property),
     validator: {
-      validate: (value: unknown) => faultOfTags(value) === null,
-      defaultMessage: ({ value }: ValidationArguments) => faultOfTags(value) ?? '',
+      validate: (value: unknown) => tagsFault(value) === null,
+      defaultMessage: ({ value }: ValidationArguments) => tagsFault(value) ?? '',
     },
   });
 };
@@ -159,9 +163,9 @@ export const ANY_JSON: ApiPropertyOptions = {
 } as ApiPropertyOptions;
 
 /**
- * The upper end of a range, which must not be below the member that is the lower end.
+ * Declares the upper end of a range, which must not be below the member with the lower end.
  *
- * @param order returns what values are compared by; null for a malformed value, which other validators report
+ * @param order returns the sort key of a value; null for a malformed value, which other validators report
  */
 export const NotBelow =
   (lower: string, order: (value: unknown) => number | null): PropertyDecorator =>

@@ -2,8 +2,8 @@ import { mergePatch, RawJson, toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 
 /**
- * Throws 422 `immutable_field` when a patch changes a member that can never change. The present value is accepted, so
- * that clients can send back what they read.
+ * Throws 422 `immutable_field` when a patch changes an immutable member. The current value is accepted, so that clients
+ * can send back a resource that they have read.
  *
  * @param members texts, numbers or nulls
  */
@@ -22,8 +22,8 @@ export function checkImmutable<Row extends object>(
 export const METADATA_MAX_BYTES = 16 * 1024;
 
 /**
- * Merges a patch (RFC 7396) into stored metadata. Undefined leaves it, null empties it. Errors: 400 when it grows over
- * its limit.
+ * Merges a patch (RFC 7396) into stored metadata. Undefined leaves it unchanged, null empties it. Throws 400 when the
+ * result is too large.
  */
 export function patchMetadata(stored: RawJson, patch: object | null | undefined): RawJson {
   if (patch === undefined) return stored;

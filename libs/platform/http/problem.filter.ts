@@ -53,10 +53,10 @@ export class ProblemFilter implements ExceptionFilter {
     const ofDatabase = problemOfDatabaseError(error);
     if (ofDatabase) return ofDatabase;
     if (error instanceof HttpException) return this.problemOfNest(error, request);
-    return unforeseen(error);
+    return internalError(error);
   }
 
-  /** Maps Nest's own exceptions: an unknown route, a malformed URL, or a condition on a file that does not hold. */
+  /** Maps Nest's own exceptions: an unknown route, a malformed URL, or a failed condition on a static file. */
   private problemOfNest(error: HttpException, request: ServiceRequest): Problem {
     const status = error.getStatus();
     if (status === 404) {
@@ -74,11 +74,11 @@ export class ProblemFilter implements ExceptionFilter {
         cause: error,
       });
     }
-    return unforeseen(error);
+    return internalError(error);
   }
 }
 
-const unforeseen = (cause: unknown): Problem =>
+const internalError = (cause: unknown): Problem =>
   new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
     cause,
   });

@@ -1,6 +1,6 @@
 import { StreamedBody } from './streamed-body';
 
-/** A response with its own status or headers. A handler that returns only a view answers with its default status. */
+/** A response with its own status or headers. A handler that returns a plain view uses its default status. */
 export class Reply {
   constructor(
     readonly status: number,
@@ -9,7 +9,7 @@ export class Reply {
   ) {}
 }
 
-/** The view of a resource, and the version or generation that its ETag gives. A handler may return it as it is. */
+/** The view of a resource, and the version or generation for its ETag. A handler may return it directly. */
 export class Versioned<View> {
   constructor(
     readonly view: View,
@@ -17,16 +17,16 @@ export class Versioned<View> {
   ) {}
 }
 
-/** A strong ETag of a version or generation: `"4"`. */
+/** Returns a strong ETag of a version or generation, such as `"4"`. */
 export const etagOf = (version: string | number): string => `"${version}"`;
 
-/** 201 with the resource, its address (an absolute path) and, where it has one, its ETag. */
+/** Returns a 201 with the resource, its `Location` (an absolute path) and, if it has a version, its ETag. */
 export const created = (location: string, view: unknown, version?: string | number): Reply =>
   view instanceof Versioned
     ? created(location, view.view, view.version)
     : new Reply(201, view, { Location: location, ...(version !== undefined && { ETag: etagOf(version) }) });
 
-/** 200 with a resource that has a version or generation. */
+/** Returns a 200 with a resource that has a version or generation. */
 export const versioned = (view: unknown, version: string | number): Reply =>
   new Reply(200, view, { ETag: etagOf(version) });
 
@@ -44,8 +44,8 @@ export interface StreamedContent {
 }
 
 /**
- * Returns a 200 that streams bytes at the client's pace, see `StreamedBody`. Reads the first bytes before it answers, so
- * that a source that cannot be read becomes a problem. A response that fails later is broken off.
+ * Returns a 200 that streams bytes with backpressure, see `StreamedBody`. Reads the first bytes before the response
+ * starts, so that an unreadable source becomes a problem. A later failure aborts the response.
  */
 export async function streamed(
   bytes: AsyncIterable<Buffer>,

@@ -8,7 +8,7 @@ import type { ServiceRequest } from './request-context';
 import { StreamedBody } from './streamed-body';
 
 /**
- * Writes the view or `Reply` that a handler returned. Reads carry an ETag, from their version or a digest of the text, and
+ * Writes the view or `Reply` that a handler returned. Reads have an ETag, from their version or a digest of the text, and
  * are 304 when `If-None-Match` names it.
  */
 @Injectable()

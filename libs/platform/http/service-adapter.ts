@@ -9,26 +9,26 @@ import { StreamedBody } from './streamed-body';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** How often Node looks for connections whose headers are late. */
+/** Interval at which Node checks for connections with late headers. */
 const CHECK_INTERVAL_MS = 2_000;
-/** Longer than the idle timeout of common load balancers (60 s), so that they and not the service close first. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** How often a stopping server looks for idle connections. */
+/** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 50;
 
 /** Express on a Node server with the service's limits. Answers with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
-  private readonly underWay = new Set<http.ServerResponse>();
+  private readonly active = new Set<http.ServerResponse>();
   private readonly unused = new Set<Socket>();
 
-  /** @param stallMs how long a client may take nothing of a response */
+  /** @param stallMs time after which a client that reads nothing of a response is disconnected, in milliseconds */
   constructor(private readonly stallMs: number) {
     super();
   }
 
-  /** Sends bytes as they are. Express would send them as JSON. */
+  /** Sends bytes unchanged. Express would send them as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     const isStreamed = body instanceof StreamedBody;
     if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
@@ -54,8 +54,8 @@ export class ServiceAdapter extends ExpressAdapter {
     });
     server.prependListener('request', (request, response) => {
       this.unused.delete(request.socket);
-      this.underWay.add(response);
-      response.once('close', () => this.underWay.delete(response));
+      this.active.add(response);
+      response.once('close', () => this.active.delete(response));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       // the client would read a second response as part of the first
@@ -72,9 +72,9 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   /**
-   * Stops accepting connections and requests. Requests under way are answered.
+   * Stops accepting connections and requests. Running requests may finish.
    *
-   * @param graceMs time for them, after which their connections are closed
+   * @param graceMs time for running requests, after which their connections are closed, in milliseconds
    */
   stopAccepting(graceMs: number): void {
     this.closed ??= this.closeServer(this.httpServer as http.Server, graceMs);
@@ -87,22 +87,22 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   private isAnswering(socket: Duplex): boolean {
-    return [...this.underWay].some((response) => response.socket === socket && response.headersSent);
+    return [...this.active].some((response) => response.socket === socket && response.headersSent);
   }
 
   private async closeServer(server: http.Server, graceMs: number): Promise<void> {
-    // Node closes only connections that are idle now, so every response ends its connection from here on
-    for (const response of this.underWay) response.shouldKeepAlive = false;
+    // Node closes only currently idle connections, so from now on every response ends its connection
+    for (const response of this.active) response.shouldKeepAlive = false;
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      // Node does not count connections as idle that have never sent a request
+      // connections that have never sent a request are not idle to Node
       for (const socket of this.unused) if (socket.bytesRead === 0) socket.destroy();
     }, IDLE_CHECK_MS);
-    const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
+    const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
     await new Promise<void>((resolve) => server.close(() => resolve()));
     clearInterval(idle);
-    clearTimeout(breakOff);
+    clearTimeout(giveUp);
   }
 }
 

@@ -20,7 +20,7 @@ async function contentOf(file: SpooledFile): Promise<Buffer> {
 }
 
 describe('a spooled file', () => {
-  it('gives back what was put in, more than once, and knows its size and digest', async () => {
+  it('returns its content any number of times, with its size and digest', async () => {
     const chunks = [1, 300_000, 0, 70_000].map((size) => randomBytes(size));
     const whole = Buffer.concat(chunks);
     const file = await spooled(...chunks);
@@ -33,14 +33,14 @@ describe('a spooled file', () => {
     await file.close();
   });
 
-  it('has no name that a process which is killed could leave behind', async () => {
+  it('has no name that a killed process could leave behind', async () => {
     const before = namesLeft();
     const file = await spooled(Buffer.from('secret'));
     expect(namesLeft().filter((name) => !before.includes(name))).toEqual([]);
     await file.close();
   });
 
-  it('fails whoever still reads it when it is closed, and takes its parts with it', async () => {
+  it('fails its readers when it is closed, and closes its parts', async () => {
     const file = await spooled(randomBytes(1_000_000));
     const part = await file.createPart();
     await part.append(randomBytes(10));
@@ -56,7 +56,7 @@ describe('a spooled file', () => {
     reading.destroy();
   });
 
-  it('takes bytes of its budget with its parts, and releases them when it is closed, in full and once', async () => {
+  it('takes bytes from its budget, parts included, and releases all of them once when it is closed', async () => {
     const budget = new ByteBudget({ total: 100, share: 50 });
     const create = (owner: string): Promise<SpooledFile> => SpooledFile.create(budget.acquire(owner));
     const file = await create('a');

@@ -9,7 +9,7 @@ import { Problem } from '#platform/problem';
 /** Chunk size for reading spooled files, in bytes. */
 const READ_BYTES = 256 * 1024;
 
-/** For files that no budget limits. */
+/** Budget of files without a limit. */
 const UNLIMITED = new ByteBudget({ total: Infinity });
 
 /**
@@ -94,7 +94,7 @@ export class SpooledFile {
     return Buffer.concat(chunks, this.length);
   }
 
-  /** Throws when the file is closed, because nobody waits for the result any more. Call it before work that lasts. */
+  /** Throws when the file is closed, because nobody waits for the result any more. Call it before long work. */
   checkOpen(): void {
     if (this.closing) throw unstored(new Error('The request has ended.'));
   }
@@ -120,7 +120,7 @@ export class SpooledFile {
   }
 
   private async closeAll(): Promise<void> {
-    // nothing is left of the file even when this fails
+    // the file disappears even if this fails
     await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]).catch(
       () => undefined,
     );

@@ -1,12 +1,12 @@
 import type { Response } from 'express';
 
-/** Bytes written at once. A client that takes this much within the stall limit is slow, but has not stopped. */
+/** Bytes written at once. A client that reads this much within the stall limit is slow, but has not stalled. */
 const SLICE_BYTES = 64 * 1024;
 
 /**
- * The body of a streamed response, in bounded memory: it reads a part when the client has taken the one before. It stops
- * when the client stalls or goes away. A source that fails midway breaks the connection off, so that no client takes a part
- * for the whole.
+ * The body of a streamed response, in bounded memory: it reads a part once the client has read the previous one. It stops
+ * when the client stalls or disconnects. If the source fails midway, the connection is closed, so that no client takes an
+ * incomplete response for a complete one.
  */
 export class StreamedBody {
   private constructor(
@@ -28,7 +28,7 @@ export class StreamedBody {
   /**
    * Sends everything, or stops when the client has gone. Throws what the source throws.
    *
-   * @param stallMs how long a client may take nothing
+   * @param stallMs time after which a client that reads nothing is disconnected, in milliseconds
    */
   async send(response: Response, stallMs: number): Promise<void> {
     try {
@@ -57,7 +57,7 @@ export class StreamedBody {
   }
 }
 
-/** Waits for the client, and breaks the connection off when it stalls. */
+/** Waits for the client, and closes the connection when it stalls. */
 function progress(response: Response, event: 'drain' | 'finish', stallMs: number): Promise<void> {
   if (response.destroyed || response.writableFinished) return Promise.resolve();
   return new Promise((resolve) => {

@@ -9,7 +9,7 @@ describe('a time of RFC 3339', () => {
     ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
     ['2016-12-31T18:59:60.5-05:00', '2017-01-01T00:00:00.500Z'],
     ['2025-06-30T23:59:59.123456789Z', '2025-06-30T23:59:59.123Z'],
-  ])('is read: %s', (text, time) => {
+  ])('is parsed: %s', (text, time) => {
     expect(parseTime(text)?.toISOString()).toBe(time);
   });
 
@@ -28,7 +28,7 @@ describe('a time of RFC 3339', () => {
     'yesterday',
     '',
     '1736000000',
-  ])('is told from what is none: %s', (text) => {
+  ])('is not parsed from %j', (text) => {
     expect(parseTime(text)).toBeNull();
   });
 
@@ -37,7 +37,7 @@ describe('a time of RFC 3339', () => {
     ['2025-01-31T12:00:00.123000Z', '2025-01-31T12:00:00.123Z'],
     ['2025-01-31T12:00:00.1230001Z', '2025-01-31T12:00:00.124Z'],
     ['2025-01-31T12:00:00.9999+01:00', '2025-01-31T11:00:01.000Z'],
-  ])('as a bound is the first millisecond that is not before it: %s', (text, time) => {
+  ])('is rounded up to a millisecond as a bound: %s', (text, time) => {
     expect(firstMillisecond(text).toISOString()).toBe(time);
   });
 
@@ -48,7 +48,7 @@ describe('a time of RFC 3339', () => {
     ['1970-01-01T00:00:00.123400000Z', 123_400n],
     ['1970-01-01T00:00:00.123456001Z', 123_457n],
     ['1969-12-31T23:59:59.9999Z', -100n],
-  ])('as a bound in microseconds is the first that is not before it: %s', (text, microseconds) => {
+  ])('is rounded up to a microsecond as a bound: %s', (text, microseconds) => {
     expect(firstMicrosecond(text)).toBe(microseconds);
   });
 });

@@ -13,8 +13,8 @@ export function parseTime(text: string): Date | null {
   if (!match) return null;
   const [, year, month, day, second] = match.map(Number);
   const lastDay = new Date(Date.UTC(2000 + (year! % 400), month!, 0)).getUTCDate();
-  const [leap, known] = second === 60 ? [1000, text.replace(/:60/, ':59')] : [0, text];
-  const time = new Date(Date.parse(known.replace(' ', 'T').toUpperCase()) + leap);
+  const [leap, parsable] = second === 60 ? [1000, text.replace(/:60/, ':59')] : [0, text];
+  const time = new Date(Date.parse(parsable.replace(' ', 'T').toUpperCase()) + leap);
   return day! > lastDay || Number.isNaN(time.getTime()) ? null : time;
 }
 

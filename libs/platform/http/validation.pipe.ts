@@ -17,9 +17,12 @@ const PRIMITIVES = new Set<unknown>([String, Number, Boolean, Array, Object]);
 const ID_FORM = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Validates parameters by the decorators of their class. A body: faults of form are 400 with JSON pointers, unknown
- * enumerated values 422. Unknown members are 400, but for those of `ReadOnlyMembersOf`. A query: unknown or malformed
- * parameters are 400 `invalid_query`, unknown enumerated values 422. A path parameter of impossible form is 404.
+ * Validates parameters by the decorators of their class.
+ *
+ * - Body: malformed members are 400 with JSON pointers, unknown enumerated values 422. Unknown members are 400, except
+ *   those of `ReadOnlyMembersOf`.
+ * - Query: unknown or malformed parameters are 400 `invalid_query`, unknown enumerated values 422.
+ * - Path: a parameter that cannot be an id is 404.
  */
 @Injectable()
 export class ServiceValidationPipe implements PipeTransform {
@@ -33,7 +36,7 @@ export class ServiceValidationPipe implements PipeTransform {
   }
 }
 
-/** Makes the DTO of a body, or of one item of a bulk body, or throws what is wrong with it. */
+/** Creates the DTO of a body, or of one item of a bulk body. Throws 400 or 422 for an invalid one. */
 export function validateBody<Dto extends object>(
   type: new () => Dto,
   body: unknown,

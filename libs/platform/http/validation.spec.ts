@@ -23,7 +23,7 @@ class BodyDto {
   parts?: PartDto[];
 }
 
-/** What the validator of elements was given. */
+/** Elements that the validator received. */
 let seen: unknown[] = [];
 
 class ListsDto {
@@ -51,7 +51,7 @@ const faults = (body: object, type: new () => object = BodyDto): [string, string
 };
 
 describe('a member that is an object', () => {
-  it('is taken as one, or left out; null where it is optional', () => {
+  it('may be an object or absent, and null if it is optional', () => {
     expect(faults({ part: { kind: 'a' }, required: { kind: 'b' }, parts: [{ kind: 'a' }] })).toEqual([]);
     expect(faults({ part: null })).toEqual([]);
     expect(faults({ required: null }).map(([pointer]) => pointer)).toEqual(['/required']);
@@ -62,11 +62,11 @@ describe('a member that is an object', () => {
     ['a number', 1],
     ['a boolean', false],
     ['a list', [{ kind: 'a' }]],
-  ])('is nothing else: %s', (_, value) => {
+  ])('must not be %s', (_, value) => {
     expect(faults({ part: value })).toEqual([['/part', 'must be an object']]);
   });
 
-  it('is told which of a list is none, and where the list is', () => {
+  it('is reported by its place in a list', () => {
     expect(faults({ parts: [{ kind: 'a' }, null, 'x'] })).toEqual([
       ['/parts/1', 'must be an object'],
       ['/parts/2', 'must be an object'],
@@ -77,24 +77,24 @@ describe('a member that is an object', () => {
   });
 });
 
-describe('a list that is longer than it may be', () => {
+describe('a list with a maximum length', () => {
   beforeEach(() => {
     seen = [];
   });
 
-  it('is taken where it is just not', () => {
+  it('is accepted at its maximum length', () => {
     expect(faults({ ids: ['a', 'b', 'c'], parts: [{ kind: 'a' }, { kind: 'b' }] }, ListsDto)).toEqual([]);
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  it('is refused without a look at what is too much of it', () => {
+  it('is refused without validating the surplus elements', () => {
     expect(faults({ ids: ['a', 'b', 'c', 4, 'e'] }, ListsDto)).toEqual([
       ['/ids', 'must contain no more than 3 elements'],
     ]);
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  it('is refused with what else is wrong, objects in it included', () => {
+  it('is refused together with all other faults', () => {
     const body = { ids: [1, 'b', 'c', 'd'], parts: [{ kind: 'a' }, 'x', 'y', { kind: 1 }] };
     expect(faults(body, ListsDto)).toEqual([
       ['/ids', 'must contain no more than 3 elements'],
@@ -122,7 +122,7 @@ class ResourceDto {
 }
 
 describe('an unknown member', () => {
-  it('is refused by its name, with the member that was probably meant', () => {
+  it('is refused by its name, with a suggestion', () => {
     expect(faults({ dispaly_name: 'x' }, ResourceDto)).toEqual([
       ['/dispaly_name', 'is not a member of this body. Did you mean `display_name`?'],
     ]);
@@ -138,17 +138,17 @@ describe('an unknown member', () => {
     ]);
   });
 
-  it('is ignored where the resource has it as a read-only member', () => {
+  it('is ignored if it is a read-only member of the resource', () => {
     expect(faults({ resource_id: 'r', display_name: 'x' }, ResourceDto)).toEqual([]);
     expect(validateBody(ResourceDto, { resource_id: 'r' })).not.toHaveProperty('resource_id');
   });
 
-  it('is refused also where it is named like what every object has', () => {
+  it('is refused even if every object inherits a member of its name', () => {
     const body = JSON.parse('{"__proto__": 1, "constructor": 1}') as object;
     expect(faults(body, ResourceDto).map(([pointer]) => pointer)).toEqual(['/__proto__', '/constructor']);
   });
 
-  it('is told of a million no more than an answer has room for', () => {
+  it('is reported at most 100 times', () => {
     const body = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`m${n}`, n]));
     expect(faults(body, ResourceDto)).toHaveLength(100);
   });

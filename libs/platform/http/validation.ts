@@ -8,7 +8,7 @@ export interface Shape {
   nested: Record<string, () => Constructor>;
   /** Members that are arrays. */
   lists: ReadonlySet<string>;
-  /** How many elements members that are arrays may have. */
+  /** Maximum lengths of members that are arrays. */
   lengths: ReadonlyMap<string, number>;
   /** Members that are accepted and ignored. */
   readOnly: ReadonlySet<string>;
@@ -51,9 +51,9 @@ function readOnlyMembersOf(type: Constructor): ReadonlySet<string> {
 export type UnknownMembers = 'refuse' | 'ignore';
 
 /**
- * Creates a DTO from a parsed body: its declared members as they came, and DTOs of nested ones. Unknown members are errors,
- * and so are lists that are too long, of which the DTO gets the beginning. Unlike class-transformer this copies nothing
- * deeply, so a free-form value keeps its identity, members and order.
+ * Creates a DTO from a parsed body, with its declared members unchanged and DTOs for nested ones. Reports unknown members
+ * and lists that are too long, which it truncates. Unlike class-transformer it does not copy deeply, so that a free-form
+ * value keeps its identity, members and order.
  */
 export function instantiate(
   type: Constructor,
@@ -66,9 +66,9 @@ export function instantiate(
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
-    const value = shortened(source[member], lengths.get(member), `${pointer}/${member}`, errors);
+    const value = truncated(source[member], lengths.get(member), `${pointer}/${member}`, errors);
     const nestedType = nested[member]?.();
-    // class-validator takes a list in place of an object
+    // class-validator would accept a list instead of an object
     if (nestedType && !lists.has(member) && !isJsonObject(value ?? {})) {
       errors.push({ pointer: `${pointer}/${member}`, detail: 'must be an object' });
       continue;
@@ -88,14 +88,14 @@ export function instantiate(
   return dto;
 }
 
-/** A body has room for a million unknown members, and an answer does not. */
+/** Most unknown members to report, because a body may have a million of them. */
 const UNKNOWN_MAX = 100;
 
 /**
- * Cuts a list that is too long, because a body may hold millions of elements, and class-validator hands each of them to
- * each validator before it reports the length.
+ * Truncates a list that is too long, because a body may hold millions of elements, and class-validator passes each of them
+ * to each validator before it reports the length.
  */
-function shortened(
+function truncated(
   value: unknown,
   lengthMax: number | undefined,
   pointer: string,
@@ -122,7 +122,7 @@ function instantiateNested(
   }
   return value.map((one: unknown, index) => {
     if (isJsonObject(one)) return instantiate(type, one, `${pointer}/${index}`, errors);
-    // class-validator looks into lists of lists, and passes over null
+    // class-validator would look into lists of lists, and skip null
     errors.push({ pointer: `${pointer}/${index}`, detail: 'must be an object' });
     return undefined;
   });

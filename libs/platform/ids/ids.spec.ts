@@ -1,11 +1,11 @@
 import { firstIdAt, newId } from '#platform/ids';
 
 describe('identifiers', () => {
-  it('are a prefix and 26 characters of base32, as the TypeID specification has them', () => {
+  it('are a prefix and 26 characters of base32, as the TypeID specification defines', () => {
     expect(newId('ds')).toMatch(/^ds_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/);
   });
 
-  it('hold a UUIDv7 of the present time', () => {
+  it('contain a UUIDv7 of the current time', () => {
     const before = Date.now();
     const [, encoded] = newId('res').split('_');
     let value = 0n;
@@ -20,13 +20,13 @@ describe('identifiers', () => {
     expect(millis).toBeLessThanOrEqual(Date.now() + 50);
   });
 
-  it('sort in the order in which they were made, also many within a millisecond, and never repeat', () => {
+  it('sort by creation, even many within a millisecond, and never repeat', () => {
     const ids = Array.from({ length: 50_000 }, () => newId('res'));
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('are bounded by the least one of a time', () => {
+  it('are never below the first id of their time', () => {
     const before = Date.now();
     const id = newId('rec');
     expect(firstIdAt('rec', before) <= id).toBe(true);

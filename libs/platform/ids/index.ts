@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** The kinds of resources, each by the prefix of its identifiers. */
+/** The prefixes of identifiers, one for each kind of resource. */
 // prettier-ignore
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
@@ -9,10 +9,10 @@ export type IdPrefix =
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** The latest time that an identifier holds. */
+/** The latest time that an identifier can contain. */
 const MILLIS_MAX = 2 ** 48 - 1;
 
-/** Random bytes are drawn a page at a time: one call to the system's generator per id cost five times the rest. */
+/** A page of random bytes, because one call to the system's generator per id costs five times as much as all the rest. */
 const randomness = new Uint8Array(4096);
 let drawn = randomness.length;
 
@@ -21,8 +21,8 @@ let lastMillis = 0;
 let counter = 0;
 
 /**
- * UUIDv7 (RFC 9562, section 5.7) into `bytes`. `rand_a` is a counter (section 6.2, method 1), so that the ids of
- * one process sort in the order in which they were made, also within a millisecond.
+ * Writes a UUIDv7 (RFC 9562, section 5.7) into `bytes`. `rand_a` is a counter (section 6.2, method 1), so that the ids
+ * of one process sort by creation, even within a millisecond.
  */
 function nextUuid(): void {
   if (drawn + 10 > randomness.length) {
@@ -53,25 +53,28 @@ function nextUuid(): void {
 }
 
 /**
- * A new identifier: a TypeID (typeid specification 0.3): prefix, `_`, and a UUIDv7 in 26 characters of Crockford
- * base32.
+ * Creates an identifier: a TypeID (specification 0.3) of a prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32.
  */
 export function newId(prefix: IdPrefix): string {
   nextUuid();
-  return written(prefix, bytes);
+  return encode(prefix, bytes);
 }
 
-/** The least identifier that can have been made at a time (milliseconds since 1970) or later. */
+/**
+ * Returns the lower bound of all identifiers that were created at a time or later.
+ *
+ * @param millis milliseconds since 1970
+ */
 export function firstIdAt(prefix: IdPrefix, millis: number): string {
   const least = Buffer.alloc(16);
   least.writeUIntBE(Math.min(Math.max(millis, 0), MILLIS_MAX), 0, 6);
-  return written(prefix, least);
+  return encode(prefix, least);
 }
 
-function written(prefix: IdPrefix, uuid: Uint8Array): string {
+function encode(prefix: IdPrefix, uuid: Uint8Array): string {
   let text = `${prefix}_`;
   let buffered = 0;
-  // 128 bits in 26 groups of five: the first group has only three bits of its own, hence two that are zero
+  // 128 bits in 26 groups of five bits: the first group begins with two zero bits
   let held = 2;
   for (const byte of uuid) {
     buffered = (buffered << 8) | byte;

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { JobKind } from './job-kind';
 
-/** Says that a module orders jobs of a kind; provided by `JobsModule.register`. */
+/** Marks a module as one that enqueues jobs of a kind. `JobsModule.register` provides it. */
 export class DeclaredJob {
   constructor(readonly kind: JobKind) {}
 }
 
-/** The kinds of jobs that the modules of this process order. */
+/** The kinds of jobs that the modules of this process enqueue. */
 @Injectable()
 export class DeclaredJobs {
   constructor(private readonly discovery: DiscoveryService) {}

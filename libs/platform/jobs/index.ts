@@ -4,5 +4,5 @@ export { JobQueue } from './job-queue';
 export { JobsModule } from './jobs.module';
 export { JobsWorkerModule } from './jobs.worker.module';
 export { PeriodicTasks } from './periodic-tasks';
-export { migrateQueues } from './migrate-queues';
+export { migrateQueues } from './queue-connection';
 export { WorkerShutdown } from './worker-shutdown';

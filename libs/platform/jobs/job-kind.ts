@@ -1,15 +1,15 @@
 import type { JobsOptions } from 'bullmq';
 import { tracing } from '#platform/tracing';
 
-/** What a job carries: ids of what it is about, and nothing else. Whoever handles it reads the rest from the database. */
+/** The payload of a job: only ids. Its handler reads everything else from the database. */
 export type JobIds = Readonly<Record<`${string}_id`, string>>;
 
-/** A kind of job. Each has a queue of its own, of the same name. */
+/** A kind of job. Each has its own queue of the same name. */
 export interface JobKind<Ids extends JobIds = JobIds> {
   readonly name: string;
-  /** Which of the ids the job is about: of one subject, one job waits or runs at a time, and others are dropped. */
+  /** Name of the id that deduplicates jobs: while one waits or runs for a subject, others for it are dropped. */
   readonly subject: string;
-  /** Only a type: what the jobs of this kind carry. */
+  /** Only a type: the payload of this kind. */
   readonly ids?: Ids;
 }
 
@@ -18,7 +18,7 @@ export const defineJob = <Ids extends JobIds>(kind: {
   subject: keyof Ids & string;
 }): JobKind<Ids> => Object.freeze({ ...kind });
 
-/** What is queued: the ids and, where the request that orders the job is traced, by what the job goes on with its trace. */
+/** A payload as queued: the ids and, if the request that enqueues the job is traced, its `traceparent`. */
 export type JobData<Ids extends JobIds = JobIds> = Ids & { readonly traceparent?: string };
 
 export function jobData<Ids extends JobIds>(ids: Ids): JobData<Ids> {
@@ -26,15 +26,15 @@ export function jobData<Ids extends JobIds>(ids: Ids): JobData<Ids> {
   return traceparent === undefined ? ids : { ...ids, traceparent };
 }
 
-/** The id by which jobs of one kind are told apart. */
+/** Returns the id that deduplicates jobs of one kind. */
 export const subjectOf = (kind: JobKind, ids: JobIds): string =>
   (ids as Record<string, string>)[kind.subject]!;
 
 const WEEK_S = 7 * 24 * 60 * 60;
 
 /**
- * Options of every job. A job that fails is tried again after 1, 2, 4 … s; one that failed for good is kept a week, to
- * be looked at. Done ones go at once: keeping a number of them would cost a count of all at each completion.
+ * Options of every job. A failed job is retried after 1, 2, 4 … s. After the last attempt it is kept for a week, for
+ * inspection. Completed jobs are removed at once, because keeping a number of them would cost a count per completion.
  */
 export const jobOptions = (kind: JobKind, ids: JobIds) =>
   ({

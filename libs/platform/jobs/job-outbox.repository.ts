@@ -9,7 +9,7 @@ export interface OutboxRow {
   data: JobData;
 }
 
-/** Jobs that are ordered and not yet in a queue outside PostgreSQL. */
+/** Jobs that are enqueued and not yet sent to Redis. */
 @Injectable()
 export class JobOutboxRepository {
   constructor(private readonly database: Database) {}
@@ -21,7 +21,7 @@ export class JobOutboxRepository {
     );
   }
 
-  /** How many there are, of which `limit` are counted at most. */
+  /** Returns the number of rows, or `limit` if there are more. */
   async count(limit: number): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       sql`SELECT count(*) AS count FROM (SELECT FROM job_outbox LIMIT ${limit}) counted`,
@@ -29,7 +29,7 @@ export class JobOutboxRepository {
     return row!.count;
   }
 
-  /** Takes the oldest rows of these kinds that nobody else is taking; they are gone when the transaction commits. */
+  /** Deletes and returns the oldest rows of these kinds, except rows that another transaction is taking. */
   take(tx: Tx, kinds: readonly JobKind[], limit: number): Promise<OutboxRow[]> {
     const names = kinds.map(({ name }) => name);
     return tx.query<OutboxRow>(

@@ -11,17 +11,17 @@ import { JobOutboxRepository, type OutboxRow } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
 
 const BATCH = 100;
-/** Redis that does not answer for this long counts as away; the jobs stay in the outbox. */
+/** Deadline for an answer from Redis. After it, the jobs stay in the outbox. */
 const ANSWER_MS = 5_000;
 
 /**
- * The queue where it is in Redis, which knows nothing of PostgreSQL's transactions: a job is written to an outbox
- * with the caller's transaction and goes on to Redis once that has committed, or with the worker's next sweep.
+ * The queue in Redis, which does not take part in PostgreSQL's transactions. The caller's transaction writes a job to an
+ * outbox. It is sent to Redis after the commit, or when a worker next flushes the outbox.
  */
 @Injectable()
 export class JobOutbox extends JobQueue {
   private sending: Promise<void> | null = null;
-  private isAsked = false;
+  private isRequested = false;
 
   constructor(
     private readonly database: Database,
@@ -38,16 +38,19 @@ export class JobOutbox extends JobQueue {
     tx.afterCommit(() => void this.flush());
   }
 
-  /** Sends what the outbox holds; what cannot be sent stays. One sending at a time, another after it where asked. */
+  /**
+   * Sends the jobs in the outbox. Jobs that cannot be sent stay in it. A call during a flush causes another one after it,
+   * because the first may have missed the newest jobs.
+   */
   flush(): Promise<void> {
-    this.isAsked = true;
-    this.sending ??= this.sendWhileAsked();
+    this.isRequested = true;
+    this.sending ??= this.sendWhileRequested();
     return this.sending;
   }
 
-  private async sendWhileAsked(): Promise<void> {
-    while (this.isAsked) {
-      this.isAsked = false;
+  private async sendWhileRequested(): Promise<void> {
+    while (this.isRequested) {
+      this.isRequested = false;
       await this.send().catch((error: unknown) =>
         rootLogger.warn({ err: error }, 'jobs could not be sent to Redis; they stay in the outbox'),
       );
@@ -56,7 +59,7 @@ export class JobOutbox extends JobQueue {
   }
 
   private async send(): Promise<void> {
-    // during an upgrade the outbox may hold kinds that only the newer processes know: those are theirs to send
+    // during an upgrade the outbox may hold kinds that only newer processes know and send
     const kinds = this.declared.all();
     let sent: number;
     do {
@@ -73,7 +76,7 @@ export class JobOutbox extends JobQueue {
     } while (sent === BATCH);
   }
 
-  /** Should the transaction not commit after this, the jobs are sent again under the same ids. */
+  /** If the transaction then fails to commit, the jobs are sent again under the same ids. */
   private async publish(kind: JobKind, rows: OutboxRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { name } = kind;

@@ -1,11 +1,11 @@
 import type { Tx } from '#platform/db';
 import type { JobIds, JobKind } from './job-kind';
 
-/** Where jobs are ordered. Nothing above knows whether the queue is in PostgreSQL or in Redis. */
+/** Enqueues jobs, in PostgreSQL or in Redis. Nothing above this folder knows which. */
 export abstract class JobQueue {
   /**
-   * Orders jobs as part of the caller's transaction: committed, each is delivered at least once; rolled back, there
-   * never was one. A job whose subject has one waiting or running already is dropped.
+   * Enqueues jobs in the caller's transaction. After a commit each is delivered at least once; after a rollback never.
+   * A job is dropped if another one waits or runs for the same subject.
    */
   abstract enqueue<Ids extends JobIds>(tx: Tx, kind: JobKind<Ids>, jobs: readonly Ids[]): Promise<void>;
 }

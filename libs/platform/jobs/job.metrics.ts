@@ -7,14 +7,14 @@ import { JobOutboxRepository } from './job-outbox.repository';
 import { usesRedis } from './queue-connection';
 import { COUNTED_MAX, JOB_STATES, QueueDepths } from './queue-depth';
 
-/** What became of a job that was handled once; one that failed may be tried again. */
+/** Outcome of one attempt at a job. A failed job may be retried. */
 export const JOB_OUTCOMES = ['completed', 'failed', 'handed_back'] as const;
 
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
 const DURATION_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
-/** The queues as metrics: how long they are, in every process, and what is done, in the workers. */
+/** Metrics of the queues: their lengths, in every process, and the handled jobs, in workers. */
 @Injectable()
 export class JobMetrics implements OnModuleInit {
   private readonly handledCount: Counter<'kind' | 'outcome'>;
@@ -40,12 +40,12 @@ export class JobMetrics implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.tellQueues();
-    if (usesRedis(this.environment)) this.tellOutbox();
+    this.registerQueues();
+    if (usesRedis(this.environment)) this.registerOutbox();
   }
 
-  /** Says that this process handles jobs of a kind, so that its counters are there from the beginning. */
-  begin({ name: kind }: JobKind): void {
+  /** Initializes the counters of a kind that this process handles, so that they are exported from the start. */
+  initialize({ name: kind }: JobKind): void {
     for (const outcome of JOB_OUTCOMES) this.handledCount.inc({ kind, outcome }, 0);
   }
 
@@ -54,14 +54,14 @@ export class JobMetrics implements OnModuleInit {
     this.duration.observe({ kind }, seconds);
   }
 
-  private tellQueues(): void {
+  private registerQueues(): void {
     const jobs = this.metrics.gauge('jobs', 'Jobs in the queue, by state.', ['kind', 'state']);
     const age = this.metrics.gauge(
       'jobs_oldest_waiting_age_seconds',
-      'Since the job that is next in line was ordered; 0 where none waits.',
+      'Seconds since the next job was enqueued; 0 if none waits.',
       ['kind'],
     );
-    this.metrics.from({
+    this.metrics.addSource({
       name: 'jobs',
       gauges: [jobs, age],
       read: async () => {
@@ -76,9 +76,9 @@ export class JobMetrics implements OnModuleInit {
     });
   }
 
-  private tellOutbox(): void {
-    const waiting = this.metrics.gauge('job_outbox', 'Jobs that are ordered and not yet in Redis.');
-    this.metrics.from({
+  private registerOutbox(): void {
+    const waiting = this.metrics.gauge('job_outbox', 'Jobs that are enqueued and not yet in Redis.');
+    this.metrics.addSource({
       name: 'job_outbox',
       gauges: [waiting],
       read: async () => {

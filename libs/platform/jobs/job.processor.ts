@@ -6,18 +6,18 @@ import type { JobOutcome } from './job.metrics';
 import type { JobData, JobIds, JobKind } from './job-kind';
 import { RECONNECT_MS } from './queue-connection';
 
-/** Which kind of job a processor handles. */
+/** Metadata key of the kind of job that a processor handles. */
 export const HANDLED_JOB = 'jobs:handles';
 
 /**
- * A job is taken from a worker that has not been heard of for LOCK_MS, which the others look for every STALLED_MS. A
- * job that brings down worker after worker is given up.
+ * A job whose worker has not renewed its lock for LOCK_MS goes to another worker. Workers look for such jobs every
+ * STALLED_MS. A job that stalls more than STALLED_MAX times fails.
  */
 const LOCK_MS = 10_000;
 const STALLED_MS = 5_000;
 const STALLED_MAX = 5;
 
-/** On a `JobProcessor`: the kind of job it handles. Exactly one processor handles each kind. */
+/** On a `JobProcessor`: declares the kind of job it handles. Exactly one processor handles each kind. */
 export const Handles = (kind: JobKind): ClassDecorator =>
   applyDecorators(
     SetMetadata(HANDLED_JOB, kind),
@@ -30,7 +30,7 @@ export const Handles = (kind: JobKind): ClassDecorator =>
     }) as ClassDecorator,
   );
 
-/** Thrown by a handler that leaves the rest of its job to another worker, because this one is stopping. */
+/** Thrown by a handler to leave the rest of its job to another worker, because this one is stopping. */
 export class JobHandedBack extends Error {
   constructor() {
     super('The job was handed back.');
@@ -38,7 +38,7 @@ export class JobHandedBack extends Error {
   }
 }
 
-/** Thrown by a handler whose job would fail each time: it is not tried again, and kept among the failed ones. */
+/** Thrown by a handler whose job would fail every time. The job is not retried, and is kept with the failed jobs. */
 export class JobPoisoned extends UnrecoverableError {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause));
@@ -48,17 +48,17 @@ export class JobPoisoned extends UnrecoverableError {
 }
 
 /**
- * What handles the jobs of one kind. A job may be delivered more than once, also to two workers at the same time: the
- * handler makes sure, in the database, that nothing is done twice.
+ * Handles the jobs of one kind. A job may be delivered more than once, even to two workers at the same time. The handler
+ * must therefore claim its work in the database.
  */
 export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
   /** Jobs of the kind that this process handles at a time. */
   abstract readonly concurrency: number;
 
-  /** Does the job. What it throws has the job tried again later; `JobHandedBack` puts it back for others at once. */
+  /** Does the job. An error causes a retry later. `JobHandedBack` makes the job available to other workers at once. */
   protected abstract handle(ids: Ids): Promise<void>;
 
-  /** Is told of each job that was handled; set by what starts the processor. */
+  /** Called after each attempt at a job. `JobsWorker` sets it. */
   onHandled: (outcome: JobOutcome, seconds: number) => void = () => undefined;
 
   async process(job: Job<JobData<Ids>>, token?: string): Promise<void> {
@@ -77,7 +77,7 @@ export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
     throw new WaitingError();
   }
 
-  /** Being handed back is told apart before the span of the job ends, because it is no failure. */
+  /** Handles `JobHandedBack` within the span of the job, because it is not a failure. */
   private async outcomeOf(ids: Ids): Promise<JobOutcome> {
     try {
       await this.handle(ids);

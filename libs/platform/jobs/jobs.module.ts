@@ -17,7 +17,7 @@ import { queueConnection, usesRedis } from './queue-connection';
 import { QueueDepths } from './queue-depth';
 import { RedisQueueDepths } from './redis-queue-depth';
 
-/** Ordering of jobs, for every process: BullMQ on PostgreSQL, or on Redis where `REDIS_URL` is set. */
+/** Enqueues jobs, in every process: with BullMQ on PostgreSQL, or on Redis if `REDIS_URL` is set. */
 @Module({})
 export class JobsModule {
   static forRoot(): DynamicModule {
@@ -30,7 +30,7 @@ export class JobsModule {
         BullModule.forRootAsync({
           inject: [Environment],
           useFactory: queueConnection,
-          // workers begin when all of the process is up, see JobsWorker
+          // JobsWorker starts the workers once the whole process is up
           extraOptions: { manualRegistration: true },
         }),
       ],
@@ -62,13 +62,13 @@ export class JobsModule {
     };
   }
 
-  /** For the module of an area that orders jobs of this kind. */
+  /** For the module of an area that enqueues jobs of this kind. */
   static register(kind: JobKind): DynamicModule {
     const declared = {
       provide: `job:${kind.name}`,
       inject: [getQueueToken(kind.name)],
       useFactory: (queue: Queue) => {
-        // without a listener BullMQ prints what it is told of a lost connection
+        // without a listener BullMQ prints errors of lost connections
         queue.on('error', (error) => rootLogger.warn({ err: error, job: kind.name }, 'the queue failed'));
         return new DeclaredJob(kind);
       },

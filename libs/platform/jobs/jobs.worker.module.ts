@@ -8,9 +8,9 @@ import { PeriodicTasks } from './periodic-tasks';
 import { usesRedis } from './queue-connection';
 import { WorkerShutdown } from './worker-shutdown';
 
-const OUTBOX_SWEEP_MS = 2_000;
+const OUTBOX_FLUSH_MS = 2_000;
 
-/** What runs jobs, for the worker process: processors, their start and stop, and housekeeping. */
+/** Runs jobs and periodic tasks, in the worker process. */
 @Module({
   imports: [DiscoveryModule, BullModule.registerQueue()],
   providers: [JobsWorker, PeriodicTasks, WorkerShutdown],
@@ -25,6 +25,6 @@ export class JobsWorkerModule implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     if (!usesRedis(this.environment)) return;
-    this.tasks.every('job outbox', OUTBOX_SWEEP_MS, () => this.outbox.flush());
+    this.tasks.every('job outbox', OUTBOX_FLUSH_MS, () => this.outbox.flush());
   }
 }

@@ -4,8 +4,8 @@ import { checkHandlers } from './jobs.worker';
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 const PART = defineJob<{ person_id: string }>({ name: 'part', subject: 'person_id' });
 
-describe('kinds of jobs and their handlers', () => {
-  it('fit where each kind has one', () => {
+describe('checkHandlers', () => {
+  it('accepts one handler for each kind', () => {
     const handlers = [
       { kind: GREET, handler: 'Greeter' },
       { kind: PART, handler: 'Parter' },
@@ -13,13 +13,13 @@ describe('kinds of jobs and their handlers', () => {
     expect(() => checkHandlers([GREET, PART], handlers)).not.toThrow();
   });
 
-  it('do not where a kind has none, so that no job lies unseen', () => {
+  it('rejects a kind without a handler, whose jobs would wait forever', () => {
     expect(() => checkHandlers([GREET, PART], [{ kind: GREET, handler: 'Greeter' }])).toThrow(
       'The job part has no handler.',
     );
   });
 
-  it('do not where a kind has two, which would each get some of its jobs', () => {
+  it('rejects a kind with two handlers, which would share its jobs', () => {
     const handlers = [
       { kind: GREET, handler: 'One' },
       { kind: GREET, handler: 'Two' },
@@ -29,9 +29,9 @@ describe('kinds of jobs and their handlers', () => {
     );
   });
 
-  it('do not where a handler is for a kind that nobody orders', () => {
+  it('rejects a handler of a kind that no module enqueues', () => {
     expect(() => checkHandlers([], [{ kind: GREET, handler: 'Greeter' }])).toThrow(
-      'Greeter handles the job greet, which nobody orders.',
+      'Greeter handles the job greet, which no module enqueues.',
     );
   });
 });

@@ -12,7 +12,7 @@ import { WorkerShutdown } from './worker-shutdown';
 
 type AnyProcessor = JobProcessor<JobIds>;
 
-/** Starts the processors once everything else is up, and stops them before anything else goes. */
+/** Starts the processors after everything else, and stops them before everything else. */
 @Injectable()
 export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private started: AnyProcessor[] = [];
@@ -28,8 +28,8 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
   ) {}
 
   /**
-   * @throws an Error where a job has no handler or two, or a handler no job, and where the queue in PostgreSQL cannot
-   *   be reached: the process does not start.
+   * @throws Error, which stops the start, if a kind does not have exactly one handler, if no module enqueues a handled
+   *   kind, or if the queue in PostgreSQL cannot be reached
    */
   async onApplicationBootstrap(): Promise<void> {
     const processors = this.processors();
@@ -39,17 +39,17 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
     );
     this.registrar.register();
     this.started = processors.map(({ kind, instance }) => {
-      this.metrics.begin(kind);
+      this.metrics.initialize(kind);
       instance.onHandled = (outcome, seconds) => this.metrics.handled(kind, outcome, seconds);
       return prepare(kind, instance);
     });
     const running = Promise.all(this.started.map((processor) => run(processor)));
-    // Redis may come later; a first connection to PostgreSQL that failed BullMQ never tries again
+    // Redis may come up later, but BullMQ does not retry its first connection to PostgreSQL
     if (!usesRedis(this.environment)) await running;
     else running.catch((error: unknown) => rootLogger.warn({ err: error }, 'the queue failed'));
   }
 
-  /** Waits for what is under way; it is told to finish, and to hand back what it cannot. */
+  /** Tells running jobs to finish or to hand back their work, and waits for them. */
   async beforeApplicationShutdown(): Promise<void> {
     this.shutdown.begin();
     await Promise.all(this.started.map(({ worker }) => worker.close()));
@@ -66,16 +66,19 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
   }
 }
 
-/** Holds kinds of jobs and handlers together: to each kind exactly one handler, and none besides. */
+/** Throws unless each kind has exactly one handler and no handler is left over. */
 export function checkHandlers(kinds: JobKind[], handlers: { kind: JobKind; handler: string }[]): void {
   for (const kind of kinds) {
     const names = handlers.filter((one) => one.kind.name === kind.name).map((one) => one.handler);
     if (names.length === 0) throw new Error(`The job ${kind.name} has no handler.`);
-    if (names.length > 1)
+    if (names.length > 1) {
       throw new Error(`The job ${kind.name} has more than one handler: ${names.join(', ')}.`);
+    }
   }
   const stray = handlers.find((one) => !kinds.some((kind) => kind.name === one.kind.name));
-  if (stray) throw new Error(`${stray.handler} handles the job ${stray.kind.name}, which nobody orders.`);
+  if (stray) {
+    throw new Error(`${stray.handler} handles the job ${stray.kind.name}, which no module enqueues.`);
+  }
 }
 
 function prepare(kind: JobKind, processor: AnyProcessor): AnyProcessor {
@@ -89,7 +92,7 @@ function prepare(kind: JobKind, processor: AnyProcessor): AnyProcessor {
   return processor;
 }
 
-/** Resolves when the processor has begun to take jobs. */
+/** Resolves when the processor has started to take jobs. */
 async function run({ worker }: AnyProcessor): Promise<void> {
   await worker.waitUntilReady();
   worker.run().catch((error: unknown) => worker.emit('error', error as Error));

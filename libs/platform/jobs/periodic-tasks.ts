@@ -1,12 +1,12 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { rootLogger } from '#platform/logging';
 
-/** Intervals vary by this share, so that workers started together do not all work at the same moment. */
+/** Intervals vary by this share, so that workers that start together do not all run at the same moment. */
 const JITTER = 0.2;
 
 /**
- * Housekeeping of a worker, every so often. Every worker process does it: a task is to be one that several may do at
- * once. It never overlaps itself within a process; a failure is logged, and the next time comes all the same.
+ * Runs periodic tasks of a worker. Every worker process runs them, so a task must be safe to run concurrently. It never
+ * overlaps itself within a process. Failures are logged, and the task runs again after its interval.
  */
 @Injectable()
 export class PeriodicTasks implements BeforeApplicationShutdown {
@@ -14,7 +14,7 @@ export class PeriodicTasks implements BeforeApplicationShutdown {
   private readonly running = new Set<Promise<void>>();
   private isStopping = false;
 
-  /** @param intervalMs from the end of one time to the beginning of the next, on average. */
+  /** @param intervalMs average time from the end of one run to the start of the next, in milliseconds */
   every(name: string, intervalMs: number, task: () => Promise<unknown>): void {
     if (this.isStopping) return;
     const wait = intervalMs * (1 - JITTER + Math.random() * 2 * JITTER);

@@ -6,8 +6,8 @@ import { JobQueue } from './job-queue';
 import { QUEUE_SCHEMA } from './queue-connection';
 
 /**
- * BullMQ's own function for adding a job, called in the caller's transaction. The rows come in the order of their
- * subjects, whose locks it takes, so that two callers cannot wait for each other.
+ * Calls BullMQ's own function for adding a job. It locks the subject of each job, so the rows must be sorted by subject
+ * to avoid deadlocks.
  */
 const addJobs = (queue: string, attempts: number, jobs: string) =>
   prepared(
@@ -17,7 +17,7 @@ const addJobs = (queue: string, attempts: number, jobs: string) =>
       FROM jsonb_to_recordset(${jobs}::jsonb) AS job(subject text, data jsonb, opts jsonb)`,
   );
 
-/** The queue where it lives in PostgreSQL: ordering a job is one statement of the transaction. */
+/** The queue in PostgreSQL. Enqueuing jobs is one statement of the caller's transaction. */
 @Injectable()
 export class PostgresJobRepository extends JobQueue {
   async enqueue<Ids extends JobIds>(tx: Tx, kind: JobKind<Ids>, jobs: readonly Ids[]): Promise<void> {

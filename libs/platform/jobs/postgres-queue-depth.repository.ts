@@ -4,7 +4,7 @@ import type { JobKind } from './job-kind';
 import { QUEUE_SCHEMA } from './queue-connection';
 import { ageOf, COUNTED_MAX, type JobState, type QueueDepth, QueueDepths } from './queue-depth';
 
-/** Each state has an index of its own, by which no more than COUNTED_MAX entries are read; BullMQ's counting reads all. */
+/** Counts up to COUNTED_MAX entries in the index of each state. BullMQ's own count would read all of them. */
 const count = (state: JobState): Sql =>
   raw(`(SELECT count(*) FROM (SELECT FROM ${QUEUE_SCHEMA}.job
       WHERE queue = kind.name AND state = '${state}' LIMIT ${COUNTED_MAX}) counted) AS ${state}`);
@@ -20,7 +20,7 @@ const depths = (kinds: string[]) =>
 
 type DepthRow = Record<JobState, number> & { kind: string; ordered_at: number | null };
 
-/** The depth of queues that are in PostgreSQL. */
+/** Reads the depth of queues in PostgreSQL. */
 @Injectable()
 export class PostgresQueueDepthRepository extends QueueDepths {
   constructor(private readonly database: Database) {

@@ -3,6 +3,7 @@ import {
   createPostgresBackend,
   createRedisBackend,
   type QueueOptions,
+  runMigrations,
   setDefaultBackendFactory,
 } from 'bullmq';
 import { type Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
@@ -10,21 +11,21 @@ import type { Environment } from '#platform/config';
 import { WatchedClient } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 
-/** The schema of BullMQ's tables: the one that it takes by itself. */
+/** The schema of BullMQ's tables, which is BullMQ's default. */
 export const QUEUE_SCHEMA = 'bullmq';
 
-/** Connections that a queue or a worker may hold besides the one it listens on. */
+/** Connections of a queue or a worker, in addition to the one that listens. */
 const POOL_SIZE = 2;
 
-/** How long a worker waits before it asks again for a queue that cannot be reached, in milliseconds. */
+/** Milliseconds before a worker tries again to reach its queue. */
 export const RECONNECT_MS = 2_000;
 
-/** By this message, which is ioredis's, BullMQ knows that a queue cannot be reached; on all else it goes on at once. */
+/** BullMQ recognizes an unreachable queue by this message of ioredis. After any other error it retries at once. */
 const UNREACHABLE = 'Connection is closed.';
 
 type Connected = (error: Error | null, client: QueueClient) => void;
 
-/** A connection of BullMQ's, which is told in its own way that none can be made. */
+/** A connection of BullMQ's. A failed connection attempt becomes the error that BullMQ recognizes. */
 class QueueClient extends WatchedClient {
   constructor(config?: string | ClientConfig) {
     super(config);
@@ -54,8 +55,8 @@ class QueueClient extends WatchedClient {
 }
 
 /**
- * BullMQ on PostgreSQL, with a pool of its own: the connection it listens on comes out of that too. What it would
- * make itself is a plain `pg.Client`, whose loss at the wrong moment ends the process or is never heard.
+ * Creates BullMQ's PostgreSQL backend with a pool of its own, which also provides the connection that listens. BullMQ
+ * itself would create a plain `pg.Client`, whose loss at the wrong moment ends the process or goes unnoticed.
  */
 const postgresBackend: BackendFactory = (name, options, factoryOptions) => {
   const listening = factoryOptions?.withBlockingConnection ? 1 : 0;
@@ -73,7 +74,7 @@ const postgresBackend: BackendFactory = (name, options, factoryOptions) => {
   return backend;
 };
 
-/** Told apart by what BullMQ is given to connect to, so that one process could serve both. */
+/** Chooses the backend by the connection options, so that one process can use both. */
 const backendOf: BackendFactory = (name, options, factoryOptions) =>
   ('connectionString' in options.connection ? postgresBackend : createRedisBackend)(
     name,
@@ -81,12 +82,21 @@ const backendOf: BackendFactory = (name, options, factoryOptions) =>
     factoryOptions,
   );
 
-// BullMQ keeps this one setting for the whole process, and @nestjs/bullmq has no other way to it
+// a setting of the whole process, because @nestjs/bullmq offers none of its own
 setDefaultBackendFactory(backendOf);
+
+/**
+ * Migrates BullMQ's tables to the installed version.
+ *
+ * @param session one connection, which stays open
+ */
+export async function migrateQueues(session: Client): Promise<void> {
+  await runMigrations(session, QUEUE_SCHEMA);
+}
 
 export const usesRedis = (environment: Environment): boolean => environment.REDIS_URL !== undefined;
 
-/** How BullMQ reaches its queues: Redis where `REDIS_URL` is set, else the service's own PostgreSQL. */
+/** Returns BullMQ's connection options: Redis if `REDIS_URL` is set, else the service's own PostgreSQL. */
 export function queueConnection(environment: Environment): Pick<QueueOptions, 'connection' | 'prefix'> {
   if (environment.REDIS_URL !== undefined) {
     const connection = { url: environment.REDIS_URL, maxRetriesPerRequest: null };

@@ -5,7 +5,7 @@ import type { Queue } from 'bullmq';
 import type { JobKind } from './job-kind';
 import { ageOf, JOB_STATES, type JobState, type QueueDepth, QueueDepths } from './queue-depth';
 
-/** The depth of queues that are in Redis, which keeps the length of each of its lists. */
+/** Reads the depth of queues in Redis, which knows the length of each of its lists. */
 @Injectable()
 export class RedisQueueDepths extends QueueDepths {
   constructor(private readonly moduleRef: ModuleRef) {

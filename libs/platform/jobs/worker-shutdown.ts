@@ -3,19 +3,19 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { finishingMs } from '#platform/process';
 
-/** How what runs in a worker learns that the process is to stop. */
+/** Signals the shutdown of the process to the work of a worker. */
 @Injectable()
 export class WorkerShutdown {
   private readonly begun = new AbortController();
   private readonly over = new AbortController();
-  /** Aborted as soon as the process is told to stop: nothing new is begun, what is under way is finished. */
+  /** Aborted as soon as the process must stop. Start no new work, and finish running work. */
   readonly stopping = this.begun.signal;
-  /** Aborted when there is no more time to finish: what is under way is given up. */
+  /** Aborted when the time to finish is over. Give up running work. */
   readonly outOfTime = this.over.signal;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly environment: Environment) {
-    setMaxListeners(0, this.stopping, this.outOfTime); // one for each job under way
+    setMaxListeners(0, this.stopping, this.outOfTime); // one for each running job
   }
 
   begin(): void {

@@ -18,7 +18,7 @@ describe('compileJsonSchema', () => {
     throw new Error('the schema was accepted');
   }
 
-  it('tells all that is wrong, with pointers into the value', () => {
+  it('reports all violations, with pointers into the value', () => {
     const schema = {
       type: 'object',
       required: ['name', 'a/b'],
@@ -42,7 +42,7 @@ describe('compileJsonSchema', () => {
     expect(violations(schema, { name: 'n', 'a/b': 1 })).toEqual([]);
   });
 
-  it('knows what is new in 2020-12', () => {
+  it('supports the keywords of 2020-12', () => {
     const tuple = { prefixItems: [{ type: 'string' }, { type: 'number' }], items: false };
     expect(isValid(tuple, ['a', 1])).toBe(true);
     expect(isValid(tuple, ['a', 1, 2])).toBe(false);
@@ -73,7 +73,7 @@ describe('compileJsonSchema', () => {
     }
   });
 
-  it('keeps schemas apart that give themselves the same $id', () => {
+  it('isolates schemas with the same $id', () => {
     const one = compileJsonSchema({
       $id: 'https://example.com/s',
       $defs: { v: { $anchor: 'v', const: 1 } },
@@ -85,7 +85,7 @@ describe('compileJsonSchema', () => {
     expect(refusal({ $ref: 'https://example.com/s' }).detail).toContain('does not resolve');
   });
 
-  it('asks for own members only', () => {
+  it('requires own members', () => {
     expect(isValid({ required: ['toString'] }, {})).toBe(false);
     expect(isValid({ required: ['__proto__'] }, {})).toBe(false);
     expect(isValid({ required: ['__proto__'] }, JSON.parse('{"__proto__": 1}'))).toBe(true);
@@ -93,7 +93,7 @@ describe('compileJsonSchema', () => {
     expect(({} as { type?: string }).type).toBeUndefined();
   });
 
-  it('ignores unknown keywords, also those that only the validator knows', () => {
+  it('ignores unknown keywords, even those that the validator extends', () => {
     expect(isValid({ nullable: true, type: 'string', 'x-own': 1, title: 1 }, 'a')).toBe(true);
     expect(isValid({ nullable: true, type: 'string' }, null)).toBe(false);
     expect(violations({ $async: true, type: 'string' }, 1)).toEqual([
@@ -117,7 +117,7 @@ describe('compileJsonSchema', () => {
     expect(refusal(schema)).toEqual({ pointer, detail: expect.stringContaining(detail) });
   });
 
-  it('accepts its own dialect by name', () => {
+  it('accepts the $schema of its dialect', () => {
     expect(isValid({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'null' }, null)).toBe(
       true,
     );
@@ -143,7 +143,7 @@ describe('compileJsonSchema', () => {
   });
 
   describe('against hostile schemas and values', () => {
-    it('refuses a value where the schema refers to itself', () => {
+    it('refuses a value if the schema only refers to itself', () => {
       expect(violations({ $ref: '#' }, 1)).toHaveLength(1);
     });
 
@@ -151,7 +151,7 @@ describe('compileJsonSchema', () => {
       expect(violations({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toHaveLength(1);
     });
 
-    it('tells whether items are unique in time linear in their number', () => {
+    it('checks unique items in time linear in their number', () => {
       const items = Array.from({ length: 20_000 }, (_, i) => ({ i, same: [true] }));
       expect(isValid({ uniqueItems: true }, items)).toBe(true);
       expect(isValid({ uniqueItems: true }, [...items, { same: [true], i: 7 }])).toBe(false);
@@ -165,11 +165,11 @@ describe('compileJsonSchema', () => {
       expect(isValid({ uniqueItems: false }, [1, 1])).toBe(true);
     });
 
-    it('names at most 20 violations', () => {
+    it('reports at most 20 violations', () => {
       expect(violations({ items: { type: 'string' } }, Array(1_000).fill(1))).toHaveLength(20);
     });
 
-    it('validates values that are nested deeply, and refuses those beyond reason', () => {
+    it('validates deeply nested values, up to the limit of the stack', () => {
       const tree = { type: 'array', items: { $ref: '#' } };
       const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
       expect(violations(tree, nested(500))).toEqual([]);
@@ -203,7 +203,7 @@ describe('compileJsonSchema', () => {
 });
 
 describe('JsonSchemaCache', () => {
-  it('compiles the same schema once, and forgets what was not used for long', () => {
+  it('compiles the same schema once, and drops the least recently used', () => {
     const cache = new JsonSchemaCache(2);
     const first = cache.compile({ const: 1 });
     expect(cache.compile({ const: 1 })).toBe(first);
@@ -212,7 +212,7 @@ describe('JsonSchemaCache', () => {
     expect(cache.compile({ const: 1 })).not.toBe(first);
   });
 
-  it('takes a schema as JSON text too', () => {
+  it('accepts a schema as JSON text', () => {
     const cache = new JsonSchemaCache();
     const schema = cache.compile(new RawJson('{"const":1}'));
     expect([schema.validate(1), schema.validate(2)]).toEqual([

@@ -8,19 +8,19 @@ import { normalizeSchema, pointerTo, SchemaRefused } from './schema.normalizer';
 
 const MAX_VIOLATIONS = 20;
 
-/** One way in which a value breaks a schema. `pointer` (RFC 6901) is into the value. */
+/** A violation of a schema. `pointer` (RFC 6901) refers to the value. */
 export interface SchemaViolation {
   pointer: string;
   detail: string;
-  /** True where validation was given up, so that the value is not known to break the schema. */
+  /** True if validation gave up, so that it is unknown whether the value is valid. */
   isUndecided?: true;
 }
 
-/** A schema ready for use. */
+/** A compiled schema. */
 export interface CompiledSchema {
   /**
-   * Returns the ways in which `value` breaks the schema, at most 20; none where it is valid. A value that is nested too
-   * deeply counts as breaking it. This may take long for a hostile schema, so call it where it can be terminated.
+   * Returns up to 20 violations; none for a valid value. A value that is nested too deeply counts as invalid. A hostile
+   * schema may take long, so call it where it can be terminated.
    */
   validate(value: unknown): SchemaViolation[];
 }
@@ -34,7 +34,7 @@ export interface CompiledSchema {
  * are ignored. Every schema is compiled on its own, so no `$id` of one is seen by another. At most 65,536 characters,
  * 64 levels and 500 subschemas.
  *
- * @throws SchemaRefused where it cannot be used
+ * @throws SchemaRefused if the schema cannot be used
  */
 export function compileJsonSchema(schema: unknown): CompiledSchema {
   const normalized = normalizeSchema(schema);
@@ -54,7 +54,7 @@ export function compileJsonSchema(schema: unknown): CompiledSchema {
   };
 }
 
-/** Compiled schemas by their text, the least recently used leaving first. */
+/** Caches compiled schemas by their text. The least recently used are dropped first. */
 export class JsonSchemaCache {
   private readonly compiled: LRUCache<string, CompiledSchema>;
 
@@ -62,11 +62,15 @@ export class JsonSchemaCache {
     this.compiled = new LRUCache({ max });
   }
 
-  /** Compiles a schema, given as a value or as its JSON text. @throws SchemaRefused as {@link compileJsonSchema} */
+  /**
+   * Compiles a schema, given as a value or as JSON text.
+   *
+   * @throws SchemaRefused like {@link compileJsonSchema}
+   */
   compile(schema: unknown): CompiledSchema {
     const key = schema instanceof RawJson ? schema.text : textOf(schema);
-    const known = this.compiled.get(key);
-    if (known) return known;
+    const cached = this.compiled.get(key);
+    if (cached) return cached;
     const compiled = compileJsonSchema(schema instanceof RawJson ? schema.parse() : schema);
     this.compiled.set(key, compiled);
     return compiled;
@@ -98,7 +102,7 @@ function compile(schema: Record<string, unknown> | boolean, allErrors: boolean):
     code: { optimize: false, regExp: Object.assign(regExp, { code: 'new RegExp' }) },
     formats: FORMATS,
   });
-  // The library compares each item with each other one.
+  // The library's own keyword compares every pair of items.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',

@@ -1,12 +1,12 @@
 import { fullFormats } from 'ajv-formats/dist/formats';
 import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
 
-/** Longest text that can be of a format, because some of the library's expressions take the square of the length. */
+/** Longest text that is checked, because some of the library's expressions take quadratic time. */
 const MAX_LENGTH = 2_048;
 /** RFC 5321 allows 64 characters before the @ and 255 after it. */
 const MAX_EMAIL_LENGTH = 320;
 
-/** The formats that are asserted; any other is an annotation. */
+/** The asserted formats. All others are annotations. */
 export const FORMATS: Record<string, (text: string) => boolean> = {
   date: of(fullFormats.date),
   time: of(fullFormats.time),
@@ -31,7 +31,7 @@ function of(format: unknown, maxLength = MAX_LENGTH): (text: string) => boolean 
 function functionOf(format: unknown): (text: string) => boolean {
   const validate =
     typeof format === 'function' ? format : (format as { validate?: unknown } | undefined)?.validate;
-  if (typeof validate !== 'function') throw new TypeError('the library of formats lacks a promised one');
+  if (typeof validate !== 'function') throw new TypeError('ajv-formats lacks a required format');
   return (text) => Boolean((validate as (text: string) => unknown)(text));
 }
 

@@ -1,11 +1,11 @@
 /**
- * The keywords of JSON Schema 2020-12 (and of earlier drafts, `definitions` and `dependencies`) by what their value is:
- * a schema, a list of schemas, schemas by name, a pattern, or a value that a rule checks. Keywords not listed are annotations or
- * unknown and are ignored, as the standard says.
+ * The shape of a keyword's value: a schema, a list of schemas, schemas by name, a pattern, or a value with a rule. Covers
+ * JSON Schema 2020-12, and `definitions` and `dependencies` of earlier drafts. Other keywords are annotations or unknown,
+ * and are ignored as the standard requires.
  */
 export type KeywordShape = 'schema' | 'schemas' | 'named' | 'named-or-names' | 'pattern' | ValueRule;
 
-/** Says what a value should be; undefined where it is that. */
+/** Returns the rule that a value breaks, or undefined. */
 type ValueRule = (value: unknown) => string | undefined;
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']);

@@ -2,14 +2,14 @@ import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
 import { isRecord, KEYWORDS } from './schema.keywords';
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
-/** Longest schema, as JSON text in UTF-16 code units; compiling the largest takes about half a second. */
+/** Longest schema, as JSON text in UTF-16 code units. Compiling the largest takes about half a second. */
 const MAX_SCHEMA_LENGTH = 65_536;
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SUBSCHEMAS = 500;
-/** What compiling all patterns of a schema may cost, in about 10 µs. */
+/** Most time for compiling all patterns of a schema, in units of about 10 µs. */
 const MAX_PATTERN_COST = 20_000;
 
-/** A schema that cannot be used. `pointer` (RFC 6901, into the schema) says where, the message what would be right. */
+/** A schema cannot be used. `pointer` (RFC 6901) refers to the schema; the message says what is wrong. */
 export class SchemaRefused extends Error {
   override name = 'SchemaRefused';
 
@@ -21,14 +21,14 @@ export class SchemaRefused extends Error {
   }
 }
 
-/** A JSON pointer (RFC 6901) one step further down. */
+/** Appends a token to a JSON pointer (RFC 6901). */
 export const pointerTo = (pointer: string, token: string | number): string =>
   `${pointer}/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 /**
- * Checks a schema that a user wrote, and returns a copy that holds only known keywords.
+ * Checks a schema that a user wrote, and returns a copy with only known keywords.
  *
- * @throws SchemaRefused where it is no JSON Schema 2020-12, too long, too deep, or has an unusable pattern
+ * @throws SchemaRefused if it is not JSON Schema 2020-12, too long, too deep, or has an unsupported pattern
  */
 export function normalizeSchema(schema: unknown): Record<string, unknown> | boolean {
   try {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { RawJson, canonicalJson, parseJson, sha256OfJson } from '.';
 
 describe('canonicalJson (RFC 8785)', () => {
-  it('gives the bytes of the example in section 3.2.4', () => {
+  it('writes the example of section 3.2.4', () => {
     const input = `{
       "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
       "string": "\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/",
@@ -17,7 +17,7 @@ describe('canonicalJson (RFC 8785)', () => {
     expect(Buffer.from(canonicalJson(value)).toString('hex')).toBe(bytes);
   });
 
-  it('sorts members as the example in section 3.2.3', () => {
+  it('sorts members as in the example of section 3.2.3', () => {
     const input = `{
       "\\u20ac": "Euro Sign", "\\r": "Carriage Return", "\\ufb33": "Hebrew Letter Dalet With Dagesh",
       "1": "One", "\\ud83d\\ude00": "Emoji: Grinning Face", "\\u0080": "Control",
@@ -76,7 +76,7 @@ describe('canonicalJson (RFC 8785)', () => {
     expect(canonicalJson(value)).toBe('{"1":0,"b":{"10":[{"11":2,"2":1,"z":0}],"9":1,"a":3}}');
   });
 
-  it('refuses half of a surrogate pair, and only that', () => {
+  it('refuses lone surrogates, and no other characters', () => {
     for (const value of ['\ud800', ['a\udfff'], { '\udbff': 1 }, { b: '\\\\\ud83d', 1: 0 }]) {
       expect(() => canonicalJson(value)).toThrow(TypeError);
     }
@@ -85,13 +85,13 @@ describe('canonicalJson (RFC 8785)', () => {
     );
   });
 
-  it('takes __proto__ for data', () => {
+  it('treats __proto__ as data', () => {
     const value = parseJson(Buffer.from('{"b":1,"__proto__":{"z":1,"polluted":2},"a":3}'));
     expect(canonicalJson(value)).toBe('{"__proto__":{"polluted":2,"z":1},"a":3,"b":1}');
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('takes stored JSON by its value, and views as toJsonText does', () => {
+  it('writes stored JSON by its value, and views like toJsonText', () => {
     const view = {
       b: new RawJson('{ "z":1.0, "a" : [ ] }'),
       at: new Date(0),
@@ -104,13 +104,13 @@ describe('canonicalJson (RFC 8785)', () => {
     expect(() => canonicalJson([new Date(NaN)])).toThrow(TypeError);
   });
 
-  it('changes nothing in what it is given', () => {
+  it('does not change its argument', () => {
     const value = Object.freeze({ b: Object.freeze([1]), a: 2 });
     canonicalJson(value);
     expect(JSON.stringify(value)).toBe('{"b":[1],"a":2}');
   });
 
-  it('is equal JSON, and the same for every order of members', () => {
+  it('writes equal JSON, independent of the order of members', () => {
     const shuffled = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(shuffled);
       if (typeof value !== 'object' || value === null) return value;
@@ -130,7 +130,7 @@ describe('canonicalJson (RFC 8785)', () => {
 });
 
 describe('sha256OfJson', () => {
-  it('is the SHA-256 of the canonical form, lower-case', () => {
+  it('returns the SHA-256 of the canonical form in lower-case hex', () => {
     expect(sha256OfJson({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
     expect(sha256OfJson({ b: 'é', a: 1 })).toBe(createHash('sha256').update('{"a":1,"b":"é"}').digest('hex'));
   });

@@ -3,7 +3,7 @@ import { MAX_DEPTH } from './json-limits';
 import { objectOf } from './member-order';
 import { numberFault } from './number.rule';
 
-/** Longest pointer given in an error, in characters; a longer one is cut after a whole member. */
+/** Longest pointer in an error, in characters. A longer one is truncated after a whole member. */
 const MAX_POINTER_LENGTH = 512;
 
 const SPACE = 0x20;
@@ -18,25 +18,25 @@ const LITERALS: readonly (readonly [string, unknown])[] = [
   ['false', false],
 ];
 
-/** What the exact parser refuses beyond text that is no JSON. */
+/** What the exact parser refuses besides invalid JSON. */
 export interface ExactRules {
-  /** `body`: all that {@link parseJson} refuses. `stored`: nothing, the text was accepted before. */
+  /** `body`: everything that {@link parseJson} refuses. `stored`: nothing, because the text was accepted before. */
   readonly source: 'body' | 'stored';
 }
 
 /**
- * Parses JSON text as `JSON.parse` does, but knows where it is and keeps the order of members. Several times
- * slower, so it is for text of which something is already known to need it.
+ * Parses JSON text like `JSON.parse`, but tracks its position and keeps the order of members. It is several times slower,
+ * so use it only for text that needs it.
  *
- * @throws JsonInputError for the first thing in the text that is refused.
+ * @throws JsonInputError for the first fault in the text
  */
 export function parseExactly(text: string, rules: ExactRules): unknown {
   return new ExactParser(text, rules.source === 'body').parse();
 }
 
 /**
- * Why a text is no JSON (RFC 8259): what stands where, and what is expected there, as part of a sentence that says of the
- * text that it is none. Null where it is JSON, or nested too deeply to tell.
+ * Returns why a text is not JSON (RFC 8259), with the position and what is expected there, as a part of a sentence. Null if
+ * it is JSON, or nested too deeply to tell.
  */
 export function jsonFault(text: string): string | null {
   try {
@@ -70,7 +70,7 @@ class ExactParser {
     return value;
   }
 
-  /** Reads the value at the current place, which is not whitespace. */
+  /** Reads the value at the current position, which is not whitespace. */
   private value(): unknown {
     switch (this.text[this.at]) {
       case '{':
@@ -197,7 +197,7 @@ class ExactParser {
     if (this.text.charCodeAt(this.at) <= SPACE) this.skip(WHITESPACE);
   }
 
-  /** Moves past what a sticky pattern matches here; whether that was anything. */
+  /** Moves past the match of a sticky pattern. Returns false for no or an empty match. */
   private skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.at;
     if (!pattern.test(this.text) || pattern.lastIndex === this.at) return false;
@@ -221,7 +221,7 @@ class ExactParser {
     return new JsonInputError(pointer, detail);
   }
 
-  /** @param ofBody what is expected, continued, where the text is a body. */
+  /** @param ofBody continues `expected` if the text is a body */
   private syntaxError(expected: string, ofBody = ''): JsonInputError {
     const before = this.text.slice(0, this.at);
     const lineStart = before.lastIndexOf('\n') + 1;

@@ -1,6 +1,6 @@
 import { JsonInputError, memberNames, parseJson, toJsonText } from '.';
 
-/** An array nested so many levels deep. */
+/** Returns an array that is nested this many levels deep. */
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
@@ -16,7 +16,7 @@ function refusal(body: string | Buffer): JsonInputError {
 }
 
 describe('parseJson', () => {
-  describe('reads what RFC 8259 calls JSON', () => {
+  describe('parses JSON (RFC 8259)', () => {
     it.each(['null', 'true', 'false', '0', '-1.5e-7', '"a"', '[]', '{}', ' [1 ,\t{"a" :\r\n[ ] } ] '])(
       'reads %j as JSON.parse does',
       (text) => {
@@ -34,23 +34,23 @@ describe('parseJson', () => {
       expect(JSON.stringify(parse(text))).toBe(JSON.stringify(JSON.parse(text)));
     });
 
-    it('skips a byte order mark, which some clients cannot leave out', () => {
+    it('skips a byte order mark, which some clients always send', () => {
       expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 });
       expect(refusal('\ufeff\ufeff1').detail).toContain('column 1');
     });
 
-    it('lets the last of several members of one name count, with and without the exact pass', () => {
+    it('keeps the last of several members with one name, with and without the exact pass', () => {
       expect(toJsonText(parse('{"a":1,"b":2,"a":3}'))).toBe('{"a":3,"b":2}');
       expect(toJsonText(parse('{"a":1,"2":2,"a":3,"1":0,"2":4}'))).toBe('{"a":3,"2":4,"1":0}');
     });
   });
 
-  describe('refuses bytes that are no text, and text that is no JSON', () => {
+  describe('refuses invalid UTF-8 and invalid JSON', () => {
     it.each([
       ['an overlong NUL', [0x22, 0xc0, 0x80, 0x22]],
       ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
       ['Latin-1', [0x22, 0xe9, 0x22]],
-      ['a character cut off', [0x22, 0xe2, 0x82]],
+      ['an incomplete character', [0x22, 0xe2, 0x82]],
     ])('refuses %s as not UTF-8', (_name, bytes) => {
       expect(refusal(Buffer.from(bytes))).toMatchObject({
         pointer: '',
@@ -90,7 +90,7 @@ describe('parseJson', () => {
       expect(refusal(text)).toMatchObject({ pointer: '', detail: expect.stringContaining(detail) as string });
     });
 
-    it('repeats nothing long of the body', () => {
+    it('does not repeat long parts of the body', () => {
       const long = 'secret'.repeat(1_000);
       for (const text of [
         `{"a":"${long}`,
@@ -106,7 +106,7 @@ describe('parseJson', () => {
   });
 
   describe('refuses nesting over 64 levels', () => {
-    it('takes 64 levels and refuses 65, saying where', () => {
+    it('accepts 64 levels and refuses 65 with a pointer', () => {
       expect(parse(nested(64))).toEqual(JSON.parse(nested(64)));
       expect(refusal(nested(65))).toMatchObject({
         pointer: '/0'.repeat(64),
@@ -120,7 +120,7 @@ describe('parseJson', () => {
       expect(parse(`["${'[\\"'.repeat(100)}"]`)).toHaveLength(1);
     });
 
-    it.each([10_000, 5_000_000])('neither overflows the stack nor runs on at %i levels', (levels) => {
+    it.each([10_000, 5_000_000])('fails early, without a stack overflow, at %i levels', (levels) => {
       expect(refusal('['.repeat(levels)).detail).toContain('64 levels');
       expect(refusal('{"a":'.repeat(levels)).detail).toContain('64 levels');
     });
@@ -185,21 +185,21 @@ describe('parseJson', () => {
       '1E+2',
       '123456789012345e-07',
       `${'9'.repeat(200)}.5`,
-    ])('takes %s', (text) => {
+    ])('accepts %s', (text) => {
       expect(parse(text)).toBe(Number(text));
     });
   });
 
-  describe('says where', () => {
-    it('escapes names in the pointer (RFC 6901)', () => {
+  describe('reports the position', () => {
+    it('with escaped names in the pointer (RFC 6901)', () => {
       expect(refusal('{"a/b":{"m~n":{"":[1e999]}}}').pointer).toBe('/a~1b/m~0n//0');
     });
 
-    it('names an enclosing value where the pointer would be very long', () => {
+    it('of an enclosing value if the pointer would be very long', () => {
       expect(refusal(`{"a":{"${'x'.repeat(600)}":[1e999]}}`).pointer).toBe('/a');
     });
 
-    it('reports the first of several things', () => {
+    it('of the first of several faults', () => {
       expect(refusal('{"a":"\\u0000","b":1e999').pointer).toBe('/a');
     });
   });
@@ -216,20 +216,20 @@ describe('parseJson', () => {
       expect(toJsonText(parse(text))).toBe(text);
     });
 
-    it('of names spelt with escapes or followed by whitespace', () => {
+    it('of names with escapes or followed by whitespace', () => {
       expect(toJsonText(parse('{"b":1,"\\u0031\\u0030":2}'))).toBe('{"b":1,"10":2}');
       expect(toJsonText(parse('{"b":1,"1\\u0030":2}'))).toBe('{"b":1,"10":2}');
       expect(toJsonText(parse('{"b":1,"1"\n\t :2}'))).toBe('{"b":1,"1":2}');
     });
 
-    it('for whoever asks, while the object is an ordinary one', () => {
+    it('in memberNames, while the object is an ordinary one', () => {
       const value = parse('{"b":1,"1":2}') as Record<string, unknown>;
       expect(memberNames(value)).toEqual(['b', '1']);
       expect(value).toStrictEqual({ b: 1, 1: 2 });
       expect(Reflect.getPrototypeOf(value)).toBe(Object.prototype);
     });
 
-    it('when members were added and removed since', () => {
+    it('after members were added and removed', () => {
       const value = parse('{"b":1,"1":2,"c":3}') as Record<string, unknown>;
       delete value['b'];
       expect(memberNames(value)).toEqual(['1', 'c']);
@@ -241,7 +241,7 @@ describe('parseJson', () => {
     });
   });
 
-  describe('takes __proto__ and constructor for data', () => {
+  describe('treats __proto__ and constructor as data', () => {
     // The second spelling takes the exact pass.
     it.each(['', '"1":0,'])('and pollutes nothing (%j)', (first) => {
       const text = `{"b":0,${first}"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`;

@@ -6,23 +6,21 @@ import { isPlainText } from './text.scanner';
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
 /**
- * Parses a request body strictly (RFC 8259) into plain objects, arrays and primitives, of which every value
- * can be stored and answered as it was sent.
+ * Parses a request body strictly (RFC 8259) into plain objects, arrays and primitives that can be stored and returned
+ * unchanged.
  *
- * Refused: bytes that are not UTF-8, text that is not JSON, nesting over 64 levels, a NUL character or half
- * of a surrogate pair in a string or member name, a number that a double cannot hold (one too large, one that
- * would become zero, an integer written in full that would become another). Fractions round to the nearest
- * double. A byte order mark at the beginning is skipped, as RFC 8259 allows, because some clients cannot leave
- * it out; places in error messages are counted after it.
+ * Refused: bytes that are not UTF-8, text that is not JSON, nesting over 64 levels, a NUL character or a lone surrogate in
+ * a string or member name, and numbers that a double cannot hold (too large, nonzero but rounded to zero, or an integer
+ * without exponent that would become another integer). Fractions round to the nearest double. A leading byte order mark is
+ * skipped, as RFC 8259 allows, because some clients always send one. Positions in error messages are counted after it.
  *
- * Of members with one name the last counts, as with `JSON.parse`. `__proto__` and `constructor` are ordinary
- * own members. The order of members is kept also where JavaScript would change it: `toJsonText` and
- * `memberNames` know it, as long as the object itself is handed on and not a copy.
+ * If several members have one name, the last one counts, as with `JSON.parse`. `__proto__` and `constructor` are ordinary
+ * own members. The order of members is kept even where JavaScript would change it. `toJsonText` and `memberNames` return
+ * it, as long as they receive the object itself and not a copy.
  *
- * Time is linear in the length of the body. A body without any of these things costs `JSON.parse` and one
- * quick look.
+ * The time is linear in the length of the body. A typical body costs one `JSON.parse` and one fast scan.
  *
- * @throws JsonInputError naming what was wrong, and where.
+ * @throws JsonInputError with the fault and its position
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) {
@@ -34,7 +32,7 @@ export function parseJson(bytes: Buffer): unknown {
     try {
       return JSON.parse(text);
     } catch {
-      // Not JSON: the exact parser says where, and says it without repeating the body.
+      // The exact parser reports the position of the fault, and does not repeat the body.
     }
   }
   return parseExactly(text, { source: 'body' });

@@ -4,7 +4,7 @@ import { JsonInputError, RawJson, parseJson, toJsonText } from '.';
 import { parseExactly } from './exact.parser';
 import { isPlainText } from './text.scanner';
 
-/** JSON as written: members in order, also several of one name. */
+/** JSON as written: members in order, possibly several with one name. */
 type Node =
   | { readonly kind: 'scalar'; readonly value: string | number | boolean | null }
   | { readonly kind: 'array'; readonly items: readonly Node[] }
@@ -35,10 +35,10 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
     }),
   ),
 }));
-/** Decisions about spelling, taken in turn. */
-const whims = fc.array(fc.nat(11), { minLength: 1, maxLength: 20 });
+/** Choices of spelling, used in turn. */
+const spellings = fc.array(fc.nat(11), { minLength: 1, maxLength: 20 });
 
-/** The number with all digits of its value, as far as they are written without an exponent. */
+/** Returns the number with all its digits, unless it is written with an exponent. */
 function digits(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? BigInt(value).toString() : String(value);
 }
@@ -56,7 +56,7 @@ function compact(tree: Node): string {
   }
 }
 
-/** Writes a tree with whitespace and escapes by whim. */
+/** Writes a tree with varying whitespace and escapes. */
 function spelt(tree: Node, choices: readonly number[]): string {
   let turn = 0;
   const choose = (): number => choices[turn++ % choices.length] ?? 0;
@@ -83,33 +83,33 @@ function spelt(tree: Node, choices: readonly number[]): string {
 }
 
 interface Outcome {
-  readonly isTaken: boolean;
+  readonly isAccepted: boolean;
   readonly value?: unknown;
 }
 
-/** What a parser makes of a text. Any other error than the one it may refuse the text by goes on. */
+/** Returns whether a parser accepts a text, and the value. Throws errors of any other kind than the refusal. */
 function outcome(parse: () => unknown, refusal: new (...args: never[]) => Error = JsonInputError): Outcome {
   try {
-    return { isTaken: true, value: parse() };
+    return { isAccepted: true, value: parse() };
   } catch (error) {
-    if (error instanceof refusal) return { isTaken: false };
+    if (error instanceof refusal) return { isAccepted: false };
     throw error;
   }
 }
 
 describe('JSON in and out', () => {
-  it('comes back equal, with members in the order in which they came', () => {
+  it('is returned equal, with members in their original order', () => {
     fc.assert(
-      fc.property(node, whims, (tree, choices) => {
+      fc.property(node, spellings, (tree, choices) => {
         expect(toJsonText(parseJson(Buffer.from(spelt(tree, choices))))).toBe(compact(tree));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('comes back so too after a while in the database', () => {
+  it('is returned equal after it was stored', () => {
     fc.assert(
-      fc.property(node, whims, (tree, choices) => {
+      fc.property(node, spellings, (tree, choices) => {
         const raw = new RawJson(spelt(tree, choices));
         expect(toJsonText({ raw: raw.parse() })).toBe(`{"raw":${compact(tree)}}`);
         expect(toJsonText([raw, raw])).toBe(`[${raw.text},${raw.text}]`);
@@ -117,9 +117,9 @@ describe('JSON in and out', () => {
     );
   });
 
-  it('reads the same by the quick and by the exact way', () => {
+  it('is parsed alike by the exact parser and JSON.parse', () => {
     fc.assert(
-      fc.property(node, whims, (tree, choices) => {
+      fc.property(node, spellings, (tree, choices) => {
         const body = spelt(tree, choices);
         expect(isDeepStrictEqual(parseExactly(body, { source: 'body' }), JSON.parse(body))).toBe(true);
       }),
@@ -133,9 +133,13 @@ describe('JSON in and out', () => {
     ...['"1":', '"\\u0031":', '"__proto__":', 'tru', '\u2028', '日', '[['],
   );
 
-  it('never fails but by a JsonInputError, and takes what JSON.parse takes, however a text is mangled', () => {
+  it('only fails with a JsonInputError, and is accepted if JSON.parse accepts it, for mangled texts', () => {
     const mangled = fc
-      .tuple(node, whims, fc.array(fc.tuple(fc.nat(), fc.nat(3), fragments), { minLength: 1, maxLength: 4 }))
+      .tuple(
+        node,
+        spellings,
+        fc.array(fc.tuple(fc.nat(), fc.nat(3), fragments), { minLength: 1, maxLength: 4 }),
+      )
       .map(([tree, choices, cuts]) =>
         cuts.reduce(
           (body, [place, length, fragment]) => {
@@ -154,20 +158,20 @@ describe('JSON in and out', () => {
         const exact = outcome(() => parseExactly(text, { source: 'body' }));
         const strict = outcome(() => parseJson(bytes));
         expect(isDeepStrictEqual(stored, native)).toBe(true);
-        expect(strict.isTaken).toBe(exact.isTaken);
-        if (strict.isTaken) {
+        expect(strict.isAccepted).toBe(exact.isAccepted);
+        if (strict.isAccepted) {
           expect(isDeepStrictEqual(strict, native)).toBe(true);
           expect(toJsonText(strict.value)).toBe(toJsonText(exact.value));
         }
-        if (isPlainText(text)) expect(strict.isTaken).toBe(native.isTaken);
+        if (isPlainText(text)) expect(strict.isAccepted).toBe(native.isAccepted);
       }),
       { numRuns: 1_000 },
     );
   });
 
-  it('never fails but by a JsonInputError on bytes cut off or changed anywhere', () => {
+  it('only fails with a JsonInputError for truncated or changed bytes', () => {
     const broken = fc
-      .tuple(node, whims, fc.nat(), fc.nat(), fc.nat(255), fc.boolean())
+      .tuple(node, spellings, fc.nat(), fc.nat(), fc.nat(255), fc.boolean())
       .map(([tree, choices, place, end, byte, isCut]) => {
         const bytes = Buffer.from(spelt(tree, choices));
         if (bytes.length > 0) bytes[place % bytes.length] = byte;

@@ -3,7 +3,7 @@ import { RawJson, parseJson, toJsonText } from '.';
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
 describe('toJsonText', () => {
-  it('writes views as JSON.stringify does', () => {
+  it('writes views like JSON.stringify', () => {
     class View {
       id = 'x';
       tags = ['a', undefined, null];
@@ -23,7 +23,7 @@ describe('toJsonText', () => {
     );
   });
 
-  it('puts stored JSON in as it stands', () => {
+  it('inserts stored JSON verbatim', () => {
     const text = '{ "b":1.0,\n"1" :[1e2 , "\\u0041"]}';
     expect(toJsonText(new RawJson(text))).toBe(text);
     expect(toJsonText({ a: [new RawJson(text), null], b: new RawJson('null'), c: new RawJson('"$&"') })).toBe(
@@ -31,7 +31,7 @@ describe('toJsonText', () => {
     );
   });
 
-  it('puts stored JSON beside and inside objects whose order was recorded', () => {
+  it('inserts stored JSON beside and inside objects with a recorded order', () => {
     const value = parse('{"b":{"y":0,"5":{"z":0,"1":"null"}},"1":[]}') as Record<string, unknown>;
     value['raw'] = new RawJson('{"b": 1, "1": 2}');
     value['absent'] = undefined;
@@ -41,14 +41,14 @@ describe('toJsonText', () => {
     );
   });
 
-  it('writes an ordered object without any member left', () => {
+  it('writes an object with a recorded order and no members left', () => {
     const value = parse('{"b":1,"1":2}') as Record<string, unknown>;
     value['b'] = undefined;
     value['1'] = undefined;
     expect(toJsonText([value, { 1: 0 }])).toBe('[{},{"1":0}]');
   });
 
-  it('keeps apart stored JSON and data that looks like its placeholder', () => {
+  it('distinguishes stored JSON from data that looks like its placeholder', () => {
     let placeholder: unknown;
     const raw = new RawJson('{"raw":true}');
     const spy = {
@@ -60,20 +60,20 @@ describe('toJsonText', () => {
     expect(toJsonText([placeholder, raw, { [String(placeholder)]: placeholder }])).toBe(expected);
   });
 
-  it('refuses a toJSON method that swallows stored JSON, instead of answering a placeholder', () => {
+  it('refuses a toJSON method that serialises stored JSON, instead of writing a placeholder', () => {
     const view = { toJSON: () => ({ text: JSON.stringify(new RawJson('1')) }) };
     expect(() => toJsonText(view)).toThrow(TypeError);
     expect(toJsonText(new RawJson('1'))).toBe('1');
   });
 
-  it.each([NaN, Infinity, -Infinity])('refuses %d, which would be lost', (number) => {
+  it.each([NaN, Infinity, -Infinity])('refuses %d, which would become null', (number) => {
     for (const value of [number, [number], { a: { mean: number } }, { toJSON: () => number }]) {
       expect(() => toJsonText(value)).toThrow(TypeError);
     }
     expect(() => toJsonText({ a: { mean: number } })).toThrow('"mean"');
   });
 
-  it('refuses what has no JSON form', () => {
+  it('refuses values without a JSON form', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     for (const value of [undefined, () => 1, Symbol('a'), 1n, [1n], circle, [new Date(NaN)]]) {
@@ -82,7 +82,7 @@ describe('toJsonText', () => {
     expect(() => toJsonText(undefined)).toThrow('A value of type undefined has no JSON form.');
   });
 
-  it('writes integers with the digits of their value, which other readers take exactly', () => {
+  it('writes integers with all their digits, for readers with exact integers', () => {
     for (const text of [
       '1152921504606846976',
       '-1152921504606846976',
@@ -97,19 +97,19 @@ describe('toJsonText', () => {
     }
   });
 
-  it('writes what was nested as deep as allowed, inside an envelope', () => {
+  it('writes values with the maximum nesting inside an envelope', () => {
     const text = '{"b":['.repeat(32) + '],"1":0}'.repeat(32);
     expect(toJsonText({ items: [{ input: parse(text) }] })).toBe(`{"items":[{"input":${text}}]}`);
   });
 
-  it('leaves no trace after a failure', () => {
+  it('works after a failure', () => {
     expect(() => toJsonText([new RawJson('1'), 1n])).toThrow(TypeError);
     expect(JSON.stringify([new RawJson('1')])).toBe('[1]');
   });
 });
 
 describe('RawJson', () => {
-  it('is right with JSON.stringify too', () => {
+  it('works with JSON.stringify', () => {
     expect(JSON.stringify({ a: new RawJson('{"x": [1, null]}') })).toBe('{"a":{"x":[1,null]}}');
   });
 
@@ -120,19 +120,19 @@ describe('RawJson', () => {
     },
   );
 
-  it('takes what was stored, also what a body may not hold', () => {
+  it('parses stored text with values that a body must not contain', () => {
     const deep = '{"b":0,"1":'.repeat(80) + '1e400' + '}'.repeat(80);
     expect(new RawJson(deep).parse()).toEqual(JSON.parse(deep));
     expect(new RawJson('["\\ud800\\u0000"]').parse()).toEqual(['\ud800\0']);
     expect(new RawJson('{"b":0,"1":"\\ud800\\u0000"}').parse()).toEqual({ b: 0, 1: '\ud800\0' });
   });
 
-  it('makes a new value each time', () => {
+  it('returns a new value each time', () => {
     const raw = new RawJson('{"a":[]}');
     expect(raw.parse()).not.toBe(raw.parse());
   });
 
-  it('refuses to parse what is no JSON', () => {
+  it('refuses to parse invalid JSON', () => {
     expect(() => new RawJson('{"1":').parse()).toThrow(SyntaxError);
   });
 });

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { hasRecordedOrder, isAnyOrderRecorded, memberNames } from './member-order';
 import { RawJson, collectingRawJson } from './raw-json';
 
-/** A member name that may be an array index, in the output of `JSON.stringify`. */
+/** Matches a member name that may be an array index, in the output of `JSON.stringify`. */
 const MAYBE_INDEX_NAME = /"[0-9]+":/;
 
 /**
- * An integer of 17 digits or more, in the output of `JSON.stringify` (perhaps inside a string). Up to 2^54,
- * which has 17 digits, it writes integers exactly.
+ * Matches an integer of 17 digits or more in the output of `JSON.stringify`, possibly inside a string. Shorter integers are
+ * always written exactly.
  */
 const LARGE_INTEGER = /(?:^|[:,[-])[0-9]{17}/;
 
-/** Any of what must be looked into, so that most texts are searched only once. */
+/** Matches everything that needs a closer look, so that most texts are searched only once. */
 const SUSPECT = new RegExp(`null|${LARGE_INTEGER.source}|${MAYBE_INDEX_NAME.source}`);
 
-/** How many placeholders are tried, when each occurs in the data itself, before giving up. */
+/** Placeholders to try if the data itself contains them. */
 const MAX_ATTEMPTS = 3;
 
 type Replacer = (name: string, value: unknown) => unknown;
 
-/** JSON text with placeholders, and the texts that belong in their places, in order. */
+/** JSON text with placeholders, and the texts that replace them, in order. */
 interface Draft {
   readonly text: string;
   readonly parts: readonly string[];
@@ -29,40 +29,39 @@ interface Draft {
 let placeholder = newPlaceholder();
 
 /**
- * Serialises a view: plain objects, arrays, primitives, `Date` (RFC 3339, UTC, milliseconds), {@link RawJson}
- * (its text as it stands) and objects with `toJSON`. Members come in the order recorded when they were
- * parsed. Undefined members are left out, undefined items of arrays are null. Integers below 1e21 are written
- * with all their digits: readers with integers of any size would take the 1152921504606847000 that
- * ECMAScript writes for 2^60 at its word.
+ * Serialises a view: plain objects, arrays, primitives, `Date` (RFC 3339, UTC, milliseconds), {@link RawJson} (verbatim)
+ * and objects with `toJSON`. Members keep the order that was recorded when they were parsed. Undefined members are left
+ * out, undefined array items become null. Integers below 1e21 are written with all their digits, because readers with
+ * exact integers would read the 1152921504606847000 that ECMAScript writes for 2^60 as another number.
  *
- * `JSON.stringify` does the work, because nothing written in JavaScript comes near it. What it cannot do is
- * put right around it: it writes a placeholder for each RawJson, and only where its output shows that a
- * number may have changed or become null, or members changed places, is the value itself looked through.
+ * `JSON.stringify` does the work, because nothing written in JavaScript is nearly as fast. It writes a placeholder for each
+ * RawJson. The value itself is traversed only if the output shows that a number may have changed or become null, or that
+ * members may have changed their order.
  *
- * @throws TypeError for what has no JSON form and is a mistake of the program: undefined or a function as the
- *   whole value, a number that is not finite, an invalid `Date`, a BigInt, a circular structure.
+ * @throws TypeError for values without a JSON form, which are programming errors: undefined or a function as the whole
+ *   value, a number that is not finite, an invalid `Date`, a BigInt, a circular structure
  */
 export function toJsonText(value: unknown): string {
-  return written(value, asSent);
+  return serialised(value, exact);
 }
 
-/** As {@link toJsonText}, with large integers as ECMAScript writes them, which RFC 8785 requires. */
+/** Like {@link toJsonText}, with large integers as ECMAScript writes them, which RFC 8785 requires. */
 export function toEcmaScriptJsonText(value: unknown): string {
-  return written(value, inRecordedOrder);
+  return serialised(value, inRecordedOrder);
 }
 
-function written(value: unknown, replacer: Replacer): string {
-  const draft = drafted(value);
+function serialised(value: unknown, replacer: Replacer): string {
+  const draft = draftOf(value);
   if (draft === undefined) throw new TypeError(`A value of type ${typeof value} has no JSON form.`);
   const { text } = draft;
   if (!SUSPECT.test(text)) return joined(draft);
   if (text.includes('null')) checkNumbers(value, '');
   const isChanged = LARGE_INTEGER.test(text) || (isAnyOrderRecorded() && MAYBE_INDEX_NAME.test(text));
-  return joined((isChanged && drafted(value, replacer)) || draft);
+  return joined((isChanged && draftOf(value, replacer)) || draft);
 }
 
-function asSent(_name: string, value: unknown): unknown {
-  return typeof value === 'number' ? withAllDigits(value) : ordered(value, asSent);
+function exact(_name: string, value: unknown): unknown {
+  return typeof value === 'number' ? withAllDigits(value) : ordered(value, exact);
 }
 
 function inRecordedOrder(_name: string, value: unknown): unknown {
@@ -71,16 +70,16 @@ function inRecordedOrder(_name: string, value: unknown): unknown {
 
 function withAllDigits(value: number): unknown {
   if (Number.isSafeInteger(value) || !Number.isInteger(value) || Math.abs(value) >= 1e21) return value;
-  return placed(BigInt(value).toString());
+  return verbatim(BigInt(value).toString());
 }
 
 function ordered(value: unknown, replacer: Replacer): unknown {
   if (typeof value !== 'object' || value === null || !hasRecordedOrder(value)) return value;
-  return placed(textOfOrdered(value as Record<string, unknown>, replacer));
+  return verbatim(textOfOrdered(value as Record<string, unknown>, replacer));
 }
 
-/** Has `JSON.stringify` write this text, by way of a placeholder. */
-function placed(text: string): unknown {
+/** Makes `JSON.stringify` write this text, with a placeholder. */
+function verbatim(text: string): unknown {
   return new RawJson(text).toJSON();
 }
 
@@ -95,15 +94,15 @@ function textOfOrdered(object: Record<string, unknown>, replacer: Replacer): str
 
 function textOfMember(value: unknown, replacer: Replacer): string | undefined {
   if (typeof value === 'string' || Number.isSafeInteger(value)) return JSON.stringify(value);
-  const draft = drafted(value, replacer);
+  const draft = draftOf(value, replacer);
   return draft && joined(draft);
 }
 
 /**
- * Serialises with placeholders. A string in the data may by chance, or by somebody's design, equal the
- * placeholder; then there are more of them than texts to put in, and another placeholder is tried.
+ * Serialises with placeholders. A string in the data may equal the placeholder, by chance or on purpose. The text then has
+ * more placeholders than texts to insert, and another placeholder is tried.
  */
-function drafted(value: unknown, replacer?: Replacer): Draft | undefined {
+function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const embedded: string[] = [];
     const sink = {
@@ -129,7 +128,7 @@ function joined({ parts, embedded }: Draft): string {
   return text;
 }
 
-/** `JSON.stringify` writes null for numbers that JSON does not have, which would be a silent loss. */
+/** Throws for numbers and dates that `JSON.stringify` would silently write as null. */
 function checkNumbers(value: unknown, name: string): void {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new TypeError(`The number ${value} at "${name}" has no JSON form.`);
@@ -152,7 +151,7 @@ function checkNumbers(value: unknown, name: string): void {
   for (const member in value) checkNumbers((value as Record<string, unknown>)[member], member);
 }
 
-/** Whether `JSON.stringify` would take what the object's own method answers in its place. */
+/** Tells whether `JSON.stringify` would serialise the result of `toJSON` instead of the object. */
 export function hasToJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }

@@ -1,9 +1,8 @@
 /**
- * JavaScript objects list array indexes ("0" to "4294967294") before all other names, in ascending order,
- * whatever order they were written in. JSON text has an order of its own, and clients get it back. The few
- * objects whose order JavaScript would change carry it under this key, which nothing else can see: neither
- * enumeration nor serialisation nor comparison. (A WeakMap would do the same, but the garbage collector
- * takes seconds over one with hundreds of thousands of entries, which a single body can ask for.)
+ * Key of the recorded order of members. JavaScript objects list array indexes ("0" to "4294967294") before all other names,
+ * in ascending order, but clients expect the order of their JSON text. The few objects whose order JavaScript would change
+ * store it under this key, which enumeration, serialisation and comparison ignore. (A WeakMap with hundreds of thousands of
+ * entries, which a single body can cause, would keep the garbage collector busy for seconds.)
  */
 const MEMBER_ORDER = Symbol('order of the members as JSON');
 let anyRecorded = false;
@@ -12,19 +11,19 @@ interface Ordered {
   readonly [MEMBER_ORDER]?: readonly string[];
 }
 
-/** Whether any object had its member order recorded since the process started. */
+/** Tells whether the member order of any object was recorded since the process started. */
 export function isAnyOrderRecorded(): boolean {
   return anyRecorded;
 }
 
-/** Whether the order of this object's members was recorded, because JavaScript would change it. */
+/** Tells whether the member order of this object was recorded, because JavaScript would change it. */
 export function hasRecordedOrder(object: object): boolean {
   return (object as Ordered)[MEMBER_ORDER] !== undefined;
 }
 
 /**
- * The names of an object's own enumerable members in the order in which they came as JSON. Members that
- * were removed since are left out, later ones follow at the end.
+ * Returns the names of an object's own enumerable members in the order of its JSON text. Omits members that were removed
+ * since, and appends members that were added.
  */
 export function memberNames(object: object): readonly string[] {
   const names = (object as Ordered)[MEMBER_ORDER];
@@ -35,19 +34,19 @@ export function memberNames(object: object): readonly string[] {
 }
 
 /**
- * Makes an object of members in the given order and records that order where JavaScript would change it. Of
- * members with one name the last value counts, at the place of the first, as with `JSON.parse`. `__proto__`
- * becomes an ordinary own member.
+ * Creates an object with members in the given order, and records that order if JavaScript would change it. If several
+ * members have one name, the last value counts, at the place of the first, as with `JSON.parse`. `__proto__` becomes an
+ * ordinary own member.
  */
 export function objectOf(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {};
-  let isOrderAtStake = false;
+  let mayChangeOrder = false;
   for (let place = 0; place < names.length; place++) {
     const name = names[place] as string;
     setMember(object, name, values[place]);
-    isOrderAtStake ||= isDigit(name.charCodeAt(0));
+    mayChangeOrder ||= isDigit(name.charCodeAt(0));
   }
-  if (isOrderAtStake) recordOrder(object, names);
+  if (mayChangeOrder) recordOrder(object, names);
   return object;
 }
 

@@ -24,7 +24,7 @@ describe('mergePatch (RFC 7396)', () => {
     expect(toJsonText(mergePatch(parse(target), parse(patch)))).toBe(result);
   });
 
-  it('replaces named members whole and keeps the nulls inside them', () => {
+  it('replaces the members in `whole` and keeps the nulls inside them', () => {
     const target = parse('{"input":{"a":1,"b":2},"metadata":{"a":1,"b":2}}');
     const patch = parse('{"input":{"a":null,"c":[null]},"metadata":{"a":null,"input":{"x":null}}}');
     expect(toJsonText(mergePatch(target, patch, ['input']))).toBe(
@@ -32,17 +32,17 @@ describe('mergePatch (RFC 7396)', () => {
     );
   });
 
-  it('lets null be the value of a member that is replaced whole', () => {
+  it('sets a member in `whole` to null', () => {
     expect(mergePatch({ input: { a: 1 }, name: 'x' }, { input: null, name: null }, ['input'])).toEqual({
       input: null,
     });
   });
 
-  it('leaves what is absent or undefined', () => {
+  it('keeps members that are absent or undefined in the patch', () => {
     expect(mergePatch({ a: 1, b: 2 }, { a: undefined }, ['b'])).toEqual({ a: 1, b: 2 });
   });
 
-  it('reaches into stored JSON where the patch does, and leaves it as it stands elsewhere', () => {
+  it('merges into stored JSON, and keeps other stored JSON verbatim', () => {
     const target = { metadata: new RawJson('{ "a":1, "b":{ "c":2 } }'), config: new RawJson('[ 1.0 ]') };
     expect(toJsonText(mergePatch(target, parse('{"metadata":{"b":{"d":3}}}')))).toBe(
       '{"metadata":{"a":1,"b":{"c":2,"d":3}},"config":[ 1.0 ]}',
@@ -55,13 +55,13 @@ describe('mergePatch (RFC 7396)', () => {
     });
   });
 
-  it('keeps the order of members, new ones at the end', () => {
+  it('keeps the order of members and appends new ones', () => {
     expect(toJsonText(mergePatch(parse('{"b":1,"1":2,"a":3}'), parse('{"0":4,"b":5,"1":null}')))).toBe(
       '{"b":5,"a":3,"0":4}',
     );
   });
 
-  it('takes __proto__ for data, in the target and in the patch', () => {
+  it('treats __proto__ as data, in the target and in the patch', () => {
     const result = mergePatch(
       parse('{"__proto__":{"a":1},"b":{}}'),
       parse(
@@ -78,7 +78,7 @@ describe('mergePatch (RFC 7396)', () => {
     );
   });
 
-  it('changes neither of its arguments, and applied twice does as once', () => {
+  it('is idempotent and does not change its arguments', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (target, patch) => {
         const before = JSON.stringify([target, patch]);

@@ -4,15 +4,15 @@ import { RawJson } from './raw-json';
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Applies a JSON merge patch (RFC 7396): members of the patch replace those of the target, objects are merged
- * member by member, null removes. Neither argument is changed; the result may share parts with both. New
- * members follow those that were there.
+ * Applies a JSON merge patch (RFC 7396): members of the patch replace those of the target, objects are merged member by
+ * member, and null removes. Neither argument is changed, but the result may share parts with both. New members are
+ * appended.
  *
- * A {@link RawJson} in the target is parsed where the patch reaches into it and stays as it is elsewhere.
- * Undefined members of the patch are as good as absent.
+ * A {@link RawJson} in the target is parsed if the patch merges into it, and kept otherwise. Undefined members of the patch
+ * are ignored.
  *
- * @param whole Names of members of the patch itself (not of objects within) that are replaced as a whole:
- *   their value, null included, and all nulls inside it are kept.
+ * @param whole names of top-level members of the patch that replace the target's as a whole. Their values and all nulls
+ *   inside are kept.
  */
 export function mergePatch(target: unknown, patch: unknown, whole: readonly string[] = []): unknown {
   return merged(target, patch, new Set(whole));

@@ -2,14 +2,13 @@
 const SHOWN_DIGITS = 40;
 
 /**
- * Says why a JSON number cannot be kept as a double, or undefined when it can.
+ * Returns why a JSON number cannot be stored as a double, or undefined if it can.
  *
- * A decimal fraction that merely rounds to the nearest double is kept: that is what every reader of JSON
- * does with 0.1. Lost, and so refused, are: a magnitude beyond the largest double, a number other than zero
- * that would become zero, and an integer written out in full that would become another integer (identifiers
- * and nanosecond times, whose last digits matter).
+ * A decimal fraction that rounds to the nearest double is accepted, as every JSON parser does with 0.1. Refused are a
+ * magnitude beyond the largest double, a nonzero number that would become zero, and an integer without exponent that would
+ * become another integer (the last digits of identifiers and nanosecond times matter).
  *
- * @param literal A number by the grammar of RFC 8259.
+ * @param literal a number by the grammar of RFC 8259
  */
 export function numberFault(literal: string): string | undefined {
   const value = Number(literal);

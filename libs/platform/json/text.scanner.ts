@@ -12,27 +12,26 @@ const NINE = 0x39;
 const LOWER_U = 0x75;
 const LOWER_D = 0x64;
 
-/** Integers of so few characters are below 2^53. */
+/** Integers up to this length are below 2^53. */
 const SAFE_INTEGER_LENGTH = 15;
-/** Fractions without exponent of so few characters lie well within the range of a double. */
+/** Fractions up to this length, without exponent, are well within the range of a double. */
 const SAFE_FRACTION_LENGTH = 300;
-/** With an exponent of one or two digits, so do numbers of so few characters. */
+/** Numbers up to this length with an exponent of one or two digits are within it too. */
 const SAFE_SCIENTIFIC_LENGTH = 200;
 
-/** A member name, as written between the quotes, that may be an array index: digits, plain or escaped. */
+/** Matches a member name between the quotes that may be an array index: digits, plain or escaped. */
 const MAYBE_INDEX = /^(?:[0-9]|\\u003[0-9])+$/;
 const LONGEST_INDEX = '\\u0030'.length * '4294967294'.length;
 
 /**
- * Looks once over JSON text for what `JSON.parse` would let pass or change: nesting over the limit, NUL
- * characters and lone surrogates, numbers that a double cannot hold, member names that JavaScript reorders.
+ * Tells whether `JSON.parse` reads this text, if it is JSON, without loss. Scans once for nesting over the limit, NUL
+ * characters, lone surrogates, numbers that a double cannot hold, and member names that JavaScript reorders.
  *
- * It does not check the grammar, for which `JSON.parse` stands, but what it says of valid JSON is exact
- * (only about names it is cautious). It goes from quote to quote by `indexOf`, because the inside of strings
- * is most of a body and the engine searches it many times faster than a loop over characters.
+ * It leaves the grammar to `JSON.parse`. For valid JSON its result is exact, except that it is cautious about names. It
+ * jumps from quote to quote with `indexOf`, because most of a body is inside strings, and the engine searches many times
+ * faster than a loop over characters.
  *
- * @param text Well-formed UTF-16, so that only an escape can bring in a lone surrogate.
- * @returns Whether `JSON.parse` reads this text, if it is JSON, without loss.
+ * @param text well-formed UTF-16, so that only an escape can contain a lone surrogate
  */
 export function isPlainText(text: string): boolean {
   const end = text.length;
@@ -57,10 +56,10 @@ export function isPlainText(text: string): boolean {
       if (isMaybeIndexName(text, open, close)) return false;
       at = close + 1;
     } else if (code >= ZERO && code <= NINE) {
-      at = endOfHeldNumber(text, at);
+      at = endOfExactNumber(text, at);
       if (at < 0) return false;
     } else {
-      // Setting one bit makes [ and { alike, and ] and }.
+      // With this bit set, [ equals { and ] equals }.
       const bracket = code | 0x20;
       if (bracket === 0x7b) {
         if (++depth > MAX_DEPTH) return false;
@@ -80,15 +79,15 @@ function indexOfBackslash(text: string, from: number): number {
 }
 
 /**
- * The length of the escape at `at`, where a surrogate pair counts as one escape; 0 for an escaped NUL or a
- * surrogate without its other half.
+ * Returns the length of the escape at `at`. A surrogate pair counts as one escape. 0 for an escaped NUL or a lone
+ * surrogate.
  */
 function lengthOfPlainEscape(text: string, at: number): number {
   if (text.charCodeAt(at + 1) !== LOWER_U) return 2;
   const first = text.charCodeAt(at + 2);
   if (first === ZERO) return text.startsWith('0000', at + 2) ? 0 : 6;
   if ((first | 0x20) !== LOWER_D) return 6;
-  // The second digit tells: 0 to 7 is no surrogate, 8 to B the first half of a pair, C to F the second.
+  // By the second digit: 0 to 7 is not a surrogate, 8 to B is the first half of a pair, C to F the second.
   const second = text.charCodeAt(at + 3) | 0x20;
   if (second < 0x38) return 6;
   if (second > 0x62) return 0;
@@ -112,8 +111,8 @@ function isMaybeIndexName(text: string, open: number, close: number): boolean {
   );
 }
 
-/** Where the number that begins at `start` ends; -1 when a double cannot hold it. */
-function endOfHeldNumber(text: string, start: number): number {
+/** Returns the end of the number that begins at `start`; -1 if a double cannot hold it. */
+function endOfExactNumber(text: string, start: number): number {
   let at = start + 1;
   let isFraction = false;
   let exponent = -1;
@@ -125,11 +124,11 @@ function endOfHeldNumber(text: string, start: number): number {
     else if (code !== PLUS && code !== MINUS) break;
   }
   const length = at - start;
-  let isSurelyHeld = length <= (isFraction ? SAFE_FRACTION_LENGTH : SAFE_INTEGER_LENGTH);
+  let isExact = length <= (isFraction ? SAFE_FRACTION_LENGTH : SAFE_INTEGER_LENGTH);
   if (exponent >= 0) {
     const sign = text.charCodeAt(exponent + 1);
     const exponentLength = at - exponent - (sign === PLUS || sign === MINUS ? 2 : 1);
-    isSurelyHeld = length <= SAFE_SCIENTIFIC_LENGTH && exponentLength <= 2;
+    isExact = length <= SAFE_SCIENTIFIC_LENGTH && exponentLength <= 2;
   }
-  return isSurelyHeld || numberFault(text.slice(start, at)) === undefined ? at : -1;
+  return isExact || numberFault(text.slice(start, at)) === undefined ? at : -1;
 }

@@ -45,11 +45,11 @@ describe('LinearRegExp', () => {
     ['(a', 'missing closing )'],
     ['a{2000}', 'invalid repeat count'],
     ['a'.repeat(1_001), 'at most 1000 characters'],
-  ])('refuses %.20s and says why', (pattern, why) => {
+  ])('refuses %.20s with the reason', (pattern, why) => {
     expect(refusal(pattern)).toContain(why);
   });
 
-  it('refuses flags that would change nothing here or hold state', () => {
+  it('refuses flags that have no effect or that keep state', () => {
     expect(refusal('a', 'g')).toContain('the flag "g" is not supported');
   });
 
@@ -59,11 +59,11 @@ describe('LinearRegExp', () => {
     `(?:[(]a?b?c?d?e?f?){999}`,
     `(?i)${'\\p{L}'.repeat(190)}`,
     `(?:\\Q[\\E${'a?'.repeat(20)}){999}`,
-  ])('refuses %.30s before it compiles for seconds', (pattern) => {
+  ])('refuses %.30s before compiling it, which would take seconds', (pattern) => {
     expect(refusal(pattern)).toContain('too large');
   });
 
-  it('accepts the repetitions that people write', () => {
+  it('accepts common repetitions', () => {
     for (const pattern of [
       '\\d{1,3}(?:\\.\\d{1,3}){3}',
       '^.{0,1000}$',

@@ -3,7 +3,7 @@ import { estimateProgramSize } from './program.size';
 
 /** Longest pattern, in UTF-16 code units. */
 export const MAX_PATTERN_LENGTH = 1_000;
-/** Most instructions a pattern may compile to; `a{1000}` has 1,000. Matching takes at most text length times this. */
+/** Most instructions of a compiled pattern; `a{1000}` has 1,000. Matching takes at most this times the text length. */
 const MAX_PROGRAM_SIZE = 5_000;
 
 const FLAGS: Record<string, number> = {
@@ -13,36 +13,35 @@ const FLAGS: Record<string, number> = {
   u: 0,
 };
 
-/** The engine would take it for the letter k. */
+/** A reference that the engine would read as the letter k. */
 const NAMED_BACKREFERENCE = /(?<!\\)(?:\\\\)*\\k</;
 
-/** A pattern that cannot be used; the message says why, for the pattern's author. */
+/** A pattern cannot be used. The message tells its author why. */
 export class PatternRefused extends Error {
   override name = 'PatternRefused';
 }
 
 /**
- * A regular expression for patterns that users write: matched in time linear in the text, never by backtracking.
+ * A regular expression for patterns that users write. It matches in linear time, without backtracking.
  *
- * The syntax is JavaScript's without what needs backtracking: no lookahead, no lookbehind, no backreferences, and no
- * repetition of more than 1,000. `\d`, `\s`, `\w` and `\b` are ASCII, `.` excludes only the line feed, `$` without the
- * flag `m` is the end of the text.
+ * The syntax is JavaScript's, without lookahead, lookbehind, backreferences and repetitions of more than 1,000. `\d`,
+ * `\s`, `\w` and `\b` are ASCII, `.` excludes only the line feed, `$` without the flag `m` is the end of the text.
  */
 export class LinearRegExp {
   private constructor(
     readonly source: string,
     readonly flags: string,
     private readonly program: RE2JS,
-    /** Instructions of the compiled pattern: times a text's length, what matching costs at most, in about 50 ns. */
+    /** Instructions of the compiled pattern. Matching takes at most this times the text length, in units of about 50 ns. */
     readonly programSize: number,
-    /** What compiling it cost, in about 10 µs; at least the instructions. */
+    /** Cost of compiling the pattern, in units of about 10 µs; at least the number of instructions. */
     readonly compileCost: number,
   ) {}
 
   /**
-   * Compiles a pattern with flags out of `i`, `m`, `s` and `u` (which changes nothing: text is always read as Unicode).
+   * Compiles a pattern with the flags `i`, `m`, `s` and `u`. `u` has no effect, because text is always Unicode.
    *
-   * @throws PatternRefused where the pattern is malformed, too long, too large or not of the supported syntax
+   * @throws PatternRefused if the pattern is malformed, too long, too large or has unsupported syntax
    */
   static compile(source: string, flags = ''): LinearRegExp {
     if (source.length > MAX_PATTERN_LENGTH) {
@@ -72,7 +71,7 @@ export class LinearRegExp {
     }
   }
 
-  /** Whether the pattern matches anywhere in the text. */
+  /** Tells whether the pattern matches anywhere in the text. */
   test(text: string): boolean {
     return this.program.test(text);
   }
@@ -84,7 +83,7 @@ function tooLarge(): PatternRefused {
   );
 }
 
-/** The engine's own message, with what it means where the syntax is known from other engines. */
+/** Returns the engine's own message, with an explanation for syntax that only other engines support. */
 function explain(message: string): string {
   const plain = message.replace(/^error parsing regexp: /, '');
   if (/\(\?(<?[=!])/.test(plain)) return `lookahead and lookbehind are not supported: ${plain}`;

@@ -1,10 +1,9 @@
 /**
- * An estimate, rather too high than too low, of how many instructions a pattern in RE2 syntax compiles to. Counted
- * repetitions multiply what they repeat, also when nested, so that a few dozen characters can compile for seconds:
- * this tells before compiling.
+ * Estimates how many instructions a pattern in RE2 syntax compiles to, rather too high than too low. Nested counted
+ * repetitions multiply, so that a few dozen characters can take seconds to compile.
  */
 export function estimateProgramSize(pattern: string): number {
-  /** Sizes of the open groups: of all before the last atom, and of the last atom, which a repetition multiplies. */
+  /** Sizes of the open groups: everything before the last atom, and the last atom, which a repetition multiplies. */
   const groups = [{ done: 1, last: 0 }];
   let position = 0;
   while (position < pattern.length) {
@@ -35,7 +34,7 @@ export function estimateProgramSize(pattern: string): number {
   return groups.reduce((sum, group) => sum + group.done + group.last, 0);
 }
 
-/** A class of Unicode characters is one instruction, but made of up to a thousand ranges: it counts for its making. */
+/** A Unicode class is one instruction with up to a thousand ranges, so it counts as more. */
 function sizeOf(token: string): number {
   if (token.startsWith('\\Q')) return token.length;
   return 1 + UNICODE_CLASS_SIZE * (token.match(/\\[pP]/g)?.length ?? 0);
@@ -43,5 +42,5 @@ function sizeOf(token: string): number {
 
 const UNICODE_CLASS_SIZE = 50;
 
-/** The next piece of a pattern: quoted text, an escape, a class, or one character. */
+/** The next token of a pattern: quoted text, an escape, a class, or one character. */
 const TOKEN = /^(?:\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]?|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]?|[\s\S])/;

@@ -1,7 +1,10 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 
-/** JSON lines on standard output: `level`, `time` (RFC 3339), `msg`, and the fields given. Never log a token, a secret or a body. */
+/**
+ * Writes JSON lines to standard output: `level`, `time` (RFC 3339), `msg` and the given fields. Never log a token, a
+ * secret or a body.
+ */
 export const rootLogger = pino({
   level: 'info',
   base: { pid: process.pid },
@@ -11,8 +14,8 @@ export const rootLogger = pino({
 });
 
 /**
- * What of an error is logged: its kind, message, code and stack, and those of its causes. Nothing else: errors of
- * the database driver carry the statement's parameters, which are the bodies of requests.
+ * Returns the fields of an error to log: its type, message, code and stack, and those of its causes. Other fields are
+ * left out, because errors of the database driver contain the parameters of the statement, which come from bodies.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -31,7 +34,7 @@ export function setLogLevel(level: string): void {
   rootLogger.level = level;
 }
 
-/** Nest's own messages, as JSON lines like all others; what it says of its start is for debugging. */
+/** Logs Nest's own messages as JSON lines. Messages about its start have the level debug. */
 export class JsonLogger implements LoggerService {
   log(message: unknown, context?: string): void {
     rootLogger.debug({ context }, String(message));

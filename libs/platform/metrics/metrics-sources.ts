@@ -2,23 +2,23 @@ import type { Counter, Gauge } from 'prom-client';
 import { SingleFlight, withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 
-/** Longest time that a source may take; a scrape waits for all of them at once. */
+/** Deadline of each source. A scrape reads all sources at the same time. */
 const DEADLINE_MS = 3_000;
-/** What was read counts for this long, however often it is asked for. */
+/** Milliseconds that a read is cached. */
 const FRESH_MS = 5_000;
 
-/** Gauges whose values are elsewhere: in the database, in a queue. */
+/** Gauges whose values must be read from elsewhere, such as the database or a queue. */
 export interface MetricsSource {
   name: string;
-  /** Left out while they cannot be read. */
+  /** Removed from scrapes while they cannot be read. */
   gauges: readonly Gauge[];
-  /** Reads them. @returns what sets them. */
+  /** Reads the values. Returns a function that sets the gauges. */
   read: () => Promise<() => void>;
 }
 
-/** Reads the sources when metrics are asked for, so that nobody who asks can wait for long, or load what is read. */
+/** Reads the sources at a scrape, with a deadline and a cache, so that scrapes are fast and cause little load. */
 export class MetricsSources {
-  private readonly readings: SourceReading[] = [];
+  private readonly readers: SourceReader[] = [];
 
   constructor(
     private readonly up: Gauge<'source'>,
@@ -26,15 +26,15 @@ export class MetricsSources {
   ) {}
 
   add(source: MetricsSource): void {
-    this.readings.push(new SourceReading(source, (error) => this.tell(source, error)));
+    this.readers.push(new SourceReader(source, (error) => this.record(source, error)));
     this.failures.inc({ source: source.name }, 0);
   }
 
   async read(): Promise<void> {
-    await Promise.all(this.readings.map((reading) => reading.refresh()));
+    await Promise.all(this.readers.map((reader) => reader.refresh()));
   }
 
-  private tell({ name }: MetricsSource, error: unknown): void {
+  private record({ name }: MetricsSource, error: unknown): void {
     this.up.set({ source: name }, error === undefined ? 1 : 0);
     if (error === undefined) return;
     this.failures.inc({ source: name });
@@ -42,49 +42,49 @@ export class MetricsSources {
   }
 }
 
-class SourceReading {
+class SourceReader {
   private readAt = -Infinity;
   private readonly reads = new SingleFlight<void>();
-  /** Of a source that hangs, nothing is asked again before it has answered. */
-  private hanging = false;
+  /** A source that hangs is not read again before it has answered. */
+  private isPending = false;
 
-  /** @param tell is told of each reading, with what it failed of */
+  /** @param onRead called after each read, with its error if it failed */
   constructor(
     private readonly source: MetricsSource,
-    private readonly tell: (error: unknown) => void,
+    private readonly onRead: (error: unknown) => void,
   ) {}
 
   refresh(): Promise<void> {
     if (performance.now() - this.readAt < FRESH_MS) return Promise.resolve();
     return this.reads.run(this.source.name, undefined, async () => {
-      await this.take();
+      await this.read();
       this.readAt = performance.now();
     });
   }
 
-  private async take(): Promise<void> {
+  private async read(): Promise<void> {
     try {
-      const set = await this.inTime();
+      const setGauges = await this.readInTime();
       this.clear();
-      set();
-      this.tell(undefined);
+      setGauges();
+      this.onRead(undefined);
     } catch (error) {
       this.clear();
-      this.tell(error);
+      this.onRead(error);
     }
   }
 
-  private async inTime(): Promise<() => void> {
-    if (this.hanging) throw new Error('It has not answered yet.');
-    this.hanging = true;
-    const answer = this.source.read().finally(() => (this.hanging = false));
-    return withDeadline(answer, DEADLINE_MS, 'It did not answer in time.');
+  private async readInTime(): Promise<() => void> {
+    if (this.isPending) throw new Error('The source has not answered the previous read yet.');
+    this.isPending = true;
+    const answer = this.source.read().finally(() => (this.isPending = false));
+    return withDeadline(answer, DEADLINE_MS, 'The source did not answer in time.');
   }
 
   private clear(): void {
     for (const gauge of this.source.gauges) {
       gauge.reset();
-      // what has no labels is 0 now, which would be a value
+      // a reset gauge without labels has the value 0
       if (!hasLabels(gauge)) gauge.remove();
     }
   }

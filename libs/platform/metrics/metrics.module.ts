@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Metrics } from './metrics';
 
-/** The metrics of the application, for whoever has something to count. */
+/** Provides the metrics of the application. */
 @Module({ providers: [Metrics], exports: [Metrics] })
 export class MetricsModule {}

@@ -10,8 +10,8 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * `GET /metrics` on a port of its own, `METRICS_PORT`, which is none of the API's: without authentication, for those
- * who run the service, and answering also while the API sheds requests or the database is away. It is the last to stop.
+ * Serves `GET /metrics` on a separate port, `METRICS_PORT`, without authentication. It also answers while the API sheds
+ * requests or the database is away, and it stops last.
  */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -22,12 +22,12 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     private readonly metrics: Metrics,
   ) {}
 
-  /** Where it listens; null where it does not. */
+  /** The port it listens on; null if it does not listen. */
   get port(): number | null {
     return (this.server?.address() as AddressInfo | undefined | null)?.port ?? null;
   }
 
-  /** @throws an Error where the port is taken: the process does not start. */
+  /** @throws Error, which stops the start, if the port is taken */
   async onApplicationBootstrap(): Promise<void> {
     const { METRICS_PORT: port, HOST: host } = this.environment;
     if (port === undefined) return;
@@ -68,7 +68,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
       end(response, 200, text, this.metrics.contentType);
     } catch (error) {
       rootLogger.error({ err: error }, 'metrics could not be answered');
-      end(response, 500, 'The metrics could not be made.\n');
+      end(response, 500, 'The metrics could not be read.\n');
     }
   }
 }

@@ -4,24 +4,24 @@ import { Metrics } from './metrics';
 const AFTER_CACHE_MS = 5_000;
 const DEADLINE_MS = 3_000;
 
-describe('metrics that are read when they are asked for', () => {
+describe('metrics of a source', () => {
   let metrics: Metrics;
   let answers: (() => Promise<number>)[];
-  let asked: number;
+  let reads: number;
 
   beforeEach(() => {
     setLogLevel('silent');
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
     metrics = new Metrics();
     answers = [];
-    asked = 0;
-    const gauge = metrics.gauge('level', 'How high it stands.');
-    const parts = metrics.gauge('level_parts', 'Of what.', ['part']);
-    metrics.from({
+    reads = 0;
+    const gauge = metrics.gauge('level', 'Level of the river.');
+    const parts = metrics.gauge('level_parts', 'Parts of the level.', ['part']);
+    metrics.addSource({
       name: 'river',
       gauges: [gauge, parts],
       read: async () => {
-        asked++;
+        reads++;
         const level = await (answers.shift() ?? (() => Promise.resolve(1)))();
         return () => {
           gauge.set(level);
@@ -42,29 +42,29 @@ describe('metrics that are read when they are asked for', () => {
   });
   const read = async () => valuesOf(await metrics.text());
 
-  it('are read once for all who ask within some seconds', async () => {
+  it('are read once for all scrapes within some seconds', async () => {
     answers.push(() => Promise.resolve(7));
     const all = await Promise.all(Array.from({ length: 50 }, read));
     expect(all[49]).toEqual({ level: '7', part: '7', up: '1', failures: '0' });
     expect(await read()).toEqual(all[0]);
-    expect(asked).toBe(1);
+    expect(reads).toBe(1);
     jest.advanceTimersByTime(AFTER_CACHE_MS);
     expect((await read()).level).toBe('1');
-    expect(asked).toBe(2);
+    expect(reads).toBe(2);
   });
 
-  it('are left out while they cannot be read, which is told, and are back afterwards', async () => {
+  it('are left out while they cannot be read, which is counted, and come back afterwards', async () => {
     await read();
     jest.advanceTimersByTime(AFTER_CACHE_MS);
     answers.push(() => Promise.reject(new Error('away')));
     expect(await read()).toEqual({ level: undefined, part: undefined, up: '0', failures: '1' });
-    // what fails is not asked all the more
+    // a failed read is cached too
     expect((await read()).failures).toBe('1');
     jest.advanceTimersByTime(AFTER_CACHE_MS);
     expect(await read()).toEqual({ level: '1', part: '1', up: '1', failures: '1' });
   });
 
-  it('are left out where they take too long, and are not asked for again before they have answered', async () => {
+  it('are left out if they take too long, and are not read again before the source has answered', async () => {
     let answer: (level: number) => void = () => undefined;
     answers.push(() => new Promise((resolve) => (answer = resolve)));
     const scrape = read();
@@ -72,14 +72,14 @@ describe('metrics that are read when they are asked for', () => {
     expect(await scrape).toEqual({ level: undefined, part: undefined, up: '0', failures: '1' });
     jest.advanceTimersByTime(AFTER_CACHE_MS);
     expect(await read()).toMatchObject({ level: undefined, up: '0', failures: '2' });
-    expect(asked).toBe(1);
+    expect(reads).toBe(1);
     answer(9);
     await jest.advanceTimersByTimeAsync(AFTER_CACHE_MS);
-    // what came too late is not what it is now
+    // a late answer is not used
     expect(await read()).toMatchObject({ level: '1', up: '1' });
   });
 
-  it('are each declared once, and are those of one application', () => {
+  it('are declared once per application', () => {
     expect(() => metrics.counter('level', 'Another.')).toThrow(/level/);
     expect(() => new Metrics().counter('level', 'Another.')).not.toThrow();
   });

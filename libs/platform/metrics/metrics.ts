@@ -4,16 +4,16 @@ import { type MetricsSource, MetricsSources } from './metrics-sources';
 
 export type { Counter, Gauge, Histogram } from 'prom-client';
 
-/** Begins the name of every metric of the service; those of Node.js and of the process have their usual names. */
+/** Prefix of the service's own metrics. Metrics of Node.js and of the process have their usual names. */
 const PREFIX = 'registry_';
 
 /**
- * The metrics of one application. Any provider declares its own in its constructor, each name once:
+ * The metrics of one application. A provider declares its metrics in its constructor, each name once:
  *
  *     this.calls = metrics.counter('judge_calls_total', 'Calls of judges.', ['outcome']);
  *
- * Names are those of Prometheus: base units (`_seconds`, `_bytes`), counters end in `_total`. A label has few values
- * that are known beforehand: never an id, a name that a tenant gave, an organization or a workspace.
+ * Names follow the conventions of Prometheus: base units (`_seconds`, `_bytes`), and `_total` at the end of counters. A
+ * label has a small set of known values: never an id, an organization, a workspace or a tenant's name.
  */
 @Injectable()
 export class Metrics {
@@ -22,16 +22,14 @@ export class Metrics {
 
   constructor() {
     this.sources = new MetricsSources(
-      this.gauge('metrics_source_up', '1 where what the metrics of this source are read from answers.', [
-        'source',
-      ]),
-      this.counter('metrics_source_failures_total', 'Readings of this source that failed or took too long.', [
+      this.gauge('metrics_source_up', '1 if the last read of this source succeeded.', ['source']),
+      this.counter('metrics_source_failures_total', 'Reads of this source that failed or took too long.', [
         'source',
       ]),
     );
   }
 
-  /** Of what is there at `Content-Type`. */
+  /** `Content-Type` of the text. */
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
   counter<Label extends string>(name: string, help: string, labels: readonly Label[] = []): Counter<Label> {
@@ -42,7 +40,7 @@ export class Metrics {
     return new Gauge({ ...this.configured(name, help), labelNames: labels });
   }
 
-  /** @param buckets their upper bounds, ascending */
+  /** @param buckets upper bounds, ascending */
   histogram<Label extends string>(
     name: string,
     help: string,
@@ -52,17 +50,17 @@ export class Metrics {
     return new Histogram({ ...this.configured(name, help), labelNames: labels, buckets: [...buckets] });
   }
 
-  /** Adds gauges that are read when they are asked for. */
-  from(source: MetricsSource): void {
+  /** Adds gauges that are read at each scrape. */
+  addSource(source: MetricsSource): void {
     this.sources.add(source);
   }
 
-  /** Adds those of Node.js and of the process. They observe until the process ends, so: once, where they are served. */
+  /** Adds the metrics of Node.js and of the process. Call it once, because they observe until the process ends. */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** All of them, in Prometheus's text format. Takes a few seconds at most, and leaves out what cannot be read. */
+  /** Returns all metrics in Prometheus's text format. Takes a few seconds at most, and omits what cannot be read. */
   async text(): Promise<string> {
     await this.sources.read();
     return this.registry.metrics();

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { readCapped } from './read-capped';
 
 describe('readCapped', () => {
-  it('reads a body of exactly the size that is allowed', async () => {
+  it('reads a body of exactly the maximum size', async () => {
     expect(await readCapped(Readable.from([Buffer.from('ab'), Buffer.from('é')]), 4)).toBe('abé');
   });
 

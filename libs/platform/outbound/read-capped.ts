@@ -1,7 +1,7 @@
 /**
  * Reads a body as UTF-8, up to a size in bytes.
  *
- * @returns undefined for a larger body, of which no more is read
+ * @returns undefined for a larger body, whose remainder is not read
  */
 export async function readCapped(
   body: AsyncIterable<Uint8Array>,

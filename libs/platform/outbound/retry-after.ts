@@ -1,8 +1,8 @@
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Returns how long a server asks to wait, in ms: by `retry-after-ms`, or by `Retry-After` as seconds or a date (RFC 9110
- * section 10.2.3). Undefined where it asks for nothing, or for something unreadable.
+ * Returns how long a server asks to wait, in ms, from `retry-after-ms` or from `Retry-After` as seconds or a date (RFC 9110,
+ * section 10.2.3). Undefined if neither header is present and valid.
  */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | undefined {
   const ms = Number(single(headers['retry-after-ms']) || NaN);

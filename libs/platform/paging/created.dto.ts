@@ -5,7 +5,7 @@ import { NamedListQueryDto } from './page.dto';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Query parameters of lists and searches that narrow by the time of creation. */
+/** Query parameters of lists and searches that filter by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
   /** Made at this time or later (RFC 3339). */
   @NotNull()
@@ -19,15 +19,15 @@ export class CreatedListQueryDto extends NamedListQueryDto {
   created_before?: string;
 }
 
-/** The column of a resource's own id, and the prefix of its ids. */
+/** The id column of a resource, and the prefix of its ids. */
 interface OwnId {
   prefix: IdPrefix;
   id: string;
 }
 
 /**
- * Narrows a list by the time of creation. Ids hold that time too, unless a clock was put back. Bounds on the ids, a day
- * wider, let a list in their order start at the right place instead of reading all newer rows.
+ * Filters a list by the time of creation. Ids contain that time too, unless a clock was set back. The bounds on the ids
+ * are a day wider, and let a list in id order start at the right place instead of reading all newer rows.
  */
 export function addCreated(
   where: Where,

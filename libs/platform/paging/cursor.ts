@@ -3,7 +3,7 @@ import { problem } from '#platform/problem';
 /** The end of a page: its sort, and the key and id of its last row. Opaque to clients. */
 export interface CursorPosition {
   sort: string;
-  /** Null where the id is the key. */
+  /** Null if the id is the key. */
   key: string | null;
   id: string;
 }
@@ -13,7 +13,7 @@ export function encodeCursor({ sort, key, id }: CursorPosition): string {
   return Buffer.from([sort, id, ...(key === null ? [] : [key])].join('\n')).toString('base64url');
 }
 
-/** Decodes a cursor of this service; anything else is 400 `invalid_query`. */
+/** Decodes a cursor of this service. Throws 400 `invalid_query` for anything else. */
 export function decodeCursor(text: string): CursorPosition {
   const decoded = Buffer.from(text, 'base64url').toString();
   const [sort, id, ...key] = decoded.split('\n');

@@ -38,15 +38,15 @@ export interface ListSpec<Row = never> {
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
   /**
-   * The expression of a row's size in bytes, where rows may be large: a page ends early, with a cursor, when it has
-   * `PAGE_BYTES` of them. Absent: rows are small.
+   * The expression of a row's size in bytes, for rows that may be large: a page ends early, with a cursor, once it has
+   * `PAGE_BYTES`. Absent: rows are small.
    */
   bytes?: string;
-  /** Counts the rows where `from` and `where` are not needed for it, or not enough. Null: over TOTAL_MAX. */
+  /** Counts the rows in another way than by `from` and `where`. Null: more than TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
-   * Returns the rows that belong to the list, in their order, where a part of its condition lies outside the database.
-   * Requires a `count` of its own.
+   * Returns the rows that belong to the list, in their order, if a part of its condition is outside the database. Requires
+   * `count`.
    */
   keep?: (rows: Row[]) => Promise<Row[]>;
   /**
@@ -63,13 +63,13 @@ export interface RowPage<Row> {
 
 type Keyed<Row> = Row &
   RowPlace & {
-    /** False for the last row of the list. Only set for rows with `bytes`, because their page may end before its limit. */
+    /** False for the last row of the list. Only set for rows with `bytes`, whose page may end before its limit. */
     page_goes_on?: boolean;
   };
 
 /**
- * Reads one page of a list by keyset: the rows after the cursor, in the order of the query, and the total.
- * Errors: 400 `invalid_query` for a foreign cursor, or a cursor together with an offset.
+ * Reads one page of a list by keyset: the rows after the cursor, in the order of the query, and the total. Throws 400
+ * `invalid_query` for the cursor of another list, and for a cursor together with an offset.
  */
 export async function listPage<Row>(
   on: SqlExecutor,
@@ -94,11 +94,11 @@ export async function listPage<Row>(
   };
 }
 
-/** Batch sizes for finding the rows that belong to a list: each batch is twice the one before. */
+/** Batch sizes for finding the rows that belong to a list. Each batch is twice the previous one. */
 const KEPT_FIRST_BATCH = 100;
 const KEPT_BATCH_MAX = 3_200;
 
-/** Reads rows of which only some belong to the list, until the page is full. */
+/** Reads rows and filters them by `keep`, until the page is full. */
 async function readKept<Row>(
   on: SqlExecutor,
   spec: ListSpec<Row>,
@@ -144,8 +144,8 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
   name === undefined ? statement : prepared(`${name}.${variant}`, statement);
 
 /**
- * Selects the rows of a page that begin within its bytes, always the first. PostgreSQL stores large values apart from
- * their rows and does not read those of rows that are left out.
+ * Selects the rows of a page that begin within its bytes, and at least the first. PostgreSQL stores large values apart
+ * from their rows, and does not read the values of omitted rows.
  */
 const withinBytes = (rows: Sql, sort: Sql): Sql =>
   sql`SELECT * FROM (

@@ -28,7 +28,7 @@ export interface RowId {
   idType?: 'text' | 'int8';
 }
 
-/** Reads the order of a query. Error: 400 `invalid_query` for a cursor together with an offset. */
+/** Reads the order of a query. Throws 400 `invalid_query` for a cursor together with an offset. */
 export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, defaultSort: string): PageOrder {
   if (query.cursor !== undefined && query.offset !== undefined) {
     throw problem.invalidQuery('cursor', 'cannot be combined with offset');
@@ -41,7 +41,7 @@ export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, def
   return { sort, key, descending, limit, offset: query.offset ?? 0, cursor: query.cursor };
 }
 
-/** Column lists and table names are constants of the code, and may be plain texts. */
+/** Converts a column list or table name, which may be a plain text because it is a constant of the code. */
 export const toSql = (text: string | Sql): Sql => (typeof text === 'string' ? raw(text) : text);
 
 /** Orders by these columns, in the direction of the page. */
@@ -56,7 +56,7 @@ export const placeColumns = ({ key }: PageOrder, { id, idType }: RowId): Sql =>
 export const cursorAfter = (row: RowPlace, { sort, key }: PageOrder): string =>
   encodeCursor({ sort, key: key.type ? row.page_key : null, id: row.page_id });
 
-/** The condition for rows after a cursor. Error: 400 `invalid_query` for the cursor of another list or sort. */
+/** Returns the condition for rows after a cursor. Throws 400 `invalid_query` for the cursor of another list or sort. */
 export function isAfter({ id, idType }: RowId, { sort, key, descending }: PageOrder, cursor: string): Sql {
   const position = decodeCursor(cursor);
   const than = raw(descending ? '<' : '>');
@@ -79,7 +79,7 @@ const isInt8 = (text: string): boolean => {
 
 const foreignCursor = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
-/** How keys are written into a cursor and read back. Every text of the `form` can be read. */
+/** How keys are written into a cursor and read back. Every text that matches `form` can be read. */
 const KEYS = {
   text: {
     written: (expression: string) => `(${expression})::text`,

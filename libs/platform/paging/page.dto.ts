@@ -8,12 +8,12 @@ import { BY_CHANGE, BY_NAME } from './sorts';
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;
 const OFFSET_MAX = 2 ** 31 - 1;
-/** A page of large items ends when it has this many bytes of them. */
+/** A page of large items ends once it has this many bytes. */
 export const PAGE_BYTES = 16 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 
-/** Reads an integer from a query. Anything else stays as it is, and fails validation. */
+/** Reads an integer from a query. Other values stay as they are, and fail validation. */
 export const ToInteger = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,

@@ -1,7 +1,7 @@
 /**
- * Every error the service answers, by its machine-readable code: the one place that ties a code to its
- * status and title. A code stands for one status, except `request_timeout` and `invalid_request`, whose other
- * statuses are given where they are thrown (408 for a client that stops sending, 431 for oversized headers).
+ * All errors of the service by their machine-readable code, with status and title. A code has one status, except
+ * `request_timeout` and `invalid_request`, which are thrown with other statuses too (408 for a client that stops sending,
+ * 431 for oversized headers).
  */
 export const CATALOGUE = {
   invalid_query: { status: 400, title: 'Invalid query parameter' },
@@ -56,7 +56,7 @@ export const CATALOGUE = {
 
 export type ProblemCode = keyof typeof CATALOGUE;
 
-/** The 18 codes of a failed authentication, and the 4 of a refused authorization. */
+/** The codes of a failed authentication. */
 export const AUTHENTICATION_CODES = (Object.keys(CATALOGUE) as ProblemCode[]).filter(
   (code) => CATALOGUE[code].status === 401,
 );

@@ -14,23 +14,23 @@ export interface ProblemBody {
 }
 
 export interface ProblemOptions {
-  /** Where a code stands for more than one status; otherwise the catalogue's. */
+  /** Overrides the catalogue's status, for codes with several. */
   status?: number;
   errors?: FieldError[];
   /** Response headers that belong to the error: `Allow`, `Retry-After`, `Accept-Encoding`. */
   headers?: Record<string, string>;
-  /** Members of the body besides those of every problem (RFC 9457, section 3.2). */
+  /** Extension members of the body (RFC 9457, section 3.2). */
   members?: Record<string, string>;
   /** The caught error. Logged with the request id, never returned. */
   cause?: unknown;
 }
 
-/** At most this many faults are listed in one answer. */
+/** Most faults in one response. */
 const MAX_ERRORS = 100;
 
 /**
- * An error that is returned to the client as it is. `detail` names the member, the rule and the remedy, and contains no
- * SQL, stacks, paths, secrets or data of other tenants. Thrown through the `problem` functions beside this class.
+ * An error that is returned to the client unchanged. `detail` names the member, the rule and the remedy, and contains no
+ * SQL, stacks, paths, secrets or data of other tenants. Create it with the `problem` functions.
  */
 export class Problem extends Error {
   readonly status: number;
@@ -51,7 +51,7 @@ export class Problem extends Error {
     this.members = options.members ?? {};
   }
 
-  /** The same, with members and headers besides. What is there already stays. */
+  /** Returns a copy with more members and headers. Existing ones are kept. */
   extended(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
     return new Problem(this.code, this.detail, {
       status: this.status,
@@ -62,7 +62,11 @@ export class Problem extends Error {
     });
   }
 
-  /** The problem of a part of a body, as seen from the whole. @param pointer of the part. */
+  /**
+   * Returns the problem of a part of a body with pointers into the whole body.
+   *
+   * @param pointer to the part
+   */
   within(pointer: string): Problem {
     const [first] = this.errors ?? [];
     if (!first) return this;
@@ -76,7 +80,7 @@ export class Problem extends Error {
     return new Problem(this.code, detail, { status: this.status, errors });
   }
 
-  /** @param traceId the W3C trace id of the request, or null where none is known (within a bulk item). */
+  /** @param traceId the W3C trace id of the request; null within a bulk item */
   toBody(traceId: string | null): ProblemBody {
     return {
       ...this.members,
@@ -103,7 +107,7 @@ const listed = (errors: FieldError[]): string => {
   return `${placeOf(first)}: ${first.detail}${more}`;
 };
 
-/** The catalogue as functions. Each makes the error; the caller throws it. */
+/** The catalogue as functions. Each creates an error for the caller to throw. */
 export const problem = {
   /** 400: the body or a header is malformed. */
   invalidRequest: (detail: string, options?: ProblemOptions) =>
@@ -122,15 +126,15 @@ export const problem = {
   invalidHeader: (header: string, detail: string) =>
     new Problem('invalid_request', `${header}: ${detail}`, { errors: [{ parameter: header, detail }] }),
 
-  /** 401, with the code that says which check failed. */
+  /** 401 with the code of the failed check. */
   unauthenticated: (code: ProblemCode, detail: string) => new Problem(code, detail),
 
   accessDenied: (detail: string) => new Problem('access_denied', detail),
   forbidden: (detail: string) => new Problem('forbidden', detail),
 
   /**
-   * 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`, `hint` a
-   * sentence on what the request itself left out of reach, whether it is there or not.
+   * 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`. `hint` is a
+   * sentence about what the request itself excludes, independent of what exists.
    */
   notFound: (kind: string, id = '', hint = '') =>
     new Problem(
@@ -138,13 +142,13 @@ export const problem = {
       `The ${kind}${shown(id)} does not exist or is not visible to you.${hint && ` ${hint}`}`,
     ),
 
-  /** 404 for an id in a body under /eval/v1, which names it. */
+  /** 404 for an id in a body under /eval/v1, with its pointer. */
   unknownReference: (pointer: string, kind: string, id: string) => {
     const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
     return new Problem('not_found', detail, { errors: [{ pointer, detail }] });
   },
 
-  /** 404 for an id that a query parameter names. */
+  /** 404 for an id in a query parameter. */
   unknownParameter: (parameter: string, kind: string, id: string) => {
     const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
     return new Problem('not_found', `${parameter}: ${detail}`, {
@@ -155,7 +159,7 @@ export const problem = {
   conflict: (detail: string, options?: ProblemOptions) => new Problem('conflict', detail, options),
   preconditionFailed: (detail: string) => new Problem('precondition_failed', detail),
 
-  /** 422: well-formed, but a value is not one of those known, or a rule of the service forbids it. */
+  /** 422: well-formed, but with an unknown value or a value that a rule forbids. */
   validationFailed: (errors: FieldError[] | string) =>
     typeof errors === 'string'
       ? new Problem('validation_failed', errors)

@@ -1,7 +1,7 @@
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
 
-/** Exit codes by which a shell knows that a signal ended a process: 128 and the signal's number. */
+/** Exit codes of a process that a signal ended: 128 plus the number of the signal. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 type Signal = keyof typeof SIGNALS;
@@ -9,20 +9,20 @@ type Signal = keyof typeof SIGNALS;
 const endAtOnce = (signal: NodeJS.Signals): never => process.exit(SIGNALS[signal as Signal]);
 
 /**
- * Ends the process at once on SIGTERM and Ctrl-C (143 or 130), until {@link stopOnSignal} takes over: nothing has been
- * accepted yet, and what was not committed did not happen. That is what happens by default, but not to the first
- * process of a container, which gets no signal that it does not ask for.
+ * Ends the process at once on SIGTERM and Ctrl-C (143 or 130), until {@link stopOnSignal} takes over. That is safe, because
+ * nothing has been accepted yet. It is also the default, except for the first process of a container, which receives only
+ * signals that it handles.
  */
 export function endOnSignal(): void {
   for (const signal of Object.keys(SIGNALS)) process.on(signal, endAtOnce);
 }
 
-/** How long a process that has finished may still send its traces, in ms: within the time for its last steps. */
+/** Time to export the last traces, in ms. It is part of the time for the last steps. */
 const TRACES_MS = 2_000;
 
 /**
- * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes what is under way, then the process sends the last
- * of its traces and ends with code 0. When that takes longer than `seconds`, or a second signal comes, it ends at once.
+ * Stops the process cleanly on SIGTERM and Ctrl-C: `stop` finishes running work, then the process exports its last traces
+ * and ends with code 0. If that takes longer than `seconds`, or a second signal arrives, it ends at once.
  */
 export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
   let stopping = false;
@@ -50,21 +50,21 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
   }
 }
 
-/** Of the time that a stopping process has, what is kept for its last steps. */
+/** Part of the time of a stopping process that is reserved for its last steps. */
 const LAST_STEPS_MS = 3_000;
 
-/** How long what is under way may still take in a process that has `seconds` to stop, in ms. */
+/** Returns how long running work may take in a process that has `seconds` to stop, in ms. */
 export const finishingMs = (seconds: number): number => Math.max(0, seconds * 1000 - LAST_STEPS_MS);
 
-/** Runs a process's start; where it fails, says why in one line and ends with code 1. */
+/** Runs the start of a process. If it fails, logs the reason in one line and exits with code 1. */
 export function start(work: () => Promise<void>): void {
   work().catch(endWith);
 }
 
-/** An error for the operator, whose message says everything: no stack is logged with it. */
+/** An error for the operator, logged without its stack because the message says everything. */
 export class StartRefusal extends Error {}
 
-/** Ends a process that cannot go on: logs why in one line and exits with code 1. */
+/** Ends a process that cannot continue: logs the reason in one line and exits with code 1. */
 export function endWith(error: unknown): never {
   const fields = error instanceof StartRefusal ? {} : { err: error };
   rootLogger.fatal(fields, error instanceof Error ? error.message : 'the start failed');

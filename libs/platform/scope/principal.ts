@@ -2,36 +2,36 @@ import { NO_ROLES, type Role } from './roles';
 
 export type PrincipalType = 'user' | 'service_account' | 'platform';
 
-/** What a principal showed to prove who it is. */
+/** The credential that a principal authenticated with. */
 export type Credential =
   | { readonly kind: 'token'; readonly issuer: string; readonly jti: string | null; readonly expiresAt: Date }
   | { readonly kind: 'api_key'; readonly keyId: string; readonly expiresAt: Date | null };
 
 /**
- * Who calls: what a verified token or key amounts to, together with what is stored of the account. Immutable, and
- * remembered for a short while by the hash of the token.
+ * The caller: a verified token or key combined with its stored account. Immutable, and cached for a short time by the
+ * hash of the token.
  */
 export interface Principal {
   readonly type: PrincipalType;
   /** `user_id`, `service_account_id`, or the subject of a platform principal. */
   readonly id: string;
-  /** Null for platform principals alone. */
+  /** Null for platform principals only. */
   readonly orgId: string | null;
   /** Roles held in the whole organization, expanded. */
   readonly roles: ReadonlySet<Role>;
-  /** Roles held in single workspaces besides, expanded. */
+  /** Additional roles in single workspaces, expanded. */
   readonly workspaceRoles: ReadonlyMap<string, ReadonlySet<Role>>;
-  /** The workspaces that the roles of the organization reach; null for all of them. */
+  /** The workspaces where `roles` apply; null for all of them. */
   readonly workspaceIds: ReadonlySet<string> | null;
-  /** For `GET /registry/v1/me` and for revoking. */
+  /** For `GET /registry/v1/me` and for revocation. */
   readonly credential: Credential;
 }
 
-/** The roles that reach all of a principal's organization: none where it is bound to workspaces. */
+/** Returns the roles that apply to the whole organization; none if the principal is limited to some workspaces. */
 export const rolesEverywhere = ({ roles, workspaceIds }: Principal): ReadonlySet<Role> =>
   workspaceIds === null ? roles : NO_ROLES;
 
-/** The roles a principal has in a workspace of its organization: none where it cannot reach it. */
+/** Returns the roles of a principal in a workspace of its organization; none if it has no access. */
 export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<Role> {
   const reached = principal.workspaceIds === null || principal.workspaceIds.has(workspaceId);
   const own = principal.workspaceRoles.get(workspaceId);
@@ -39,7 +39,7 @@ export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<
   return own ? new Set([...principal.roles, ...own]) : principal.roles;
 }
 
-/** The workspaces in which a principal holds a role, or any role at all; null for all of its organization. */
+/** Returns the workspaces where a principal has this role, or any role; null for all of its organization. */
 export function workspacesWith(principal: Principal, role?: Role): ReadonlySet<string> | null {
   const everywhere = holds(principal.roles, role);
   if (everywhere && principal.workspaceIds === null) return null;
@@ -50,6 +50,6 @@ export function workspacesWith(principal: Principal, role?: Role): ReadonlySet<s
   return found;
 }
 
-/** Whether a role, or any at all, is among those held. */
+/** Tells whether the roles include this one or, without `role`, any. */
 export const holds = (held: ReadonlySet<Role>, role?: Role): boolean =>
   role === undefined ? held.size > 0 : held.has(role);

@@ -5,7 +5,7 @@ export type Role = (typeof ROLES)[number];
 
 export const isRole = (value: unknown): value is Role => (ROLES as readonly unknown[]).includes(value);
 
-/** What each role may do besides its own: the roles it contains. */
+/** The roles that each role contains. */
 const CONTAINS: Record<Role, readonly Role[]> = {
   viewer: [],
   editor: ['viewer'],
@@ -18,7 +18,7 @@ const CONTAINS: Record<Role, readonly Role[]> = {
 
 export const NO_ROLES: ReadonlySet<Role> = new Set();
 
-/** Every role that these roles amount to. */
+/** Returns these roles with all the roles that they contain. */
 export function expandRoles(roles: Iterable<Role>): ReadonlySet<Role> {
   const all = new Set<Role>();
   for (const role of roles) {
@@ -28,7 +28,7 @@ export function expandRoles(roles: Iterable<Role>): ReadonlySet<Role> {
   return all;
 }
 
-/** The fewest roles that amount to the same, in the order of `ROLES`: how roles are stored and answered. */
+/** Returns the fewest roles that expand to the same set, in the order of `ROLES`. Stored and returned in this form. */
 export function reduceRoles(roles: Iterable<Role>): Role[] {
   const all = new Set(roles);
   return ROLES.filter(

@@ -35,12 +35,12 @@ describe('roles', () => {
     ['runtime', ['runtime']],
     ['admin', ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin']],
     ['owner', [...ROLES]],
-  ])('%s amounts to %s', (role, all) => {
+  ])('%s expands to %s', (role, all) => {
     expect(sorted(expandRoles([role]))).toEqual(all);
     expect(reduceRoles(all)).toEqual([role]);
   });
 
-  it('that contain none of each other stay side by side when they are reduced', () => {
+  it('are all kept by reduceRoles if none contains another', () => {
     expect(reduceRoles(['viewer', 'publisher', 'evaluator', 'runtime'])).toEqual([
       'evaluator',
       'publisher',
@@ -49,8 +49,8 @@ describe('roles', () => {
   });
 });
 
-describe('what a principal may reach', () => {
-  it('is what the token says together with what is stored', () => {
+describe('the access of a principal', () => {
+  it('combines the roles of its token and its account', () => {
     const scope = scopeOf(
       build(
         { roles: ['viewer'], memberships: [{ workspaceId: 'w1', roles: ['publisher'] }] },
@@ -65,7 +65,7 @@ describe('what a principal may reach', () => {
     expect(scope.workspacesWith('admin')).toEqual(new Set());
   });
 
-  it('is narrowed by the workspaces that the token names, memberships too', () => {
+  it('is limited to the workspaces in the token, memberships included', () => {
     const scope = scopeOf(
       build(
         {
@@ -85,7 +85,7 @@ describe('what a principal may reach', () => {
     expect(scope.workspacesWith()).toEqual(new Set(['w1']));
   });
 
-  it('is for a service account its own workspaces alone, which a token can narrow and never widen', () => {
+  it('is limited to its own workspaces for a service account, which a token cannot extend', () => {
     const bound = { type: 'service_account', roles: ['admin'], workspaceIds: ['w1', 'w2'] } as const;
     const changes = { ...bound, roles: [...bound.roles], workspaceIds: [...bound.workspaceIds] };
     expect(scopeOf(build(changes)).rolesIn('w3').size).toBe(0);
@@ -101,7 +101,7 @@ describe('what a principal may reach', () => {
     ).toBe(true);
   });
 
-  it('is one workspace where the route requires one', () => {
+  it('is limited to the workspace of a request that requires one', () => {
     const scope = workspaceScope('org_1', 'w1', 'u', expandRoles(['editor']));
     expect(scope.rolesIn('w1').has('editor')).toBe(true);
     expect(scope.rolesIn('w2').size).toBe(0);

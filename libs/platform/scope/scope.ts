@@ -1,45 +1,44 @@
 import { holds, type Principal, rolesEverywhere, rolesIn, workspacesWith } from './principal';
 import { NO_ROLES, type Role } from './roles';
 
-/** The column and value that keep one tenant's rows apart from all others. */
+/** The column and value that select the rows of one tenant. */
 export interface TenantKey {
   readonly column: 'workspace_id' | 'org_id';
   readonly value: string;
 }
 
 /**
- * On whose behalf something is done: the first argument of every service and repository method. Immutable. Made
- * from a principal, it holds what that principal may reach; made for a job, it reaches what the job was given.
+ * The tenant, the caller and its roles: the first argument of every service and repository method. Immutable. The scope of
+ * a principal has the principal's access; the scope of a job has the access that the job needs.
  */
 export interface OrgScope {
   readonly orgId: string;
-  /** `created_by` of what is made. */
+  /** `created_by` of new resources. */
   readonly principalId: string;
-  /** Roles held here: in the organization, or, for a `Scope`, in its workspace. Expanded. */
+  /** Roles in the organization or, for a `Scope`, in its workspace. Expanded. */
   readonly roles: ReadonlySet<Role>;
-  /** Those of them that reach all of the organization. What concerns more than some workspaces needs one of them. */
+  /** Roles that apply to the whole organization. Operations that affect all workspaces need one of them. */
   readonly rolesEverywhere: ReadonlySet<Role>;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
-  /** The request on whose behalf it is, as its log line names it; null for what the service does of itself. */
+  /** Id of the request, as in its log line; null for the service's own work. */
   readonly requestId: string | null;
-  /** Roles held in one workspace of the organization; none where it is out of reach. */
+  /** Returns the roles in one workspace of the organization; none without access to it. */
   rolesIn(workspaceId: string): ReadonlySet<Role>;
   /**
-   * The workspaces in which a role, or any role at all, is held; null for all of the organization. What a list is
-   * narrowed to.
+   * Returns the workspaces with this role, or with any role; null for all of the organization. Lists are limited to them.
    */
   workspacesWith(role?: Role): ReadonlySet<string> | null;
 }
 
-/** The same, within one workspace. */
+/** A scope within one workspace. */
 export interface Scope extends OrgScope {
   readonly workspaceId: string;
   /** `workspace_id`: rows of the workspace. */
   readonly key: TenantKey;
 }
 
-/** Returns a scope that holds these roles in every workspace of the organization: for a job, or a platform principal. */
+/** Returns a scope with these roles in every workspace of the organization, for a job or a platform principal. */
 export function orgScope(
   orgId: string,
   principalId: string,
@@ -58,7 +57,7 @@ export function orgScope(
   });
 }
 
-/** A scope within one workspace. */
+/** Returns a scope within one workspace. */
 export function workspaceScope(
   orgId: string,
   workspaceId: string,

@@ -3,26 +3,26 @@ import { SealedSecretError, SecretBox, SecretKeys } from '#platform/secrets';
 
 const boxOf = (key: Buffer) => new SecretBox(new SecretKeys({ SECRETS_KEY: key.toString('base64') }));
 
-describe('secrets at rest', () => {
+describe('SecretBox', () => {
   const key = randomBytes(32);
   const box = boxOf(key);
 
-  it('come back as they were, also from another process with the same key', () => {
+  it('opens a secret that another process with the same key has sealed', () => {
     const sealed = box.seal('pässword ✓', 'api:1');
     expect(boxOf(key).open(sealed, 'api:1')).toBe('pässword ✓');
   });
 
-  it('do not show in what is stored, and are never sealed alike twice', () => {
+  it('hides the secret, and seals it differently each time', () => {
     const sealed = box.seal('hunter2', 'api:1');
     expect(Buffer.from(sealed.split('.')[2]!, 'base64url').toString('latin1')).not.toContain('hunter2');
     expect(box.seal('hunter2', 'api:1')).not.toBe(sealed);
   });
 
-  it('cannot be opened for another use, so a sealed value moved to another row is of no use there', () => {
+  it('refuses to open a secret for another use, so that it is useless in another row', () => {
     expect(() => box.open(box.seal('hunter2', 'api:1'), 'api:2')).toThrow(SealedSecretError);
   });
 
-  it('cannot be opened when one bit was changed, anywhere', () => {
+  it('refuses to open a secret with a single changed bit', () => {
     const [version, id, text] = box.seal('hunter2', 'api:1').split('.');
     const body = Buffer.from(text!, 'base64url');
     for (let at = 0; at < body.length; at++) {
@@ -36,17 +36,17 @@ describe('secrets at rest', () => {
     expect(() => box.open('hunter2', 'api:1')).toThrow(SealedSecretError);
   });
 
-  it('say that they were sealed under another key, by the key id beside them', () => {
+  it('recognizes a secret that was sealed under another key', () => {
     const sealed = boxOf(randomBytes(32)).seal('hunter2', 'api:1');
     expect(() => box.open(sealed, 'api:1')).toThrow('sealed under another SECRETS_KEY');
   });
 
-  it('need SECRETS_KEY, and the message that stops the start names it', () => {
+  it('requires SECRETS_KEY, with an error that names it', () => {
     expect(() => new SecretKeys({})).toThrow(/^SECRETS_KEY is required/);
     expect(() => new SecretKeys({ SECRETS_KEY: 'AAAA' })).toThrow(/^SECRETS_KEY: must be 32 bytes/);
   });
 
-  it('are keyed apart by purpose', () => {
+  it('derives a different key for each purpose', () => {
     const keys = new SecretKeys({ SECRETS_KEY: key.toString('base64') });
     expect(keys.mac('a', 'value')).not.toEqual(keys.mac('b', 'value'));
     expect(keys.mac('a', 'value')).toEqual(keys.mac('a', 'value'));

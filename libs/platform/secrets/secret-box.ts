@@ -7,20 +7,20 @@ const PURPOSE = 'secret box';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A sealed secret cannot be opened: it was sealed under another `SECRETS_KEY`, for another use, or was altered. */
+/** A sealed secret cannot be opened, because its `SECRETS_KEY` or its use was another one, or because it was altered. */
 export class SealedSecretError extends Error {}
 
 /**
- * Encrypts secrets for storage (AES-256-GCM, NIST SP 800-38D, with a random 96-bit nonce each time). A sealed
- * secret is text: `v1.<key id>.<nonce, ciphertext and tag in base64url>`.
+ * Encrypts secrets for storage (AES-256-GCM, NIST SP 800-38D, with a random 96-bit nonce each time). A sealed secret is a
+ * text: `v1.<key id>.<nonce, ciphertext and tag in base64url>`.
  */
 @Injectable()
 export class SecretBox {
   constructor(private readonly keys: SecretKeys) {}
 
   /**
-   * @param use says what the secret belongs to, such as `signing-key:<id>`; it is authenticated but not stored, so
-   *   that a sealed secret copied to another row cannot be opened there.
+   * @param use the owner of the secret, such as `signing-key:<id>`. It is authenticated and not stored, so that a sealed
+   *   secret copied to another row cannot be opened there.
    */
   seal(secret: string, use: string): string {
     const nonce = randomBytes(NONCE_BYTES);
@@ -30,7 +30,7 @@ export class SecretBox {
     return `${VERSION}.${this.keys.id}.${body.toString('base64url')}`;
   }
 
-  /** @throws SealedSecretError, whose message names neither the secret nor the key. */
+  /** @throws SealedSecretError, whose message contains neither the secret nor the key */
   open(sealed: string, use: string): string {
     const [version, keyId, text] = sealed.split('.');
     if (version !== VERSION || text === undefined) throw new SealedSecretError('not a sealed secret');

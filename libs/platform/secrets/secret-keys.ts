@@ -4,18 +4,18 @@ import { Environment } from '#platform/config';
 
 const KEY_BYTES = 32;
 
-/** Throws what is wrong with `SECRETS_KEY`, where it is missing or does not hold. */
+/** Throws an Error if `SECRETS_KEY` is missing or invalid. */
 export function checkSecretsKey(environment: Pick<Environment, 'SECRETS_KEY'>): void {
   new SecretKeys(environment);
 }
 
 /**
- * The keys that are derived from `SECRETS_KEY`, one for each purpose (HKDF-SHA-256, RFC 5869), so that what is made
- * with one of them is worth nothing to another. Construction fails, and with it the start, without `SECRETS_KEY`.
+ * Derives a key for each purpose from `SECRETS_KEY` (HKDF-SHA-256, RFC 5869), so that a value made for one purpose is
+ * useless for another. Without `SECRETS_KEY` the constructor throws, which stops the start.
  */
 @Injectable()
 export class SecretKeys {
-  /** Names the present `SECRETS_KEY` beside what was encrypted with it; tells nothing of the key itself. */
+  /** Identifies `SECRETS_KEY` in encrypted values, without revealing it. */
   readonly id: string;
   private readonly master: Buffer;
   private readonly derived = new Map<string, Buffer>();
@@ -31,7 +31,7 @@ export class SecretKeys {
     this.id = this.derive('key id').toString('hex').slice(0, 16);
   }
 
-  /** 32 bytes for one purpose. */
+  /** Returns the key of a purpose, 32 bytes. */
   derive(purpose: string): Buffer {
     let key = this.derived.get(purpose);
     if (!key) {
@@ -41,7 +41,7 @@ export class SecretKeys {
     return key;
   }
 
-  /** HMAC-SHA-256 of a value under the key of a purpose: what is stored of a secret that need only be recognised. */
+  /** Returns the HMAC-SHA-256 of a value with the key of a purpose. Stored for secrets that only need to be recognized. */
   mac(purpose: string, value: string): Buffer {
     return createHmac('sha256', this.derive(purpose)).update(value).digest();
   }

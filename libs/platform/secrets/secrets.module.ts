@@ -3,7 +3,7 @@ import { Environment } from '#platform/config';
 import { SecretBox } from './secret-box';
 import { SecretKeys } from './secret-keys';
 
-/** Provides `SecretBox` and `SecretKeys`, made from `SECRETS_KEY`. */
+/** Provides `SecretBox` and `SecretKeys`. */
 @Module({
   providers: [
     {

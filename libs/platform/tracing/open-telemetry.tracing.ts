@@ -26,15 +26,15 @@ import {
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { DiscreetExporter } from './discreet.exporter';
+import { RedactingExporter } from './redacting.exporter';
 import { tracedModules } from './traced-modules';
 import type { TracedJob, TracedRole, Tracing } from './tracing';
 
 const SERVICE = 'agent-registry-service';
 
 /**
- * Traces by OpenTelemetry, sent as OTLP/HTTP. What the environment says of the exporter, the sampler, batches and
- * limits, the SDK reads itself.
+ * Traces with OpenTelemetry, exported as OTLP/HTTP. The SDK itself reads the variables of the exporter, the sampler,
+ * batches and limits.
  */
 export class OpenTelemetryTracing implements Tracing {
   private readonly tracer: Tracer;
@@ -49,10 +49,10 @@ export class OpenTelemetryTracing implements Tracing {
     const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
     const provider = new NodeTracerProvider({
       resource: resourceOf(role),
-      // keeps OTEL_BSP_MAX_QUEUE_SIZE spans at most, and drops what comes beyond them
-      spanProcessors: [new BatchSpanProcessor(new DiscreetExporter(exporter))],
+      // queues up to OTEL_BSP_MAX_QUEUE_SIZE spans and drops further ones
+      spanProcessors: [new BatchSpanProcessor(new RedactingExporter(exporter))],
     });
-    // not the default, which also passes on the `baggage` of callers: it would reach the judges
+    // the default would also pass the `baggage` of callers on to the judges
     provider.register({ propagator: new W3CTraceContextPropagator() });
     registerInstrumentations({ tracerProvider: provider, instrumentations: tracedModules() });
     return new OpenTelemetryTracing(provider);
@@ -71,7 +71,7 @@ export class OpenTelemetryTracing implements Tracing {
 
   async job<Result>({ kind, id, traceparent }: TracedJob, work: () => Promise<Result>): Promise<Result> {
     if (traceparent === undefined) return work();
-    const ordered = propagation.extract(ROOT_CONTEXT, { traceparent });
+    const parent = propagation.extract(ROOT_CONTEXT, { traceparent });
     const attributes = {
       'messaging.system': 'bullmq',
       'messaging.operation.name': 'process',
@@ -79,14 +79,14 @@ export class OpenTelemetryTracing implements Tracing {
       'messaging.destination.name': kind,
       'messaging.message.id': id,
     };
-    const span = this.tracer.startSpan(`process ${kind}`, { kind: SpanKind.CONSUMER, attributes }, ordered);
-    return within(trace.setSpan(ordered, span), span, work);
+    const span = this.tracer.startSpan(`process ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent);
+    return within(trace.setSpan(parent, span), span, work);
   }
 
   async stop(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-    // what cannot be sent has been told by the exporter
+    // the exporter logs its failures
     await Promise.race([this.provider.shutdown().catch(() => undefined), late]);
     clearTimeout(timer);
   }
@@ -110,7 +110,7 @@ async function within<Result>(scope: Context, span: Span, work: () => Promise<Re
   }
 }
 
-/** What is told of the process. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say otherwise, and more. */
+/** Describes the process. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override it and add to it. */
 function resourceOf(role: TracedRole): Resource {
   const manifest = readFileSync(path.resolve(__dirname, '../../../../package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };

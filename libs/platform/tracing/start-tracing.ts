@@ -8,9 +8,9 @@ let current: Tracing = UNTRACED;
 export const tracing = (): Tracing => current;
 
 /**
- * Whether traces are to be sent, by OpenTelemetry's own variables
- * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/): only where an endpoint is set,
- * though by the specification there is a default.
+ * Tells whether to trace, by OpenTelemetry's own variables
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). Unlike in the specification, the
+ * endpoint has no default: without one, nothing is traced.
  */
 export function isTraced(env: NodeJS.ProcessEnv): boolean {
   const isDisabled = env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
@@ -20,8 +20,8 @@ export function isTraced(env: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * Begins to trace this process, where the environment says so. To be called before what is traced is loaded: modules
- * are patched as they are required. Nothing of OpenTelemetry is loaded where there is nothing to trace.
+ * Starts tracing this process if the environment asks for it. Call it before traced modules are loaded, because they are
+ * patched as they are required. Without tracing, OpenTelemetry is not loaded.
  */
 export function startTracing(role: TracedRole, env: NodeJS.ProcessEnv = process.env): void {
   if (!isTraced(env)) return;

@@ -6,46 +6,44 @@ import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 
 /**
- * Requests that are not traced, nor anything that is done for them: those that bring traces, among which the service's
- * own may be, also where they are sent to a path that there is not, and those of probes and scrapers, which come every few
- * seconds.
+ * Requests that are not traced, with all their work: exports of traces, because they may be the service's own (even to
+ * paths that do not exist), and frequent requests of probes and scrapers.
  */
 const UNTRACED_PATHS = /^\/(?:telemetry|health|metrics)(?:[/?]|$)|\/v1\/(?:traces|logs|metrics)\/?(?:\?|$)/i;
 
 /**
- * What of a request is not told: the query, which may hold what is searched for or, of a judge's address, its key, and
- * the one header that would be told as it came.
+ * Attributes removed from request spans: the query, which may contain search terms or the API key of a judge, and the
+ * only header that would be recorded verbatim.
  */
-const UNTOLD: Attributes = { 'url.query': undefined, 'user_agent.original': undefined };
+const REDACTED: Attributes = { 'url.query': undefined, 'user_agent.original': undefined };
 
 /**
- * What is traced of the modules that the service uses: requests that come in and go out, and statements, which are
- * told without their parameters. Only what happens for a request or a job is; what the service does by itself, such as
- * looking for work, would be a trace each second.
+ * Returns the instrumentations: incoming and outgoing requests, and SQL statements without their parameters. Only work
+ * for a request or a job is traced. The service's own polling would create a trace every second.
  */
 export const tracedModules = (): Instrumentation[] => [
   new HttpInstrumentation({
     ignoreIncomingRequestHook: ({ url = '' }) => UNTRACED_PATHS.test(url),
-    startIncomingSpanHook: () => UNTOLD,
-    startOutgoingSpanHook: (request) => ({ ...UNTOLD, 'url.full': addressOf(request) }),
+    startIncomingSpanHook: () => REDACTED,
+    startOutgoingSpanHook: (request) => ({ ...REDACTED, 'url.full': urlOf(request) }),
     requireParentforOutgoingSpans: true,
     applyCustomAttributesOnSpan: (span, request, response) => {
-      if ('route' in request) tellAnswer(span, request as RoutedRequest, response as ServerResponse);
+      if ('route' in request) describeResponse(span, request as RoutedRequest, response as ServerResponse);
     },
   }),
-  // connections outlive the request for which they were made
+  // connections outlive the request that opened them
   new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true }),
   new UndiciInstrumentation({
     requireParentforSpans: true,
-    startSpanHook: ({ origin, path }) => ({ ...UNTOLD, 'url.full': withoutSecrets(`${origin}${path}`) }),
+    startSpanHook: ({ origin, path }) => ({ ...REDACTED, 'url.full': withoutSecrets(`${origin}${path}`) }),
   }),
 ];
 
-/** A request for which Express has found a route. */
+/** A request that Express has routed. */
 type RoutedRequest = IncomingMessage & { route?: { path?: string } };
 
-/** A span is named by its route, in the form of the OpenAPI document: `GET /eval/v1/datasets/{dataset_id}`. */
-function tellAnswer(span: Span, request: RoutedRequest, response: ServerResponse): void {
+/** Names the span after its route, as in the OpenAPI document (`GET /eval/v1/datasets/{dataset_id}`), and marks errors. */
+function describeResponse(span: Span, request: RoutedRequest, response: ServerResponse): void {
   const route = request.route?.path?.replaceAll(/:(\w+)/g, '{$1}');
   if (route !== undefined) {
     span.updateName(`${request.method} ${route}`);
@@ -55,14 +53,14 @@ function tellAnswer(span: Span, request: RoutedRequest, response: ServerResponse
   else if (response.statusCode >= 500) span.setAttribute('error.type', String(response.statusCode));
 }
 
-function addressOf({ protocol, hostname, host, port, path }: RequestOptions): string | undefined {
+function urlOf({ protocol, hostname, host, port, path }: RequestOptions): string | undefined {
   const authority = hostname ?? host ?? 'localhost';
   return withoutSecrets(`${protocol ?? 'http:'}//${authority}${port ? `:${port}` : ''}${path ?? '/'}`);
 }
 
-/** An address without credentials, query and fragment. */
-function withoutSecrets(address: string): string | undefined {
-  if (!URL.canParse(address)) return undefined;
-  const { protocol, host, pathname } = new URL(address);
+/** Returns a URL without credentials, query and fragment; undefined for an invalid URL. */
+function withoutSecrets(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }

@@ -1,31 +1,31 @@
-/** Which part of the service a process is: `registry.role` of its resource. */
+/** The part of the service that a process runs: `registry.role` of its resource. */
 export type TracedRole = 'api' | 'worker' | 'standalone';
 
-/** A job as it is told in its span. */
+/** A job as its span describes it. */
 export interface TracedJob {
   /** The queue's name. */
   kind: string;
   id: string | undefined;
-  /** Of the request that ordered it (W3C Trace Context); undefined where none did. */
+  /** `traceparent` of the request that enqueued the job (W3C Trace Context); undefined if no traced request did. */
   traceparent: string | undefined;
 }
 
-/** The service's own traces. What is not traced costs a call of an empty function. */
+/** The service's own traces. Without tracing, each method is an empty function. */
 export interface Tracing {
-  /** W3C trace id, 32 lower-case hex, of what is under way; undefined where it is not traced. */
+  /** Returns the W3C trace id of the current work, 32 lower-case hex digits; undefined if it is not traced. */
   traceId(): string | undefined;
-  /** The `traceparent` by which another process goes on with what is under way; undefined where it is not traced. */
+  /** Returns the `traceparent` with which another process continues the trace; undefined if it is not traced. */
   traceparent(): string | undefined;
   /**
-   * Does a job as a part of the trace of the request that ordered it. One that no request ordered is not traced: rules
-   * order jobs for the traces that arrive, and one that led to another trace would go on for ever.
+   * Runs a job within the trace of the request that enqueued it. Jobs without such a request are not traced, because
+   * scoring rules enqueue jobs for new traces: a trace of such a job would cause another job, without end.
    */
   job<Result>(job: TracedJob, work: () => Promise<Result>): Promise<Result>;
-  /** Sends what has not been sent, and ends. Never fails; what cannot be sent within `ms` milliseconds is dropped. */
+  /** Exports the remaining spans and stops. Never fails; drops spans that cannot be sent within `ms` milliseconds. */
   stop(ms: number): Promise<void>;
 }
 
-/** That of a process that is not traced. */
+/** Used by a process that is not traced. */
 export const UNTRACED: Tracing = {
   traceId: () => undefined,
   traceparent: () => undefined,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, newOrganization, TcpProxy, type TestApp, createTestDatabase } from '#testing';
-import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-changes';
-import { PrincipalCache } from '../../../libs/platform/auth/principal-cache';
+import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-change.repository';
+import { AccountCache } from '../../../libs/platform/auth/account-cache';
 import { ME } from './authentication.harness';
 
 /** Waits until something holds; what should hold soon, and at a time that nobody knows. */
@@ -11,10 +11,10 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
 
 /** Waits until a process has heard of every change so far; each makes it forget something. */
 async function heardOfAll(app: TestApp): Promise<void> {
-  const forget = jest.spyOn(app.get(PrincipalCache), 'forget');
+  const invalidate = jest.spyOn(app.get(AccountCache), 'invalidate');
   await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);
-  await eventually(() => Promise.resolve(forget.mock.calls.some(([orgId]) => orgId === 'the last')));
-  forget.mockRestore();
+  await eventually(() => Promise.resolve(invalidate.mock.calls.some(([orgId]) => orgId === 'the last')));
+  invalidate.mockRestore();
 }
 
 describe('what is remembered of tokens and keys', () => {

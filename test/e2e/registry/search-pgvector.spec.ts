@@ -29,7 +29,7 @@ class PgliteDatabase {
     return (await this.pglite.query<Row>(text, values)).rows;
   }
 
-  async unhurried(statement: string): Promise<void> {
+  async runWithoutTimeout(statement: string): Promise<void> {
     await this.query(statement);
   }
 

@@ -35,7 +35,7 @@ export class ScoringMetrics implements OnModuleInit {
       'score_runs_oldest_queued_age_seconds',
       'Age of the oldest queued scoring run; 0 without any.',
     );
-    this.metrics.from({
+    this.metrics.addSource({
       name: 'score_runs',
       gauges: [runs, age],
       read: async () => {

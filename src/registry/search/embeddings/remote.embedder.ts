@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, request } from 'undici';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
+import { readCapped, retryAfterMs } from '#platform/outbound';
 import { normalized } from '../../../resources';
 
 /** Most bytes of an answer per text: a vector of 16,384 dimensions with 20 bytes for each number. */
@@ -84,10 +85,10 @@ export class RemoteEmbedder implements OnApplicationShutdown {
       }),
       signal,
     });
-    const text = await readUpTo(ANSWER_MAX * texts.length, body);
+    const text = await readCapped(body, ANSWER_MAX * texts.length);
     if (statusCode < 200 || statusCode > 299) {
       const isOfTexts = statusCode === 400 || statusCode === 413 || statusCode === 422;
-      throw new EmbeddingFailure(`answered ${statusCode}`, isOfTexts, retryAfterMs(headers['retry-after']));
+      throw new EmbeddingFailure(`answered ${statusCode}`, isOfTexts, retryAfterMs(headers));
     }
     if (text === undefined) throw new EmbeddingFailure('answered with more bytes than vectors take');
     try {
@@ -104,23 +105,6 @@ function embeddingsOf(base: string): string {
   url.pathname = `${url.pathname.replace(/(\/embeddings)?\/*$/, '')}/embeddings`;
   return url.href;
 }
-
-/** Reads a body; undefined for one that is longer. */
-async function readUpTo(max: number, body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // Leaving the loop destroys the stream and its connection.
-    if (size > max) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** Reads `Retry-After` in seconds. A date is ignored. */
-const retryAfterMs = (given: string | string[] | undefined): number | undefined =>
-  typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) * 1000 : undefined;
 
 /** Returns the vectors of an answer in the order of the texts. */
 function vectorsOf(value: unknown, count: number, dimensions: number | undefined): (Float64Array | null)[] {

@@ -53,7 +53,7 @@ export class VectorIndexRepository {
        LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
        RETURN ('[' || translate(array_to_string(parts, ','), '()', '') || ']')::vector`,
     );
-    await this.database.unhurried(
+    await this.database.runWithoutTimeout(
       `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON search_embeddings
        USING hnsw (${vectorOf(dimensions).sql} vector_cosine_ops)
        WHERE identity = '${identity}' AND parts IS NOT NULL`,
@@ -72,7 +72,7 @@ export class VectorIndexRepository {
   }
 
   private async drop(name: string): Promise<void> {
-    await this.database.unhurried(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
+    await this.database.runWithoutTimeout(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
   }
 
   private async extension(): Promise<Extension> {

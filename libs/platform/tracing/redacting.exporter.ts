@@ -2,21 +2,21 @@ import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter, TimedEvent } from '@opentelemetry/sdk-trace-base';
 import { rootLogger } from '#platform/logging';
 
-/** Of an exception only what it is: its message and stack may quote what a request said. */
+/** The only attribute kept of an exception, because its message and stack may quote a request. */
 const EXCEPTION_TYPE = 'exception.type';
 
 /**
- * Sends spans without the texts of errors, which quote values (`invalid input syntax for type date: "…"`). An endpoint
- * that cannot be reached is told once, and once more when it answers again, not for each batch.
+ * Exports spans without error texts, which quote values (`invalid input syntax for type date: "…"`). Logs when the
+ * endpoint becomes unreachable and when it recovers, not for each batch.
  */
-export class DiscreetExporter implements SpanExporter {
+export class RedactingExporter implements SpanExporter {
   private isFailing = false;
 
   constructor(private readonly exporter: SpanExporter) {}
 
   export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
-    this.exporter.export(spans.map(discreet), (result) => {
-      this.tell(result);
+    this.exporter.export(spans.map(redacted), (result) => {
+      this.logChange(result);
       done(result);
     });
   }
@@ -29,7 +29,7 @@ export class DiscreetExporter implements SpanExporter {
     return this.exporter.forceFlush?.() ?? Promise.resolve();
   }
 
-  private tell({ code, error }: ExportResult): void {
+  private logChange({ code, error }: ExportResult): void {
     const isFailing = code !== ExportResultCode.SUCCESS;
     if (isFailing === this.isFailing) return;
     this.isFailing = isFailing;
@@ -38,16 +38,16 @@ export class DiscreetExporter implements SpanExporter {
   }
 }
 
-/** The span, seen without texts of errors. */
-function discreet(span: ReadableSpan): ReadableSpan {
+/** Returns a view of the span without error texts. */
+function redacted(span: ReadableSpan): ReadableSpan {
   if (span.status.message === undefined && span.events.length === 0) return span;
   return Object.create(span, {
     status: { value: { code: span.status.code } },
-    events: { value: span.events.map(discreetEvent) },
+    events: { value: span.events.map(redactedEvent) },
   }) as ReadableSpan;
 }
 
-function discreetEvent(event: TimedEvent): TimedEvent {
+function redactedEvent(event: TimedEvent): TimedEvent {
   const type = event.attributes?.[EXCEPTION_TYPE];
   return { ...event, attributes: type === undefined ? {} : { [EXCEPTION_TYPE]: type } };
 }

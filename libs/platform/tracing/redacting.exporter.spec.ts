@@ -7,15 +7,15 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { rootLogger, setLogLevel } from '#platform/logging';
-import { DiscreetExporter } from './discreet.exporter';
+import { RedactingExporter } from './redacting.exporter';
 
-const SECRET = 'what-nobody-else-may-read';
+const SECRET = 'secret-of-a-request';
 
-/** Has the exporter send one span. @returns it, as it was sent */
-async function sent(record: (span: ReturnType<typeof newSpan>) => void): Promise<ReadableSpan> {
+/** Exports one span and returns it as exported. */
+async function exported(record: (span: ReturnType<typeof newSpan>) => void): Promise<ReadableSpan> {
   const memory = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({
-    spanProcessors: [new SimpleSpanProcessor(new DiscreetExporter(memory))],
+    spanProcessors: [new SimpleSpanProcessor(new RedactingExporter(memory))],
   });
   const span = newSpan(provider);
   record(span);
@@ -26,13 +26,13 @@ async function sent(record: (span: ReturnType<typeof newSpan>) => void): Promise
 
 const newSpan = (provider: BasicTracerProvider) => provider.getTracer('test').startSpan('SELECT');
 
-describe('what is sent of a span', () => {
+describe('RedactingExporter', () => {
   const { level } = rootLogger;
   beforeAll(() => setLogLevel('silent'));
   afterAll(() => setLogLevel(level));
 
-  it('has no text of an error, which may quote what a request said, but its type', async () => {
-    const span = await sent((one) => {
+  it('removes error texts, which may quote a request, and keeps error types', async () => {
+    const span = await exported((one) => {
       const error = new TypeError(`invalid input syntax for type date: "${SECRET}"`);
       one.recordException(error);
       one.addEvent('retry', { because: error.message });
@@ -48,13 +48,13 @@ describe('what is sent of a span', () => {
     expect([span.name, span.ended]).toEqual(['SELECT', true]);
   });
 
-  it('is told to whoever waits for it, sent or not', async () => {
+  it('reports success and failure to its caller', async () => {
     const refused = new Error('refused');
     for (const result of [
       { code: ExportResultCode.SUCCESS },
       { code: ExportResultCode.FAILED, error: refused },
     ]) {
-      const exporter = new DiscreetExporter({
+      const exporter = new RedactingExporter({
         export: (_spans, done) => done(result),
         shutdown: () => Promise.resolve(),
       });

@@ -34,11 +34,11 @@ const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
 const LOCK_SECONDS = 30;
 
 /**
- * Keeps first answers for 24 hours. A holder keeps its claim by renewing it, and can neither store an answer nor release
- * the key once it has lost the claim.
+ * Keeps first responses for 24 hours. A holder renews its claim to keep it. Once it has lost the claim, it can neither
+ * store a response nor release the key.
  */
 @Injectable()
-export class IdempotencyStore {
+export class IdempotencyRepository {
   /** How often a holder must renew its claim, in milliseconds. */
   readonly renewalMs = (LOCK_SECONDS * 1000) / 3;
 
@@ -83,13 +83,13 @@ export class IdempotencyStore {
     );
   }
 
-  /** Releases the key, because only 2xx answers are kept. */
+  /** Releases the key, because only 2xx responses are kept. */
   async release(claim: IdempotencyClaim): Promise<void> {
     await this.database.query(sql`DELETE FROM idempotency_keys WHERE ${isHeld(claim)}`);
   }
 
-  /** Deletes expired answers. The worker calls it periodically. */
-  async sweep(): Promise<void> {
+  /** Deletes expired responses. The worker calls it periodically. */
+  async deleteExpired(): Promise<void> {
     await this.database.query('DELETE FROM idempotency_keys WHERE expires_at < now()');
   }
 }

@@ -1,0 +1,107 @@
+import { Environment } from '#platform/config';
+import type { Principal } from '#platform/scope';
+import { AccountCache } from './account-cache';
+
+const cacheFor = (seconds: number): AccountCache =>
+  new AccountCache(Object.assign(new Environment(), { AUTH_CACHE_SECONDS: seconds }));
+
+const principal = (orgId = 'org_1', expiresInMs = 3_600_000): Principal => ({
+  type: 'user',
+  id: 'u',
+  orgId,
+  roles: new Set(),
+  workspaceRoles: new Map(),
+  workspaceIds: null,
+  credential: { kind: 'token', issuer: 'i', jti: null, expiresAt: new Date(Date.now() + expiresInMs) },
+});
+
+describe('cached principals', () => {
+  beforeEach(() => jest.useFakeTimers({ now: 1_800_000_000_000, doNotFake: ['performance'] }));
+  afterEach(() => jest.useRealTimers());
+
+  /** Counts how often a token had to be verified. */
+  const counting = (made: () => Principal | Promise<Principal> = principal) => {
+    const verify = jest.fn(() => Promise.resolve(made()));
+    return verify;
+  };
+
+  it('expire after the configured time', async () => {
+    const cache = cacheFor(30);
+    const verify = counting();
+    await cache.findPrincipal('token', verify);
+    jest.advanceTimersByTime(29_999);
+    await cache.findPrincipal('token', verify);
+    expect(verify).toHaveBeenCalledTimes(1);
+    jest.advanceTimersByTime(1);
+    expect(cache.getPrincipal('token')).toBeUndefined();
+    await cache.findPrincipal('token', verify);
+    expect(verify).toHaveBeenCalledTimes(2);
+  });
+
+  it('expire with their token', async () => {
+    const cache = cacheFor(30);
+    const verify = counting(() => principal('org_1', 5_000));
+    await cache.findPrincipal('token', verify);
+    jest.advanceTimersByTime(4_999);
+    expect(cache.getPrincipal('token')).toBeDefined();
+    jest.advanceTimersByTime(1);
+    expect(cache.getPrincipal('token')).toBeUndefined();
+  });
+
+  it('are not kept if the cache is disabled', async () => {
+    const cache = cacheFor(0);
+    await cache.findPrincipal('token', counting());
+    expect(cache.getPrincipal('token')).toBeUndefined();
+  });
+
+  it('are never failures: a refused token is verified again', async () => {
+    const cache = cacheFor(30);
+    const refuse = jest.fn(() => Promise.reject(new Error('refused')));
+    await expect(cache.findPrincipal('token', refuse)).rejects.toThrow('refused');
+    await expect(cache.findPrincipal('token', refuse)).rejects.toThrow('refused');
+    expect(refuse).toHaveBeenCalledTimes(2);
+  });
+
+  it('are verified once for concurrent requests', async () => {
+    const cache = cacheFor(30);
+    const verify = counting();
+    const found = await Promise.all(Array.from({ length: 10 }, () => cache.findPrincipal('token', verify)));
+    expect(verify).toHaveBeenCalledTimes(1);
+    expect(new Set(found).size).toBe(1);
+  });
+
+  it('are dropped when an account of their organization changes, and of no other', async () => {
+    const cache = cacheFor(30);
+    await cache.findPrincipal('one', counting());
+    await cache.findPrincipal(
+      'other',
+      counting(() => principal('org_2')),
+    );
+    cache.invalidate('org_1');
+    expect(cache.getPrincipal('one')).toBeUndefined();
+    expect(cache.getPrincipal('other')).toBeDefined();
+    cache.clear();
+    expect(cache.getPrincipal('other')).toBeUndefined();
+  });
+
+  it('are not kept if they were read before a change and verified after it', async () => {
+    const cache = cacheFor(30);
+    let finish: (made: Principal) => void = () => undefined;
+    const slow = cache.findPrincipal('token', () => new Promise((resolve) => (finish = resolve)));
+    cache.invalidate('org_1');
+    const after = counting();
+    await cache.findPrincipal('token', after);
+    expect(after).toHaveBeenCalledTimes(1);
+    cache.invalidate('org_1');
+    finish(principal());
+    await slow;
+    expect(cache.getPrincipal('token')).toBeUndefined();
+  });
+
+  it('are bounded: the least recently used go first', async () => {
+    const cache = cacheFor(30);
+    for (let i = 0; i < 10_050; i++) await cache.findPrincipal(`token ${i}`, counting());
+    expect(cache.getPrincipal('token 0')).toBeUndefined();
+    expect(cache.getPrincipal('token 10049')).toBeDefined();
+  });
+});
