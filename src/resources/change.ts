@@ -2,20 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OrgScope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import type { AuditChange } from './audit-log/audit-entry.entity';
-import type { SyncState } from './owned/owned.entity';
 
-/** 409 for a write to a resource that is archived. */
+/** Throws 409 for a write to an archived resource. */
 export function checkLive(row: { archived_at: Date | null }, kind: string): void {
   if (row.archived_at) throw problem.conflict(`The ${kind} is archived. Restore it before you change it.`);
 }
 
-/** The columns that every new row has, for who makes it. */
+/** Returns the stamps of a new row. */
 export function stamps(scope: OrgScope) {
   const now = new Date();
   return { created_at: now, updated_at: now, created_by: scope.principalId, archived_at: null };
 }
 
-/** The columns of a patch whose values differ from the row's; null where none does. */
+/** Returns the columns of a patch whose values differ from the row's, or null. Undefined leaves a column as it is. */
 export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>): Partial<Row> | null {
   const changed = (Object.keys(patch) as (keyof Row)[]).filter(
     (column) => patch[column] !== undefined && !isDeepStrictEqual(patch[column], row[column]),
@@ -23,16 +22,6 @@ export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>
   if (changed.length === 0) return null;
   return Object.fromEntries(changed.map((column) => [column, patch[column]])) as Partial<Row>;
 }
-
-/**
- * Returns the `sync_state` that follows from a change of a resource: `drifted` where an app owns it. For `derived`.
- * Archiving and restoring leave the state as it is.
- */
-export const markDrifted = <Row extends { app_id: string | null; sync_state: SyncState }>(
-  row: Row,
-  changed: Partial<Row>,
-): Partial<Row> =>
-  (row.app_id === null || 'archived_at' in changed ? {} : { sync_state: 'drifted' }) as Partial<Row>;
 
 /** Returns the members that differ, with the values of those that the audit log shows. */
 export const auditedChanges = <Row extends object>(

@@ -1,15 +1,10 @@
 import type { OrgScope, Scope } from '#platform/auth';
 import type { OrgRepository, OrgRow, Tx } from '#platform/db';
 import type { Versioned } from '#platform/http';
-import { type AnyOf, readable } from './access/workspace-access';
-import {
-  type ResourceAction,
-  type ResourceKind,
-  type ResourceKit,
-  type ResourceRow,
-  type ResourceRows,
-  ResourceService,
-} from './resource.service';
+import type { AnyOf } from './access/any-of';
+import { readable } from './access/workspace-access';
+import type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+import { type ResourceKit, ResourceService } from './resource.service';
 
 /** Resources that lie in workspaces and are reached without the header: the caller's reach decides. */
 export abstract class OrgResourceService<

@@ -2,13 +2,8 @@ import type { Scope } from '#platform/auth';
 import type { Tx, WorkspaceRepository, WorkspaceRow } from '#platform/db';
 import type { Versioned } from '#platform/http';
 import { problem } from '#platform/problem';
-import {
-  type ResourceKind,
-  type ResourceKit,
-  type ResourceRow,
-  type ResourceRows,
-  ResourceService,
-} from './resource.service';
+import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
 
 /** Resources of routes that require the workspace header. Its guards have checked the role. */

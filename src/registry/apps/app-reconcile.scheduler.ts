@@ -4,7 +4,7 @@ import { Environment } from '#platform/config';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
-import { LiveWorkspaceRepository } from '../../resources';
+import { WorkspaceAccessRepository } from '../../resources';
 import { AppReconcileService } from './app-reconcile.service';
 import { AppRepository, type DueApp } from './app.repository';
 
@@ -26,7 +26,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     private readonly environment: Environment,
     private readonly apps: AppRepository,
     private readonly reconciles: AppReconcileService,
-    private readonly workspaces: LiveWorkspaceRepository,
+    private readonly workspaces: WorkspaceAccessRepository,
     private readonly tasks: PeriodicTasks,
     private readonly shutdown: WorkerShutdown,
   ) {}
@@ -41,7 +41,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     for (;;) {
       const due = await this.apps.claimDue(BATCH, this.environment.RECONCILE_INTERVAL_SECONDS);
       if (due.length === 0) return;
-      const live = await this.workspaces.among(due.map(({ workspace_id }) => workspace_id));
+      const live = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
       for (const app of due) {
         if (this.shutdown.stopping.aborted) return;
         if (live.has(app.workspace_id)) await this.reconcile(app);

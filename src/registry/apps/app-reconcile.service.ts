@@ -23,10 +23,11 @@ import { AppRepository } from './app.repository';
 const INTERNAL =
   'The reconcile failed because of an internal error, which is logged. The next one tries again.';
 
-/** Counts of the resources that a reconcile created, updated and archived, and of those that are live afterwards. */
+/** The numbers of resources that a reconcile changed, and of those that are live afterwards. */
 interface Counts {
   created: number;
   updated: number;
+  restored: number;
   archived: number;
   live: number;
 }
@@ -89,12 +90,13 @@ export class AppReconcileService implements OnApplicationBootstrap {
   private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
     const { declared, faults } = await this.declarations.read(row.resources);
     if (faults.length > 0) throw new ReconcileRefused(faults);
-    const counts: Counts = { created: 0, updated: 0, archived: 0, live: 0 };
+    const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
       const app = { appId: row.app_id, app: row.app };
       const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? []);
       counts.created += done.created.length;
       counts.updated += done.updated.length;
+      counts.restored += done.restored.length;
       counts.archived += done.archived.length;
       counts.live += done.liveCount;
     }

@@ -4,7 +4,7 @@ import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { markOf } from '../../resources';
 import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
-import { type SearchReach, whereDocuments } from './search-reach';
+import { type SearchReach, whereDocuments } from './search-reach.repository';
 
 /** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
 export const RANKED_MAX = 5_000;

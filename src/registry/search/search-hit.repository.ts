@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import { raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { SearchType } from '../../resources';
 import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
-import { type SearchReach, whereDocuments } from './search-reach';
+import { type SearchReach, whereDocuments } from './search-reach.repository';
 
 /** A document as a result shows it. */
 export interface SearchHit {

@@ -12,7 +12,7 @@ import { KeywordSearchRepository } from './keyword-search.repository';
 import { type NormalizedQuery, normalizeQuery, WORDS_MAX } from './normalized-query';
 import { fuse, type FusedDocument, placed, type Ranking } from './ranking';
 import { SearchHitRepository } from './search-hit.repository';
-import type { SearchReach } from './search-reach';
+import type { SearchReach } from './search-reach.repository';
 import type { SearchDto, SearchItemDto, SearchPageDto } from './search.dto';
 import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository';
 

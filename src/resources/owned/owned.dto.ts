@@ -2,20 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsString, MaxLength } from 'class-validator';
 import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
+import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
-
-/** The members of every resource that lies in a workspace. */
-export class PlacedDto {
-  org_id!: string;
-  workspace_id!: string;
-  /** Rises with every change, and is the ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
-}
 
 /** The members of every resource with versions that apps can declare. */
 export class OwnedDto extends PlacedDto {
@@ -33,6 +21,16 @@ export class OwnedDto extends PlacedDto {
   @ApiProperty({ enum: SYNC_STATES })
   sync_state!: SyncState;
 }
+
+/** The columns of `OwnedDto`. */
+export const OWNED_FIELDS = [
+  ...PLACED_FIELDS,
+  'name',
+  'version_ordinal',
+  'version_id',
+  'app',
+  'sync_state',
+] as const;
 
 /** The filters of every list of resources that apps can declare. */
 export class OwnedListQueryDto extends NamedListQueryDto {
@@ -59,30 +57,3 @@ export class OwnedListQueryDto extends NamedListQueryDto {
   @MaxLength(255)
   app?: string;
 }
-
-/** The columns of `PlacedDto`. */
-export const PLACED_FIELDS = [
-  'org_id',
-  'workspace_id',
-  'generation',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'archived_at',
-] as const;
-
-/** The columns of `OwnedDto`. */
-export const OWNED_FIELDS = [
-  ...PLACED_FIELDS,
-  'name',
-  'version_ordinal',
-  'version_id',
-  'app',
-  'sync_state',
-] as const;
-
-/** Returns the given members of a row, for its view. */
-export const pick = <Row extends object, Field extends keyof Row>(
-  row: Row,
-  fields: readonly Field[],
-): Pick<Row, Field> => Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>;

@@ -5,7 +5,13 @@ import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { OrgResourceService, OWNED_READERS, type ResourceKind, ResourceKit } from '../../resources';
+import {
+  OrgResourceService,
+  OWNED_READERS,
+  type ResourceKind,
+  ResourceKit,
+  withUniqueName,
+} from '../../resources';
 import { SkillContents } from '../content/skill-contents';
 import { contentWith, type SkillContent } from '../format/skill-content';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
@@ -25,7 +31,7 @@ import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
 
 /** `SkillWriter` writes versions, audits them and puts skills into the search index, because it writes many at once. */
-const SKILL: ResourceKind<SkillEntity, SkillDto> = {
+export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   noun: 'skill',
   type: 'skill',
   readers: OWNED_READERS,
@@ -64,7 +70,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       await this.kit.access.enter(tx, scope, workspaceId, ['editor']);
       checkClient();
       const row = newSkill(scope, workspaceId, content);
-      await this.explained(row, () =>
+      await withUniqueName(SKILL, row, () =>
         this.writer.write(tx, scope, [{ before: null, row, files: content.files }]),
       );
       return this.versioned(row);
@@ -151,7 +157,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     before: SkillEntity,
     content: SkillContent,
   ): Promise<SkillEntity> {
-    const row = nextVersion(before, content, before.app_id === null ? 'unmanaged' : 'drifted');
+    const row = nextVersion(before, content);
     await this.writer.write(tx, scope, [{ before, row, files: content.files }]);
     return row;
   }

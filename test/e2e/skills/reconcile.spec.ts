@@ -80,6 +80,7 @@ describe('skills that an app declares', () => {
     expect(await sweep({ one: spec('changed'), three: spec('3') })).toEqual({
       created: [],
       updated: [],
+      restored: [],
       archived: [],
       liveCount: 2,
     });

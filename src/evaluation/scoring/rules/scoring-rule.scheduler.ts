@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
-import { LiveWorkspaceRepository } from '../../../resources';
+import { WorkspaceAccessRepository } from '../../../resources';
 import { TraceArrivals } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type WatchedRule } from './scoring-rule.repository';
@@ -25,7 +25,7 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
   constructor(
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceArrivals,
-    private readonly workspaces: LiveWorkspaceRepository,
+    private readonly workspaces: WorkspaceAccessRepository,
     private readonly runner: ScoringRuleRunner,
     private readonly tasks: PeriodicTasks,
     private readonly shutdown: WorkerShutdown,
@@ -68,7 +68,7 @@ export class ScoringRuleScheduler implements OnApplicationBootstrap {
     }));
     const ready = await this.arrivals.whereAny(watched);
     if (ready.length === 0) return [];
-    const live = await this.workspaces.among(ready.map(({ workspace_id }) => workspace_id));
+    const live = await this.workspaces.liveAmong(ready.map(({ workspace_id }) => workspace_id));
     const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));
     const held = await this.rules.hold(
       possible.map(({ rule }) => rule.rule_id),

@@ -1,0 +1,16 @@
+/** When a resource was created, changed and archived, and by whom it was created. */
+export class StampsDto {
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  archived_at!: Date | null;
+}
+
+/** The columns of `StampsDto`. */
+export const STAMP_FIELDS = ['created_at', 'updated_at', 'created_by', 'archived_at'] as const;
+
+/** Returns the given members of a row, for its view. */
+export const pick = <Row extends object, Field extends keyof Row>(
+  row: Row,
+  fields: readonly Field[],
+): Pick<Row, Field> => Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>;
