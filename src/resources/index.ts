@@ -63,5 +63,5 @@ export {
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
 export { withUniqueName } from './unique-name';
-export { pick, STAMP_FIELDS, StampsDto } from './view';
+export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

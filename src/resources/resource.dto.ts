@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
 import { IsDescription } from './fields';
-import { STAMP_FIELDS, StampsDto } from './view';
+import { STAMP_FIELDS, StampsDto } from './view.dto';
 
 /** The members of every resource of an organization. */
 export class OrgResourceDto extends StampsDto {

@@ -12,7 +12,7 @@ import { auditedChanges, changedColumns, checkLive, versionEtag } from './change
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameTaken, takenDetail, withUniqueName } from './unique-name';
-import { pick } from './view';
+import { pick } from './view.dto';
 
 /** The services that the kit itself uses. Inject it and pass it to `super`. */
 @Injectable()

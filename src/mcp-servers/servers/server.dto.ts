@@ -2,16 +2,22 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import {
   AnyJsonObject,
-  IsJsonObject,
   IsOneOf,
-  METADATA_MAX_BYTES,
   Nested,
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsName,
+  OWNED_FIELDS,
+  OwnedDto,
+  OwnedListQueryDto,
+  pick,
+} from '../../resources';
 import {
   AUTH_TYPES,
   type AuthType,
@@ -77,11 +83,7 @@ export class PatchServerAuthDto {
 }
 
 /** The members of a new server that an app can declare too. */
-export class ServerFieldsDto {
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
+export class ServerFieldsDto extends DescribedBodyDto {
   /** An `http` or `https` URL without user, password and fragment. */
   @IsString()
   @Length(1, SERVER_URL_MAX)
@@ -90,10 +92,6 @@ export class ServerFieldsDto {
   @IsOptional()
   @IsOneOf(TRANSPORTS, { required: false, nullable: true, default: 'streamable_http' })
   transport?: Transport | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 
   /** The known tools of the server, until the server lists its tools itself. */
   @IsOptional()
@@ -125,7 +123,7 @@ export class CreateServerDto extends ServerFieldsDto {
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
-export class PatchServerDto {
+export class PatchServerDto extends DescribedPatchDto {
   /** Must be the present one, because a server cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -139,10 +137,6 @@ export class PatchServerDto {
   @NotNull()
   @IsName()
   name?: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   @NotNull()
   @IsString()
@@ -162,10 +156,6 @@ export class PatchServerDto {
   @NotNull()
   @IsBoolean()
   is_system?: boolean;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
-  metadata?: object | null;
 
   /** Replaces the known tools. Null removes them. 409 once the server has listed its tools itself. */
   @IsOptional()

@@ -1,30 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName, IsRoles, STATUSES } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsName,
+  IsRoles,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  pick,
+  STATUSES,
+} from '../../resources';
 import type { ServiceAccountEntity } from './service-account.entity';
 
 const MAX_WORKSPACES = 1000;
 
 @ReadOnlyMembersOf(() => ServiceAccountDto)
-export class CreateServiceAccountDto {
+export class CreateServiceAccountDto extends DescribedBodyDto {
   /** Unique among the organization's service accounts that are not archived. */
   @IsName()
   name!: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   /** Roles in its workspaces. You can only give roles that you hold there. */
   @NotNull()
@@ -45,16 +42,12 @@ export class CreateServiceAccountDto {
   @NotNull()
   @IsOneOf(STATUSES, { default: 'active' })
   status?: AccountStatus;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
-export class PatchServiceAccountDto {
+export class PatchServiceAccountDto extends DescribedPatchDto {
   /** Only the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
@@ -63,10 +56,6 @@ export class PatchServiceAccountDto {
   @NotNull()
   @IsName()
   name?: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   /** Replaced as a whole. You can only give or take roles that you hold. */
   @IsOptional()
@@ -85,10 +74,6 @@ export class PatchServiceAccountDto {
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 }
 
 export class ServiceAccountListQueryDto extends NamedListQueryDto {
@@ -116,9 +101,8 @@ export class ServiceAccountListQueryDto extends NamedListQueryDto {
 }
 
 /** A program that acts in the organization, by API keys or tokens. */
-export class ServiceAccountDto {
+export class ServiceAccountDto extends OrgResourceDto {
   service_account_id!: string;
-  org_id!: string;
   name!: string;
   description!: string | null;
   @ApiProperty({ enum: STATUSES })
@@ -129,13 +113,6 @@ export class ServiceAccountDto {
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class ServiceAccountPageDto {
@@ -143,18 +120,14 @@ export class ServiceAccountPageDto {
   page!: PageMetaDto;
 }
 
-export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto => ({
-  service_account_id: row.service_account_id,
-  org_id: row.org_id,
-  name: row.name,
-  description: row.description,
-  status: row.status,
-  roles: row.roles,
-  workspace_ids: row.workspace_ids,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto =>
+  pick(row, [
+    'service_account_id',
+    'name',
+    'description',
+    'status',
+    'roles',
+    'workspace_ids',
+    'metadata',
+    ...ORG_RESOURCE_FIELDS,
+  ]);

@@ -1,28 +1,19 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, METADATA_MAX_BYTES, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName } from '../../resources';
+import { DescribedBodyDto, DescribedPatchDto, IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import type { WorkspaceEntity } from './workspace.entity';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
-export class CreateWorkspaceDto {
+export class CreateWorkspaceDto extends DescribedBodyDto {
   /** Unique among the organization's workspaces that are not archived. */
   @IsName()
   name!: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => WorkspaceDto)
-export class PatchWorkspaceDto {
+export class PatchWorkspaceDto extends DescribedPatchDto {
   /** Only the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
@@ -31,14 +22,6 @@ export class PatchWorkspaceDto {
   @NotNull()
   @IsName()
   name?: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
@@ -56,20 +39,11 @@ export class WorkspaceListQueryDto extends NamedListQueryDto {
 }
 
 /** A part of an organization, in which resources live. */
-export class WorkspaceDto {
-  workspace_id!: string;
-  org_id!: string;
+export class WorkspaceDto extends PlacedDto {
   name!: string;
   description!: string | null;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class WorkspacePageDto {
@@ -77,15 +51,5 @@ export class WorkspacePageDto {
   page!: PageMetaDto;
 }
 
-export const toWorkspaceDto = (row: WorkspaceEntity): WorkspaceDto => ({
-  workspace_id: row.workspace_id,
-  org_id: row.org_id,
-  name: row.name,
-  description: row.description,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toWorkspaceDto = (row: WorkspaceEntity): WorkspaceDto =>
+  pick(row, ['name', 'description', 'metadata', ...PLACED_FIELDS]);

@@ -1,19 +1,21 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
-import { DECLARED_KINDS, type DeclaredKind, IsDescription, IsName } from '../../resources';
+import {
+  DECLARED_KINDS,
+  type DeclaredKind,
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsName,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
+
 /** Sorts of the list of apps, which have a slug in place of a name. */
 export const APP_SORTS = {
   ...BY_CHANGE,
@@ -46,7 +48,7 @@ const IsResources = (required: boolean): PropertyDecorator => {
 };
 
 @ReadOnlyMembersOf(() => AppDto)
-export class CreateAppDto {
+export class CreateAppDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
@@ -62,14 +64,6 @@ export class CreateAppDto {
   @IsName()
   display_name?: string | null;
 
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
-
   @IsResources(true)
   resources!: unknown[];
 }
@@ -77,7 +71,7 @@ export class CreateAppDto {
 /** A merge patch (RFC 7396). `resources` is replaced as a whole. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
-export class PatchAppDto {
+export class PatchAppDto extends DescribedPatchDto {
   /** Only the present one: an app cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -96,14 +90,6 @@ export class PatchAppDto {
   @IsOptional()
   @IsName()
   display_name?: string | null;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 
   @NotNull()
   @IsResources(false)
@@ -148,10 +134,8 @@ export class AppSyncErrorDto {
 }
 
 /** An app: agents, skills and MCP servers that belong together, as declared. */
-export class AppDto {
+export class AppDto extends PlacedDto {
   app_id!: string;
-  org_id!: string;
-  workspace_id!: string;
   app!: string;
   display_name!: string | null;
   description!: string | null;
@@ -172,11 +156,7 @@ export class AppDto {
   last_swept_at!: Date | null;
   /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
+  declare generation: number;
 }
 
 export class AppPageDto {
@@ -193,22 +173,17 @@ export class ReconciledDto {
   live_count!: number;
 }
 
-export const toAppDto = (row: AppEntity): AppDto => ({
-  app_id: row.app_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  app: row.app,
-  display_name: row.display_name,
-  description: row.description,
-  resources: row.resources,
-  resource_count: row.resource_count,
-  metadata: row.metadata,
-  sync_state: row.sync_state,
-  sync_error: row.sync_error,
-  last_swept_at: row.last_swept_at,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toAppDto = (row: AppEntity): AppDto =>
+  pick(row, [
+    'app_id',
+    'app',
+    'display_name',
+    'description',
+    'resources',
+    'resource_count',
+    'metadata',
+    'sync_state',
+    'sync_error',
+    'last_swept_at',
+    ...PLACED_FIELDS,
+  ]);

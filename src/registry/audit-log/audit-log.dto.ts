@@ -8,6 +8,7 @@ import {
   AUDITED_TYPES,
   type AuditedType,
   type AuditEntryEntity,
+  pick,
 } from '../../resources';
 
 /** Entries are never archived. */
@@ -86,15 +87,16 @@ export class AuditLogPageDto {
   page!: PageMetaDto;
 }
 
-export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto => ({
-  audit_entry_id: row.audit_entry_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  principal_id: row.principal_id,
-  action: row.action,
-  resource_type: row.resource_type,
-  resource_id: row.resource_id,
-  changes: row.changes,
-  request_id: row.request_id,
-  created_at: row.created_at,
-});
+export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto =>
+  pick(row, [
+    'audit_entry_id',
+    'org_id',
+    'workspace_id',
+    'principal_id',
+    'action',
+    'resource_type',
+    'resource_id',
+    'changes',
+    'request_id',
+    'created_at',
+  ]);

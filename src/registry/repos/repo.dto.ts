@@ -1,21 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName } from '../../resources';
+import { DescribedBodyDto, DescribedPatchDto, IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import { REPO_VISIBILITIES, type RepoEntity, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
 
 @ReadOnlyMembersOf(() => RepoDto)
-export class CreateRepoDto {
+export class CreateRepoDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
@@ -34,26 +26,18 @@ export class CreateRepoDto {
   name?: string | null;
 
   @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
   @IsName()
   default_branch?: string | null;
 
   @IsOptional()
   @IsOneOf(REPO_VISIBILITIES, { required: false, nullable: true })
   visibility?: RepoVisibility | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RepoDto)
-export class PatchRepoDto {
+export class PatchRepoDto extends DescribedPatchDto {
   /** Only the present one: a repository cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -75,20 +59,12 @@ export class PatchRepoDto {
   name?: string;
 
   @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
   @IsName()
   default_branch?: string | null;
 
   @IsOptional()
   @IsOneOf(REPO_VISIBILITIES, { required: false, nullable: true })
   visibility?: RepoVisibility | null;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 }
 
 export class RepoListQueryDto extends NamedListQueryDto {
@@ -118,10 +94,8 @@ export class RepoListQueryDto extends NamedListQueryDto {
 }
 
 /** A repository that a team's agents, skills and servers come from. */
-export class RepoDto {
+export class RepoDto extends PlacedDto {
   repo_id!: string;
-  org_id!: string;
-  workspace_id!: string;
   /** As `https://host/path`, whichever form it was given in. */
   url!: string;
   name!: string;
@@ -131,13 +105,6 @@ export class RepoDto {
   visibility!: RepoVisibility | null;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change; the ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class RepoPageDto {
@@ -145,19 +112,14 @@ export class RepoPageDto {
   page!: PageMetaDto;
 }
 
-export const toRepoDto = (row: RepoEntity): RepoDto => ({
-  repo_id: row.repo_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  url: row.url,
-  name: row.name,
-  description: row.description,
-  default_branch: row.default_branch,
-  visibility: row.visibility,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toRepoDto = (row: RepoEntity): RepoDto =>
+  pick(row, [
+    'repo_id',
+    'url',
+    'name',
+    'description',
+    'default_branch',
+    'visibility',
+    'metadata',
+    ...PLACED_FIELDS,
+  ]);

@@ -10,7 +10,7 @@ import type { OwnedEntity } from '../owned/owned.entity';
 import type { ComparedRow, OwnedName, OwnedRepository } from '../owned/owned.repository';
 import type { ResourceKind } from '../resource-kind';
 import type { ResourceKit } from '../resource.service';
-import { pick } from '../view';
+import { pick } from '../view.dto';
 import {
   type Declared,
   type DeclarationFault,
