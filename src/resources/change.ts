@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OrgScope } from '#platform/auth';
+import { newId } from '#platform/ids';
 import { problem } from '#platform/problem';
 import type { AuditChange } from './audit-log/audit-entry.entity';
+import type { ResourceKind, ResourceRow } from './resource-kind';
 
 /** Throws 409 for a write to an archived resource. */
 export function checkLive(row: { archived_at: Date | null }, kind: string): void {
@@ -21,6 +23,29 @@ export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>
   );
   if (changed.length === 0) return null;
   return Object.fromEntries(changed.map((column) => [column, patch[column]])) as Partial<Row>;
+}
+
+/** Returns whether a change makes a version. */
+export const makesVersion = <Row extends ResourceRow>(
+  { versions }: Pick<ResourceKind<Row, unknown>, 'versions'>,
+  changed: Partial<Row>,
+): boolean => versions?.fields.some((field) => field in changed) === true;
+
+/** Returns the columns that every change raises: generation, version if the change makes one, and `updated_at`. */
+export function raisedColumns<Row extends ResourceRow>(
+  kind: Pick<ResourceKind<Row, unknown>, 'generation' | 'versions'>,
+  row: Row,
+  changed: Partial<Row>,
+): Partial<Row> {
+  const { generation, versions } = kind;
+  const next = (column: keyof Row & string) => ({
+    [column]: ((changed[column] ?? row[column]) as number) + 1,
+  });
+  return {
+    ...(versions?.ordinal !== generation && next(generation)),
+    ...(versions && makesVersion(kind, changed) && { ...next(versions.ordinal), version_id: newId('ver') }),
+    updated_at: changed.archived_at ?? new Date(),
+  } as unknown as Partial<Row>;
 }
 
 /** Returns the members that differ, with the values of those that the audit log shows. */

@@ -2,13 +2,19 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
-import { newId } from '#platform/ids';
 import type { Page, RowPage } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, given } from './audit-log/audit-log.repository';
-import { auditedChanges, changedColumns, checkLive, versionEtag } from './change';
+import {
+  auditedChanges,
+  changedColumns,
+  checkLive,
+  makesVersion,
+  raisedColumns,
+  versionEtag,
+} from './change';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameTaken, takenDetail, withUniqueName } from './unique-name';
@@ -149,10 +155,14 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   protected async write(tx: Tx, scope: S, row: Row, patch: Partial<Row>, action: AuditAction): Promise<Row> {
     const changed = changedColumns(row, patch);
     if (!changed) return row;
-    const columns = { ...changed, ...this.raised(row, changed), ...this.kind.derived?.(row, changed) };
+    const columns = {
+      ...changed,
+      ...raisedColumns(this.kind, row, changed),
+      ...this.kind.derived?.(row, changed),
+    };
     const id = this.idOf(row);
     await withUniqueName(this.kind, { ...row, ...changed }, () => this.rows.update(tx, scope, id, columns));
-    if (this.makesVersion(changed)) await this.rows.keepVersions!(tx, scope, [id]);
+    if (makesVersion(this.kind, changed)) await this.rows.keepVersions!(tx, scope, [id]);
     const isLifecycle = action === 'archive' || action === 'restore';
     await this.record(tx, scope, row, action, isLifecycle ? [] : this.auditedChanges(row, changed));
     const next = { ...row, ...columns };
@@ -233,23 +243,6 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     const { generation, versions } = this.kind;
     const number = row[generation] as number;
     return versions?.ordinal === generation ? versionEtag(row, number) : number;
-  }
-
-  private makesVersion(changed: Partial<Row>): boolean {
-    return this.kind.versions?.fields.some((field) => field in changed) === true;
-  }
-
-  private raised(row: Row, changed: Partial<Row>): Partial<Row> {
-    const { generation, versions } = this.kind;
-    const isVersion = this.makesVersion(changed);
-    const next = (column: keyof Row & string) => ({
-      [column]: ((changed[column] ?? row[column]) as number) + 1,
-    });
-    return {
-      ...(versions?.ordinal !== generation && next(generation)),
-      ...(versions && isVersion && { ...next(versions.ordinal), version_id: newId('ver') }),
-      updated_at: changed.archived_at ?? new Date(),
-    } as unknown as Partial<Row>;
   }
 
   /** Throws 409 for restoring a resource that an app owns. */

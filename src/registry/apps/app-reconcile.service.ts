@@ -148,12 +148,11 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
     { faults }: ReconcileRefused,
   ): Promise<void> {
-    const app = { appId: row.app_id, app: row.app };
     const workspace = within(scope, row.workspace_id);
     for (const [kind, names] of this.declarations.faulty(row.resources, faults)) {
-      const step = this.steps.of(kind);
-      await step.resetFailed(tx, workspace, app, names);
-      if (names.length > 0) await step.mark(tx, workspace, app, names, 'failed');
+      const { rows } = this.steps.of(kind);
+      await rows.resetFailed(tx, workspace, row.app_id, names);
+      if (names.length > 0) await rows.mark(tx, workspace, row.app_id, names, 'failed');
     }
   }
 

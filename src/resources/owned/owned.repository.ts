@@ -292,3 +292,9 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     );
   }
 }
+
+/** The part of an `OwnedRepository` that changes the ownership and state of an app's resources. */
+export type OwnedRows = Pick<
+  OwnedRepository<OwnedEntity, unknown>,
+  'mark' | 'resetFailed' | 'release' | 'adopt'
+>;

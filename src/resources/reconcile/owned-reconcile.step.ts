@@ -1,13 +1,12 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { type Audited, given } from '../audit-log/audit-log.repository';
-import { auditedChanges, changedColumns } from '../change';
+import { auditedChanges, changedColumns, raisedColumns } from '../change';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedEntity } from '../owned/owned.entity';
-import type { ComparedRow, OwnedName, OwnedRepository } from '../owned/owned.repository';
+import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
 import type { ResourceKind } from '../resource-kind';
 import type { ResourceKit } from '../resource.service';
 import { pick } from '../view.dto';
@@ -52,7 +51,7 @@ export abstract class OwnedReconcileStep<
 
   protected constructor(
     protected readonly kit: ResourceKit,
-    private readonly rows: OwnedRepository<Row, unknown>,
+    readonly rows: OwnedRepository<Row, unknown>,
     private readonly resource: ResourceKind<Row, unknown>,
   ) {}
 
@@ -105,28 +104,6 @@ export abstract class OwnedReconcileStep<
     const unsettled = present.filter(({ row }) => row.sync_state !== 'synced' && !written.has(row.id));
     await this.rows.settle(tx, scope, idsOf(unsettled.map(({ row }) => row)));
     return result;
-  }
-
-  mark(
-    tx: Tx,
-    scope: Scope,
-    { appId }: OwningApp,
-    names: readonly string[],
-    state: 'pending' | 'failed',
-  ): Promise<void> {
-    return this.rows.mark(tx, scope, appId, names, state);
-  }
-
-  resetFailed(tx: Tx, scope: Scope, { appId }: OwningApp, except: readonly string[]): Promise<void> {
-    return this.rows.resetFailed(tx, scope, appId, except);
-  }
-
-  release(tx: Tx, scope: Scope, { appId }: OwningApp): Promise<OwnedName[]> {
-    return this.rows.release(tx, scope, appId);
-  }
-
-  adopt(tx: Tx, scope: Scope, app: OwningApp, released: readonly OwnedName[]): Promise<string[]> {
-    return this.rows.adopt(tx, scope, app, released);
   }
 
   /** Reads declarations without form errors, in their order. Returns unknown references as faults. */
@@ -230,14 +207,11 @@ export abstract class OwnedReconcileStep<
   }
 
   private nextRow(before: Row, changed: Partial<Row>): Row {
-    const isVersion = this.resource.versions?.fields.some((field) => field in changed) === true;
     return {
       ...before,
       ...changed,
-      ...(isVersion && { version_ordinal: before.version_ordinal + 1, version_id: newId('ver') }),
+      ...raisedColumns(this.resource, before, changed),
       sync_state: 'synced',
-      generation: before.generation + 1,
-      updated_at: new Date(),
       archived_at: null,
     };
   }

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { FieldError } from '#platform/problem';
 import type { OwningApp } from '../owned/owned.columns';
-import type { OwnedName } from '../owned/owned.repository';
+import type { OwnedRows } from '../owned/owned.repository';
 
 /** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
 export const DECLARED_KINDS = ['mcp_server', 'skill', 'agent'] as const;
@@ -49,6 +49,8 @@ export class ReconcileRefused extends Error {
  */
 export interface ReconcileStep {
   readonly kind: DeclaredKind;
+  /** The resources of the kind. */
+  readonly rows: OwnedRows;
 
   /**
    * Returns the form errors of a declaration's spec, which the app's create and PATCH answer with 400. References are
@@ -74,24 +76,6 @@ export interface ReconcileStep {
    * @param scope the app's workspace
    */
   apply(tx: Tx, scope: Scope, app: OwningApp, declared: readonly Declared[]): Promise<ReconcileResult>;
-
-  /** Sets the state of the app's live resources with these names. */
-  mark(
-    tx: Tx,
-    scope: Scope,
-    app: OwningApp,
-    names: readonly string[],
-    state: 'pending' | 'failed',
-  ): Promise<void>;
-
-  /** Sets the app's `failed` resources back to `pending`, except those with these names. */
-  resetFailed(tx: Tx, scope: Scope, app: OwningApp, except: readonly string[]): Promise<void>;
-
-  /** Makes the app's resources `unmanaged`. @returns the live ones */
-  release(tx: Tx, scope: Scope, app: OwningApp): Promise<OwnedName[]>;
-
-  /** Makes released resources that are still live and unmanaged `pending` under the app. @returns their ids */
-  adopt(tx: Tx, scope: Scope, app: OwningApp, released: readonly OwnedName[]): Promise<string[]>;
 }
 
 /** The steps of a reconcile, one for each kind. An application that reconciles does not start without them. */
