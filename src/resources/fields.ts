@@ -6,12 +6,12 @@ import { IsOneOf } from '#platform/http';
 
 export const STATUSES = ['active', 'suspended'] as const;
 
-/** A name that people read: 1 to 255 characters, no line breaks or other control characters. */
+/** A name: 1 to 255 characters without line breaks or other control characters. */
 export const IsName = () =>
   applyDecorators(
     IsString(),
     Length(1, 255),
-    Matches(/^[^\p{Cc}]*$/u, { message: '$property must not hold control characters' }),
+    Matches(/^[^\p{Cc}]*$/u, { message: '$property must not contain control characters' }),
     ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' }),
   );
 
@@ -21,6 +21,6 @@ export const IsDescription = () =>
 
 const ROLES_MAX = ROLES.length * 2;
 
-/** Roles; an unknown one is 422. */
+/** A list of roles. An unknown one is 422. */
 export const IsRoles = () =>
   applyDecorators(IsOneOf(ROLES, { each: true, maxItems: ROLES_MAX }), IsArray(), ArrayMaxSize(ROLES_MAX));

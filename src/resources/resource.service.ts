@@ -20,7 +20,7 @@ import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameTaken, takenDetail, withUniqueName } from './unique-name';
 import { pick } from './view.dto';
 
-/** The services that the kit itself uses. Inject it and pass it to `super`. */
+/** The services that the kit uses. Inject it and pass it to `super`. */
 @Injectable()
 export class ResourceKit {
   constructor(
@@ -83,7 +83,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    * Makes an archived resource live again. A repeat returns the same. Errors: 404, 403, 412, and 409 when its name has been
    * taken, its workspace is archived, or an app owns it.
    *
-   * @param columns further columns to write, where their values must be known before the transaction
+   * @param columns further columns to write, whose values must be known before the transaction
    */
   restore(scope: S, id: string, ifMatch?: string, columns: Partial<Row> = {}): Promise<Versioned<View>> {
     return this.transaction(scope, async (tx) => {

@@ -15,7 +15,7 @@ export abstract class WorkspaceResourceService<
     super(kit, rows as unknown as ResourceRows<Scope, Row>, kind);
   }
 
-  /** Creates a resource. Errors: 400 where the body names another workspace than the header; those of `newRow`. */
+  /** Creates a resource. Errors: 400 if the body and the header name different workspaces; those of `newRow`. */
   protected createIn(
     scope: Scope,
     workspaceId: string,

@@ -9,7 +9,7 @@ import type { MemberEntity } from './member.entity';
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => MemberDto)
 export class PutMemberDto {
-  /** At least one. Replaced as a whole. You can only give or take roles that you hold in the workspace. */
+  /** At least one. Replaced whole. You can only give or take roles that you hold in the workspace. */
   @ArrayNotEmpty()
   @IsRoles()
   roles!: Role[];

@@ -26,7 +26,7 @@ export class CreateOrgDto extends MetadataBodyDto {
   @NotNull()
   @Matches(USER_ID, {
     message:
-      'owner_user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
+      'owner_user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   owner_user_id?: string;
 }
@@ -34,7 +34,7 @@ export class CreateOrgDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => OrgDto)
 export class PatchOrgDto extends MetadataPatchDto {
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   org_id?: string;

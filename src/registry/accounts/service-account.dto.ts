@@ -29,7 +29,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
   roles?: Role[];
 
   /**
-   * The workspaces in which it holds its roles, or `["*"]` for every workspace. Without any it is refused. You can only
+   * The workspaces in which it holds its roles, or `["*"]` for every workspace. An account without workspaces is refused. You can only
    * give workspaces that you reach. A membership can give it further roles in a workspace.
    */
   @NotNull()
@@ -48,7 +48,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
 export class PatchServiceAccountDto extends DescribedPatchDto {
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   service_account_id?: string;
@@ -57,12 +57,12 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Replaced as a whole. You can only give or take roles that you hold. */
+  /** Replaced whole. You can only give or take roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Replaced as a whole; `["*"]` for every workspace. You can only give workspaces that you reach. */
+  /** Replaced whole. `["*"]` means every workspace. You can only give workspaces that you reach. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -77,13 +77,13 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
 }
 
 export class ServiceAccountListQueryDto extends NamedListQueryDto {
-  /** Words of the name or description. Each matches by its beginning. */
+  /** Words, or beginnings of words, in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** The service account of exactly this name. */
+  /** Only the service account with this name. */
   @IsOptional()
   @IsString()
   @MaxLength(255)
@@ -93,14 +93,14 @@ export class ServiceAccountListQueryDto extends NamedListQueryDto {
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Service accounts whose `workspace_ids` hold this workspace or `*`. */
+  /** Only service accounts whose `workspace_ids` contain this workspace or `*`. */
   @IsOptional()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 }
 
-/** A program that acts in the organization, by API keys or tokens. */
+/** A program that acts in the organization with API keys or tokens. */
 export class ServiceAccountDto extends OrgResourceDto {
   service_account_id!: string;
   name!: string;
@@ -109,7 +109,7 @@ export class ServiceAccountDto extends OrgResourceDto {
   status!: AccountStatus;
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** The workspaces in which it holds its roles; `["*"]` for every workspace. Memberships can add others. */
+  /** The workspaces in which it holds its roles. `["*"]` means every workspace. Memberships can add others. */
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;

@@ -15,7 +15,7 @@ import {
 } from '../../resources';
 import type { UserEntity } from './user.entity';
 
-/** Visible ASCII, as every id in a path; not what looks like a service account or an app, nor a step in a path. */
+/** Visible ASCII, because paths contain it. Not an id of a service account or an app, and not `.` or `..`. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
 @ReadOnlyMembersOf(() => UserDto)
@@ -24,7 +24,7 @@ export class CreateUserDto extends MetadataBodyDto {
   @IsString()
   @Matches(USER_ID, {
     message:
-      'user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
+      'user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   user_id!: string;
 
@@ -63,19 +63,19 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Replaced as a whole. You can only give or take roles that you hold. */
+  /** Replaced whole. You can only give or take roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   user_id?: string;
 }
 
 export class UserListQueryDto extends ChangingListQueryDto {
-  /** Words of the id, name or email. Each matches by its beginning. */
+  /** Words, or beginnings of words, in the id, name or email. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)

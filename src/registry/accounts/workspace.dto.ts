@@ -14,7 +14,7 @@ export class CreateWorkspaceDto extends DescribedBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class PatchWorkspaceDto extends DescribedPatchDto {
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   workspace_id?: string;
@@ -25,20 +25,20 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
-  /** Words of the name or description. Each matches by its beginning. */
+  /** Words, or beginnings of words, in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** The workspace of exactly this name. */
+  /** Only the workspace with this name. */
   @IsOptional()
   @IsString()
   @MaxLength(255)
   name?: string;
 }
 
-/** A part of an organization, in which resources live. */
+/** A part of an organization that holds resources. */
 export class WorkspaceDto extends PlacedDto {
   name!: string;
   description!: string | null;

@@ -21,7 +21,7 @@ import { AppDeclarations } from './app-declarations';
 import { AppRepository } from './app.repository';
 
 const INTERNAL =
-  'The reconcile failed because of an internal error, which is logged. The next one tries again.';
+  'The reconcile failed because of an internal error, which was logged. The next reconcile retries.';
 
 /** The numbers of resources that a reconcile changed, and of those that are live afterwards. */
 interface Counts {
@@ -32,7 +32,7 @@ interface Counts {
   live: number;
 }
 
-/** Makes the registry match what apps declare. */
+/** Makes the registry match the declarations of apps. */
 @Injectable()
 export class AppReconcileService implements OnApplicationBootstrap {
   constructor(
@@ -63,7 +63,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     let begun: AppEntity | undefined;
     try {
       return await this.database.transaction(async (tx) => {
-        begun = undefined; // A transaction that collided with another starts again.
+        begun = undefined; // The transaction may be a retry.
         const row = await this.take(tx, scope, place.app_id);
         begun = row;
         const counts = await this.apply(tx, within(scope, row.workspace_id), row);
@@ -109,8 +109,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
     { live: _, ...counts }: Counts,
   ): Promise<void> {
-    const isNews = row.sync_state !== 'synced';
-    await this.end(tx, scope, row, isNews && { sync_state: 'synced', sync_error: null });
+    const isNew = row.sync_state !== 'synced';
+    await this.end(tx, scope, row, isNew && { sync_state: 'synced', sync_error: null });
     if (Object.values(counts).every((count) => count === 0)) return;
     await this.audit.record(tx, scope, {
       action: 'reconcile',
@@ -122,8 +122,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 
   /**
-   * Makes the app show why its reconcile failed, unless it was changed or reconciled since. The same failure again raises
-   * no generation.
+   * Records on the app why its reconcile failed, unless it was changed or reconciled since. Repeating the same failure does
+   * not raise the generation.
    */
   private async fail(scope: OrgScope, begun: AppEntity, error: unknown): Promise<void> {
     const failure = syncErrorOf(error);
@@ -132,8 +132,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
         const row = await this.apps.lock(tx, scope, begun.app_id, 'update');
         if (!row || row.archived_at || !isUnchanged(row, begun)) return;
         const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
-        const isNews = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
-        await this.end(tx, scope, row, isNews && { sync_state: 'failed', sync_error });
+        const isNew = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
+        await this.end(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
         if (error instanceof ReconcileRefused) await this.markFaulty(tx, scope, row, error);
       });
     } catch (cause) {
@@ -156,23 +156,23 @@ export class AppReconcileService implements OnApplicationBootstrap {
     }
   }
 
-  /** @param news the state, where it differs from that after the reconcile before; else false */
+  /** Records the end of a reconcile. @param changes the state if it differs from that of the previous reconcile, or false */
   private async end(
     tx: Tx,
     scope: OrgScope,
     row: AppEntity,
-    news: Pick<AppEntity, 'sync_state' | 'sync_error'> | false,
+    changes: Pick<AppEntity, 'sync_state' | 'sync_error'> | false,
   ): Promise<void> {
     const now = new Date();
     await this.apps.update(tx, scope, row.app_id, {
-      ...(news && { ...news, generation: row.generation + 1, updated_at: now }),
+      ...(changes && { ...changes, generation: row.generation + 1, updated_at: now }),
       last_swept_at: now,
       next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
     });
   }
 }
 
-/** Returns what an app shows of a reconcile that failed. It reveals nothing of the internals. */
+/** Returns the `sync_error` of a failed reconcile. It reveals no internals. */
 function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
   const known = problemOf(error);
   return known
@@ -180,12 +180,12 @@ function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
     : { code: 'internal_error', detail: INTERNAL, errors: [] };
 }
 
-/** Returns what the caller of a failed reconcile gets: 422 for declarations that cannot be applied. */
+/** Returns the error that the client gets: 422 for declarations that cannot be applied. */
 const answerOf = (error: unknown): unknown => problemOf(error) ?? error;
 
 function problemOf(error: unknown): Problem | null {
   if (error instanceof ReconcileRefused) return problem.validationFailed([...error.faults]);
-  // The steps find every name that is taken before they write. The next reconcile names the one that was taken since.
+  // A name was taken after the steps checked. The next reconcile reports which.
   if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
     return problem.validationFailed([
       { pointer: '/resources', detail: 'has a name that another resource took during the reconcile' },
@@ -202,5 +202,5 @@ const isSame = (present: SyncError | null, { code, detail, errors }: Omit<SyncEr
   present.detail === detail &&
   toJsonText(present.errors.map(sorted)) === toJsonText(errors.map(sorted));
 
-/** jsonb does not keep the order of members. */
+/** Sorts members, because jsonb does not keep their order. */
 const sorted = (one: object): unknown[] => Object.entries(one).sort();

@@ -16,7 +16,7 @@ import {
 import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
 
-/** Sorts of the list of apps, which have a slug in place of a name. */
+/** The sorts of the list of apps, which have a slug instead of a name. */
 export const APP_SORTS = {
   ...BY_CHANGE,
   app: { expression: 'app', type: 'text' },
@@ -52,7 +52,7 @@ export class CreateAppDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** The slug that addresses it. Unique among the live apps of the organization (409). It can never change. */
+  /** The slug. Unique among the live apps of the organization (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
     message: '$property must be 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
@@ -68,21 +68,21 @@ export class CreateAppDto extends DescribedBodyDto {
   resources!: unknown[];
 }
 
-/** A merge patch (RFC 7396). `resources` is replaced as a whole. */
+/** A merge patch (RFC 7396). `resources` is replaced whole. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto extends DescribedPatchDto {
-  /** Only the present one: an app cannot be moved (422). */
+  /** Must be the present one, because an app cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app?: string;
@@ -98,19 +98,19 @@ export class PatchAppDto extends DescribedPatchDto {
 
 @SortedBy(...Object.keys(APP_SORTS))
 export class AppListQueryDto extends ListQueryDto {
-  /** Apps of this workspace. */
+  /** Only apps of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Words of the slug, display name or description. Each matches by its beginning. */
+  /** Words, or beginnings of words, in the slug, display name or description. */
   @NotNull()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** Apps with this slug. */
+  /** Only apps with this slug. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -133,7 +133,7 @@ export class AppSyncErrorDto {
   at!: string;
 }
 
-/** An app: agents, skills and MCP servers that belong together, as declared. */
+/** An app declares agents, skills and MCP servers that belong together. */
 export class AppDto extends PlacedDto {
   app_id!: string;
   app!: string;
@@ -146,15 +146,15 @@ export class AppDto extends PlacedDto {
   resource_count!: number;
   @AnyJsonObject()
   metadata!: object;
-  /** Outcome of its last reconcile. `pending` if there was none since its resources changed. */
+  /** The outcome of its last reconcile, or `pending` if its declarations have changed since. */
   @ApiProperty({ enum: APP_SYNC_STATES })
   sync_state!: AppSyncState;
   /** Null unless the last reconcile failed. */
   @ApiProperty({ type: () => AppSyncErrorDto, nullable: true })
   sync_error!: AppSyncErrorDto | null;
-  /** When its last reconcile ended, successful or not. This member alone changes without a new ETag. */
+  /** When its last reconcile ended, successful or not. It changes without a new ETag. */
   last_swept_at!: Date | null;
-  /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
+  /** Rises with every change and with every reconcile that ends differently from the previous one. It is the ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   declare generation: number;
 }

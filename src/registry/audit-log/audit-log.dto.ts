@@ -13,13 +13,13 @@ import {
 
 /** Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
-  /** Entries of this workspace. */
+  /** Only entries of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Entries of this principal. */
+  /** Only entries of this principal. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -33,18 +33,18 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   @IsOneOf(AUDITED_TYPES, { required: false })
   resource_type?: AuditedType;
 
-  /** Entries of this resource. */
+  /** Only entries of this resource. */
   @NotNull()
   @IsString()
   @MaxLength(1000)
   resource_id?: string;
 
-  /** At this time or later (RFC 3339). */
+  /** Only entries at this time or later (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   since?: string;
 
-  /** Before this time (RFC 3339). */
+  /** Only entries before this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)
@@ -66,18 +66,18 @@ export class AuditChangeDto {
 export class AuditEntryDto {
   audit_entry_id!: string;
   org_id!: string;
-  /** Null for what concerns the whole organization. */
+  /** Null for an action on the whole organization. */
   workspace_id!: string | null;
-  /** A user, a service account or a platform principal; the id of the app for a scheduled reconcile. */
+  /** A user, a service account or a platform principal. For a scheduled reconcile, the id of the app. */
   principal_id!: string;
   @ApiProperty({ enum: AUDIT_ACTIONS })
   action!: AuditAction;
   @ApiProperty({ enum: AUDITED_TYPES })
   resource_type!: AuditedType;
-  /** For a member of a workspace the id of the principal, for a token its `jti`. */
+  /** For a member of a workspace, the id of the principal. For a token, its `jti`. */
   resource_id!: string;
   changes!: AuditChangeDto[];
-  /** `X-Request-Id` of the request; null for changes that the service made itself. */
+  /** `X-Request-Id` of the request. Null for changes that the service made itself. */
   request_id!: string | null;
   created_at!: Date;
 }

@@ -12,15 +12,14 @@ export class CreateRepoDto extends DescribedBodyDto {
   workspace_id!: string;
 
   /**
-   * Its address for https, http, git or ssh, or as scp has it (`git@host:path`). All forms of one repository's address
-   * are the same: with or without `.git`, a user, the usual port, and with the host in any case. A password in it is
-   * not kept.
+   * Its URL for https, http, git or ssh, or in the form of scp (`git@host:path`). All forms of a repository's URL are the
+   * same: with or without `.git`, a user or the default port, and with the host in any case. A password is removed.
    */
   @IsString()
   @Length(1, REPO_URL_MAX)
   url!: string;
 
-  /** The last part of the path unless given. */
+  /** Defaults to the last part of the path. */
   @IsOptional()
   @IsName()
   name?: string | null;
@@ -38,17 +37,17 @@ export class CreateRepoDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RepoDto)
 export class PatchRepoDto extends DescribedPatchDto {
-  /** Only the present one: a repository cannot be moved (422). */
+  /** Must be the present one, because a repository cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   repo_id?: string;
 
-  /** Where it has moved to, in any form. */
+  /** The new URL of the repository, in any form. */
   @NotNull()
   @IsString()
   @Length(1, REPO_URL_MAX)
@@ -68,25 +67,25 @@ export class PatchRepoDto extends DescribedPatchDto {
 }
 
 export class RepoListQueryDto extends NamedListQueryDto {
-  /** Those of this workspace. */
+  /** Only repositories of this workspace. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   workspace_id?: string;
 
-  /** Words of the name, the address or the description; the last letters of each may be missing. */
+  /** Words, or beginnings of words, in the name, URL or description. */
   @NotNull()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** The name, exactly. */
+  /** Only repositories with this name. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   name?: string;
 
-  /** The repository of this address, in any form. */
+  /** Only the repository with this URL, in any form. */
   @NotNull()
   @IsString()
   @MaxLength(REPO_URL_MAX)
@@ -96,7 +95,7 @@ export class RepoListQueryDto extends NamedListQueryDto {
 /** A repository that a team's agents, skills and servers come from. */
 export class RepoDto extends PlacedDto {
   repo_id!: string;
-  /** As `https://host/path`, whichever form it was given in. */
+  /** `https://host/path`, in whatever form it was sent. */
   url!: string;
   name!: string;
   description!: string | null;

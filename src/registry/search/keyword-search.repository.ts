@@ -9,7 +9,7 @@ import { type SearchReach, whereDocuments } from './search-reach.repository';
 /** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
 export const RANKED_MAX = 5_000;
 
-/** Where fewer match, names of similar spelling are added, and then documents with some of the words. */
+/** If fewer documents match, names of similar spelling are added, and then documents with some of the words. */
 const FEW = 10;
 
 /** Names of similar spelling that are ranked, the most similar first. */
@@ -49,7 +49,7 @@ interface Row extends RankedDocument {
   partly: number;
 }
 
-/** What all parts of one search's statement use. */
+/** The values that all parts of a search's statement use. */
 interface Search {
   /** The condition on `search_documents`. */
   within: Sql;

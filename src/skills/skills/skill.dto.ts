@@ -73,7 +73,7 @@ export class SkillDto extends OwnedDto {
   instructions!: string;
   license!: string | null;
   compatibility!: string | null;
-  /** Null where SKILL.md does not mention tools. */
+  /** Null if SKILL.md does not mention tools. */
   @ApiProperty({ type: [String], nullable: true } as object)
   allowed_tools!: object | null;
   /** `metadata` of SKILL.md. */

@@ -78,7 +78,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 
   /**
-   * Adds a version, or returns the newest where it has the same files. Errors: 400 for an invalid upload; those of every
+   * Adds a version, or returns the newest one if it has the same files. Errors: 400 for an invalid upload; those of every
    * change, with `If-Match` on the skill's ETag.
    *
    * @param checkClient throws when the client has disconnected
@@ -174,7 +174,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 }
 
-/** Returns the SKILL.md that a patch makes, or null where it changes nothing. Errors: 400. */
+/** Returns the SKILL.md that a patch makes, or null if the patch changes nothing. Errors: 400. */
 function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
   try {
     const skillMd = SkillMd.read(bytes);
