@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsString, Length, Matches, MaxLength } from 'class-validator';
 import { ROLES } from '#platform/auth';
-import { IsOneOf } from '#platform/http';
+import { IsOneOf, NotNull } from '#platform/http';
 
 export const STATUSES = ['active', 'suspended'] as const;
 
@@ -18,6 +18,10 @@ export const IsName = () =>
 const DESCRIPTION_MAX = 10_000;
 export const IsDescription = () =>
   applyDecorators(IsString(), MaxLength(DESCRIPTION_MAX), ApiProperty({ maxLength: DESCRIPTION_MAX }));
+
+/** An optional filter of a list. @param max the most characters */
+export const IsFilter = (max = 255) =>
+  applyDecorators(NotNull(), IsString(), MaxLength(max), ApiProperty({ maxLength: max, required: false }));
 
 const ROLES_MAX = ROLES.length * 2;
 

@@ -12,7 +12,7 @@ export {
 } from './audit-log/audit-entry.entity';
 export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, withinItems } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
-export { IsDescription, IsName, IsRoles, STATUSES } from './fields';
+export { IsDescription, IsFilter, IsName, IsRoles, STATUSES } from './fields';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
 export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';

@@ -1,8 +1,8 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsFilter, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
 import { type AgentContent, type AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
@@ -59,9 +59,7 @@ export class PatchAgentDto extends AgentFieldsDto {
 
 export class AgentListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name, the display name or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 }
 

@@ -1,8 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
-import { IsName, MetadataBodyDto, MetadataPatchDto, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import {
+  IsFilter,
+  IsName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import { type AgentSessionEntity, SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
@@ -62,15 +70,11 @@ export class PatchSessionDto extends MetadataPatchDto {
 @SortedBy(...Object.keys(BY_CHANGE))
 export class AgentSessionListQueryDto extends CreatedListQueryDto {
   /** Only sessions of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Only sessions with this agent. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   agent_id?: string;
 
   @NotNull()

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length } from 'class-validator';
 import {
   AnyJsonObject,
   IsOneOf,
@@ -12,6 +12,7 @@ import { PageMetaDto } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
+  IsFilter,
   IsName,
   OWNED_FIELDS,
   OwnedDto,
@@ -167,9 +168,7 @@ export class PatchServerDto extends DescribedPatchDto {
 
 export class ServerListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name, the URL without its query, or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   @NotNull()

@@ -1,11 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
+  IsFilter,
   IsName,
   IsRoles,
   ORG_RESOURCE_FIELDS,
@@ -78,15 +79,11 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
 
 export class ServiceAccountListQueryDto extends NamedListQueryDto {
   /** Words, or beginnings of words, in the name or description. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   /** Only the service account with this name. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   name?: string;
 
   @IsOptional()
@@ -94,9 +91,7 @@ export class ServiceAccountListQueryDto extends NamedListQueryDto {
   status?: AccountStatus;
 
   /** Only service accounts whose `workspace_ids` contain this workspace or `*`. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 }
 

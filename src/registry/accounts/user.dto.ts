@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsEmail, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { IsEmail, IsOptional, IsString, Matches } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
+  IsFilter,
   IsName,
   IsRoles,
   MetadataBodyDto,
@@ -76,9 +77,7 @@ export class PatchUserDto extends MetadataPatchDto {
 
 export class UserListQueryDto extends ChangingListQueryDto {
   /** Words, or beginnings of words, in the id, name or email. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   @IsOptional()

@@ -1,7 +1,15 @@
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsString } from 'class-validator';
 import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DescribedBodyDto, DescribedPatchDto, IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import type { WorkspaceEntity } from './workspace.entity';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
@@ -26,15 +34,11 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
   /** Words, or beginnings of words, in the name or description. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   /** Only the workspace with this name. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   name?: string;
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
@@ -8,6 +8,7 @@ import {
   type DeclaredKind,
   DescribedBodyDto,
   DescribedPatchDto,
+  IsFilter,
   IsName,
   pick,
   PLACED_FIELDS,
@@ -99,21 +100,15 @@ export class PatchAppDto extends DescribedPatchDto {
 @SortedBy(...Object.keys(APP_SORTS))
 export class AppListQueryDto extends ListQueryDto {
   /** Only apps of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Words, or beginnings of words, in the slug, display name or description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   /** Only apps with this slug. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   app?: string;
 
   @NotNull()

@@ -1,5 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, MaxLength } from 'class-validator';
 import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -8,21 +7,18 @@ import {
   AUDITED_TYPES,
   type AuditedType,
   type AuditEntryEntity,
+  IsFilter,
   pick,
 } from '../../resources';
 
 /** Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
   /** Only entries of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Only entries of this principal. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   principal_id?: string;
 
   @NotNull()
@@ -34,9 +30,7 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   resource_type?: AuditedType;
 
   /** Only entries of this resource. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   resource_id?: string;
 
   /** Only entries at this time or later (RFC 3339). */

@@ -1,8 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { IsOptional, IsString, Length } from 'class-validator';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DescribedBodyDto, DescribedPatchDto, IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import { REPO_VISIBILITIES, type RepoEntity, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
 
@@ -68,27 +76,19 @@ export class PatchRepoDto extends DescribedPatchDto {
 
 export class RepoListQueryDto extends NamedListQueryDto {
   /** Only repositories of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Words, or beginnings of words, in the name, URL or description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   /** Only repositories with this name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   name?: string;
 
   /** Only the repository with this URL, in any form. */
-  @NotNull()
-  @IsString()
-  @MaxLength(REPO_URL_MAX)
+  @IsFilter(REPO_URL_MAX)
   url?: string;
 }
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, MaxLength } from 'class-validator';
 import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
+import { IsFilter } from '../fields';
 import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
 
@@ -35,15 +35,11 @@ export const OWNED_FIELDS = [
 /** The filters of every list of resources that apps can declare. */
 export class OwnedListQueryDto extends NamedListQueryDto {
   /** Only resources of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Only the resources with this name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   name?: string;
 
   /** Only resources in this state. */
@@ -52,8 +48,6 @@ export class OwnedListQueryDto extends NamedListQueryDto {
   sync_state?: SyncState;
 
   /** Only resources that this app declares. Takes its slug or its id. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   app?: string;
 }

@@ -1,8 +1,8 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsFilter, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';
 
@@ -19,9 +19,7 @@ export class CreateSkillDto extends SkillSpecDto {
 /** The query of an upload as `application/zip`. */
 export class SkillUploadQueryDto {
   /** The workspace. Required with `application/zip`. In other bodies it is a member. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 }
 
@@ -59,9 +57,7 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
 
 export class SkillListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 }
 
