@@ -98,12 +98,15 @@ export class AppRepository extends OrgRepository<AppEntity> {
         SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
         FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
       ), taken AS MATERIALIZED (
-        SELECT app.app_id FROM due JOIN apps app ON app.app_id = due.app_id
+        SELECT app.app_id, due.place, due.next_sweep_at FROM due JOIN apps app ON app.app_id = due.app_id
         WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
         ORDER BY due.place, due.next_sweep_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
+      ), claimed AS (
+        UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
+        WHERE apps.app_id = taken.app_id
+        RETURNING apps.app_id, org_id, workspace_id, app, taken.place, taken.next_sweep_at AS due_at
       )
-      UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
-      WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`;
+      SELECT app_id, org_id, workspace_id, app FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueApp>(prepared('app.claim-due', statement));
   }
 }
