@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
-import { ServerReconcileRepository } from './reconcile/server-reconcile.repository';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerSecrets } from './servers/server-secrets';
@@ -24,7 +23,6 @@ import { ToolRepository } from './servers/tool.repository';
     ToolStore,
     ServerDirectory,
     ServerReconcileStep,
-    ServerReconcileRepository,
   ],
   exports: [ServerService, ServerDirectory, ToolStore],
 })

@@ -10,10 +10,10 @@ import { ServiceAccountService } from './accounts/service-account.service';
 import { WorkspacesRepository } from './accounts/workspace.repository';
 import { WorkspaceService } from './accounts/workspace.service';
 
-/** `created_by` of what is created here. It is found again by this, whatever its name is by then. */
+/** The `created_by` of the default organization, workspace and account, by which they are found after being renamed. */
 const MAKER = 'bootstrap';
 const NAME = 'default';
-/** What makes the service account the owner of the whole organization. */
+/** The roles and workspaces of the owner of the whole organization. */
 const OWNER: { roles: Role[]; workspace_ids: string[] } = {
   roles: ['owner'],
   workspace_ids: [EVERY_WORKSPACE],
@@ -26,14 +26,14 @@ interface Ids {
 }
 
 export interface Bootstrapped extends Ids {
-  /** Null where it exists already, because a key is shown only once. */
+  /** Null if the account existed already, because a key is shown only once. */
   api_key: string | null;
 }
 
 export interface BootstrapOptions {
   /**
-   * Create another key because the caller has lost the first, and make the service account the owner again, because
-   * perhaps nobody else is.
+   * Creates another key for a caller who has lost the first, and makes the service account the owner again, because there
+   * may be no other owner.
    */
   newKey?: boolean;
 }
@@ -44,8 +44,8 @@ const scopeOf = (orgId: string) => orgScope(orgId, MAKER, expandRoles(['owner'])
 
 /**
  * Creates what a new installation needs: the organization "default" with a workspace "default", and a service account
- * that owns them, with a key. Returns their ids where they exist already. What was archived or suspended since stays so,
- * so that a restart opens nothing that somebody closed. Any number of processes may call it at once.
+ * that owns them, with a key. If they exist already, returns their ids and leaves archived or suspended ones as they are.
+ * Any number of processes may call it at once.
  *
  * @param app an application that has the `RegistryModule`
  */

@@ -1,9 +1,9 @@
 import { Problem, problem, type ProblemBody } from '#platform/problem';
 
-/** Items in one bulk create. */
+/** The most items of a bulk create. */
 export const BULK_MAX = 100;
 
-/** One item's outcome in a 207 answer. */
+/** The outcome of an item in a 207 answer. */
 export interface BulkItem {
   index: number;
   status_code: number;
@@ -16,7 +16,7 @@ export const failedItem = (index: number, error: Problem): BulkItem => ({
   error: error.toBody(null),
 });
 
-/** Runs the check of one item; a problem it throws is the item's own. */
+/** Runs the check of an item. Returns the problem that it throws. */
 export function checkItem<Result>(check: () => Result): Result | Problem {
   try {
     return check();
@@ -26,9 +26,9 @@ export function checkItem<Result>(check: () => Result): Result | Problem {
   }
 }
 
-/** The problem of an item, as seen from the bulk body. */
+/** Returns the problem of an item, with pointers into the bulk body. */
 export const withinItems = (error: Problem, index: number): Problem => error.within(`/items/${index}`);
 
-/** An item that repeats a key of an earlier item of the same call: the first wins. */
+/** Returns 409 for an item that repeats a key of an earlier item in the same body. */
 export const repeatedItem = (index: number, member: string, first: number): Problem =>
   problem.conflict(`items/${index} has the same ${member} as items/${first}. Only the first one is stored.`);

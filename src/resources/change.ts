@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OrgScope } from '#platform/auth';
+import { newId } from '#platform/ids';
 import { problem } from '#platform/problem';
 import type { AuditChange } from './audit-log/audit-entry.entity';
-import type { SyncState } from './owned/owned.entity';
+import type { ResourceKind, ResourceRow } from './resource-kind';
 
-/** 409 for a write to a resource that is archived. */
+/** Throws 409 for a write to an archived resource. */
 export function checkLive(row: { archived_at: Date | null }, kind: string): void {
   if (row.archived_at) throw problem.conflict(`The ${kind} is archived. Restore it before you change it.`);
 }
 
-/** The columns that every new row has, for who makes it. */
+/** Returns the stamps of a new row. */
 export function stamps(scope: OrgScope) {
   const now = new Date();
   return { created_at: now, updated_at: now, created_by: scope.principalId, archived_at: null };
 }
 
-/** The columns of a patch whose values differ from the row's; null where none does. */
+/** Returns the columns of a patch whose values differ from the row's, or null. Undefined leaves a column as it is. */
 export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>): Partial<Row> | null {
   const changed = (Object.keys(patch) as (keyof Row)[]).filter(
     (column) => patch[column] !== undefined && !isDeepStrictEqual(patch[column], row[column]),
@@ -24,15 +25,28 @@ export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>
   return Object.fromEntries(changed.map((column) => [column, patch[column]])) as Partial<Row>;
 }
 
-/**
- * Returns the `sync_state` that follows from a change of a resource: `drifted` where an app owns it. For `derived`.
- * Archiving and restoring leave the state as it is.
- */
-export const markDrifted = <Row extends { app_id: string | null; sync_state: SyncState }>(
+/** Returns whether a change makes a version. */
+export const makesVersion = <Row extends ResourceRow>(
+  { versions }: Pick<ResourceKind<Row, unknown>, 'versions'>,
+  changed: Partial<Row>,
+): boolean => versions?.fields.some((field) => field in changed) === true;
+
+/** Returns the columns that every change raises: generation, version if the change makes one, and `updated_at`. */
+export function raisedColumns<Row extends ResourceRow>(
+  kind: Pick<ResourceKind<Row, unknown>, 'generation' | 'versions'>,
   row: Row,
   changed: Partial<Row>,
-): Partial<Row> =>
-  (row.app_id === null || 'archived_at' in changed ? {} : { sync_state: 'drifted' }) as Partial<Row>;
+): Partial<Row> {
+  const { generation, versions } = kind;
+  const next = (column: keyof Row & string) => ({
+    [column]: ((changed[column] ?? row[column]) as number) + 1,
+  });
+  return {
+    ...(versions?.ordinal !== generation && next(generation)),
+    ...(versions && makesVersion(kind, changed) && { ...next(versions.ordinal), version_id: newId('ver') }),
+    updated_at: changed.archived_at ?? new Date(),
+  } as unknown as Partial<Row>;
+}
 
 /** Returns the members that differ, with the values of those that the audit log shows. */
 export const auditedChanges = <Row extends object>(

@@ -6,12 +6,12 @@ import { IsJsonObject, IsOneOf, METADATA_MAX_BYTES, NotNull } from '#platform/ht
 
 export const STATUSES = ['active', 'suspended'] as const;
 
-/** A name that people read: 1 to 255 characters, no line breaks or other control characters. */
+/** A name: 1 to 255 characters without line breaks or other control characters. */
 export const IsName = () =>
   applyDecorators(
     IsString(),
     Length(1, 255),
-    Matches(/^[^\p{Cc}]*$/u, { message: '$property must not hold control characters' }),
+    Matches(/^[^\p{Cc}]*$/u, { message: '$property must not contain control characters' }),
     ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' }),
   );
 
@@ -19,9 +19,13 @@ const DESCRIPTION_MAX = 10_000;
 export const IsDescription = () =>
   applyDecorators(IsString(), MaxLength(DESCRIPTION_MAX), ApiProperty({ maxLength: DESCRIPTION_MAX }));
 
+/** An optional filter of a list. @param max the most characters */
+export const IsFilter = (max = 255) =>
+  applyDecorators(NotNull(), IsString(), MaxLength(max), ApiProperty({ maxLength: max, required: false }));
+
 const ROLES_MAX = ROLES.length * 2;
 
-/** Roles; an unknown one is 422. */
+/** A list of roles. An unknown one is 422. */
 export const IsRoles = () =>
   applyDecorators(IsOneOf(ROLES, { each: true, maxItems: ROLES_MAX }), IsArray(), ArrayMaxSize(ROLES_MAX));
 

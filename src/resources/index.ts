@@ -1,14 +1,7 @@
-export {
-  type AnyOf,
-  checkNotMoved,
-  demandRole,
-  readable,
-  whereReadable,
-  within,
-  WorkspaceAccess,
-} from './access/workspace-access';
-export { LiveWorkspaceRepository } from './access/live-workspace.repository';
-export { AuditLog, type Audited, given } from './audit-log/audit-log';
+export { type AnyOf, demandRole } from './access/any-of';
+export { checkNotMoved, readable, within, WorkspaceAccess } from './access/workspace-access';
+export { whereReadable, WorkspaceAccessRepository } from './access/workspace-access.repository';
+export { AuditLog, type Audited, given } from './audit-log/audit-log.repository';
 export {
   AUDIT_ACTIONS,
   type AuditAction,
@@ -18,30 +11,36 @@ export {
   AuditEntryEntity,
 } from './audit-log/audit-entry.entity';
 export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, withinItems } from './bulk';
-export { auditedChanges, changedColumns, checkLive, markDrifted, stamps, versionEtag } from './change';
-export { IsDescription, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
-export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, PLACED_FIELDS, PlacedDto } from './owned/owned.dto';
+export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
+export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
+export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
+export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
+export { VersionTable } from './owned/version-table.repository';
+export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,
   DECLARED_KINDS,
+  type DeclarationFault,
   type DeclaredKind,
-  ReconcileStep,
   ReconcileRefused,
   type ReconcileResult,
-  type ReconciledApp,
+  type ReconcileStep,
+  ReconcileSteps,
 } from './reconcile/reconcile-step';
-export { ReconcileSteps } from './reconcile/reconcile-steps';
-export { pagesOf, planReconcile } from './reconcile/reconcile-plan';
 export {
-  type ResourceAction,
-  type ResourceKind,
-  ResourceKit,
-  type ResourceRows,
-  type ResourceRow,
-  ResourceService,
-} from './resource.service';
+  DescribedBodyDto,
+  DescribedPatchDto,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  PLACED_FIELDS,
+  PlacedDto,
+} from './resource.dto';
+export type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+export { ResourceKit, ResourceService } from './resource.service';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';
 export { ResourcesModule } from './resources.module';
@@ -63,6 +62,6 @@ export {
   type SearchType,
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
-export { VersionTable } from './owned/version-table';
+export { withUniqueName } from './unique-name';
 export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

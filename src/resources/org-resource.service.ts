@@ -1,17 +1,12 @@
 import type { OrgScope, Scope } from '#platform/auth';
 import type { OrgRepository, OrgRow, Tx } from '#platform/db';
 import type { Versioned } from '#platform/http';
-import { type AnyOf, readable } from './access/workspace-access';
-import {
-  type ResourceAction,
-  type ResourceKind,
-  type ResourceKit,
-  type ResourceRow,
-  type ResourceRows,
-  ResourceService,
-} from './resource.service';
+import type { AnyOf } from './access/any-of';
+import { readable } from './access/workspace-access';
+import type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+import { type ResourceKit, ResourceService } from './resource.service';
 
-/** Resources that lie in workspaces and are reached without the header: the caller's reach decides. */
+/** Resources of routes without the workspace header. The caller's roles in the resource's workspace decide. */
 export abstract class OrgResourceService<
   Row extends ResourceRow & OrgRow & { workspace_id: string },
   View,
@@ -52,7 +47,7 @@ export abstract class OrgResourceService<
     return readable(scope, row, this.kind.noun, id, this.kind.readers);
   }
 
-  /** The roles of which the caller must hold one. */
+  /** Returns the roles of which the caller must hold one. */
   protected rolesFor(action: ResourceAction, _row: Row | null): AnyOf {
     return action === 'update' ? ['editor'] : ['admin'];
   }

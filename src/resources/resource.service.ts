@@ -2,71 +2,25 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
-import { newId } from '#platform/ids';
 import type { Page, RowPage } from '#platform/paging';
-import { duplicateOf, Problem, problem } from '#platform/problem';
-import { type AnyOf, checkNotMoved, WorkspaceAccess } from './access/workspace-access';
-import type { AuditAction, AuditChange, AuditedType } from './audit-log/audit-entry.entity';
-import { AuditLog, given } from './audit-log/audit-log';
-import { auditedChanges, changedColumns, checkLive, versionEtag } from './change';
-import type { SearchDocument, SearchType } from './search-index/search-document';
+import { Problem, problem } from '#platform/problem';
+import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
+import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
+import { AuditLog, given } from './audit-log/audit-log.repository';
+import {
+  auditedChanges,
+  changedColumns,
+  checkLive,
+  makesVersion,
+  raisedColumns,
+  versionEtag,
+} from './change';
+import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
+import { explainUniqueName, NameTaken, takenDetail, withUniqueName } from './unique-name';
+import { pick } from './view.dto';
 
-/** Columns that the kit keeps in every resource's row. */
-export interface ResourceRow {
-  created_at: Date;
-  updated_at: Date;
-  created_by: string;
-  /** Null while the resource is live. */
-  archived_at: Date | null;
-}
-
-/** Configuration of the kit for one kind of resource. */
-export interface ResourceKind<Row extends ResourceRow, View> {
-  /** The noun of problem details: `dataset`. */
-  noun: string;
-  /** Its type in the audit log. Absent for a kind whose changes are not logged. */
-  type?: AuditedType;
-  /** The roles that may read it, where the caller's reach decides. Defaults to `viewer`. */
-  readers?: AnyOf;
-  /** The column of its own id. */
-  id: keyof Row & string;
-  /** The column that every change raises, and that its ETag gives. */
-  generation: keyof Row & string;
-  /** Members that a PATCH may repeat and never change (422 `immutable_field`). */
-  immutable: readonly (keyof Row & string)[];
-  /** Members whose values the audit log shows. Of all others it names only that they changed. */
-  auditedFields?: readonly (keyof Row & string)[];
-  /** Members that the audit log shows of a new resource. */
-  createdFields?: readonly (keyof Row & string)[];
-  /** The number and the members of its versions, where it has versions. */
-  versions?: { ordinal: keyof Row & string; fields: readonly (keyof Row & string)[] };
-  /** The unique constraint on names among live resources, the member it covers, and where names are unique. */
-  unique?: { constraint: string; field: keyof Row & string; within?: 'workspace' | 'organization' };
-  /** Further columns that follow from a change, such as `sync_state`. */
-  derived?: (row: Row, changed: Partial<Row>) => Partial<Row>;
-  /** Returns its search document, or null for a resource that search does not find. */
-  search?: { type: SearchType; document: (row: Row) => SearchDocument | null };
-  toView: (row: Row) => View;
-}
-
-/** The body of a PATCH, as far as the kit reads it. */
-export interface PatchBody {
-  workspace_id?: string;
-}
-
-/** A table of resources, as `OrgRepository` and `WorkspaceRepository` give access to it. */
-export interface ResourceRows<S, Row extends ResourceRow> {
-  find(scope: S, id: string): Promise<Row | null>;
-  lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;
-  insert(row: Row, tx: Tx): Promise<void>;
-  update(tx: Tx, scope: S, id: string, columns: Partial<Row>): Promise<void>;
-  findLive(scope: S, column: keyof Row & string, value: unknown, workspaceId?: string): Promise<Row | null>;
-  /** Stores the present state of resources as their newest version. */
-  keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
-}
-
-/** The services that the kit itself uses. Inject it and pass it to `super`. */
+/** The services that the kit uses. Inject it and pass it to `super`. */
 @Injectable()
 export class ResourceKit {
   constructor(
@@ -96,6 +50,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
         `The repository of ${kind.noun} resources has no keepVersions, which their versions need.`,
       );
     }
+    explainUniqueName(kind);
   }
 
   /** Returns one resource. Errors: 404. */
@@ -128,7 +83,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    * Makes an archived resource live again. A repeat returns the same. Errors: 404, 403, 412, and 409 when its name has been
    * taken, its workspace is archived, or an app owns it.
    *
-   * @param columns further columns to write, where their values must be known before the transaction
+   * @param columns further columns to write, whose values must be known before the transaction
    */
   restore(scope: S, id: string, ifMatch?: string, columns: Partial<Row> = {}): Promise<Versioned<View>> {
     return this.transaction(scope, async (tx) => {
@@ -145,10 +100,9 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
 
   /** Inserts a new row with its first version, its audit entry and its search document. */
   protected async insert(tx: Tx, scope: S, row: Row): Promise<Row> {
-    await this.explained(row, () => this.rows.insert(row, tx));
+    await withUniqueName(this.kind, row, () => this.rows.insert(row, tx));
     if (this.kind.versions) await this.rows.keepVersions!(tx, scope, [this.idOf(row)]);
-    const shown = (this.kind.createdFields ?? []).map((field) => [field, row[field]] as const);
-    await this.record(tx, scope, row, 'create', given(Object.fromEntries(shown)));
+    await this.record(tx, scope, row, 'create', given(pick(row, this.kind.createdFields ?? [])));
     await this.reindex(tx, scope, row);
     return row;
   }
@@ -162,7 +116,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   protected change(
     scope: S,
     id: string,
-    dto: PatchBody & { [Member in keyof Row]?: unknown },
+    dto: PatchBody<Row>,
     ifMatch: string | undefined,
     patch: (row: Row, tx: Tx) => Partial<Row> | Promise<Partial<Row>>,
   ): Promise<Versioned<View>> {
@@ -179,7 +133,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     tx: Tx,
     scope: S,
     row: Row,
-    dto: PatchBody & { [Member in keyof Row]?: unknown },
+    dto: PatchBody<Row>,
     ifMatch: string | undefined,
   ): Promise<void> {
     checkIfMatch(ifMatch, this.etag(row));
@@ -201,10 +155,14 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   protected async write(tx: Tx, scope: S, row: Row, patch: Partial<Row>, action: AuditAction): Promise<Row> {
     const changed = changedColumns(row, patch);
     if (!changed) return row;
-    const columns = { ...changed, ...this.raised(row, changed), ...this.kind.derived?.(row, changed) };
+    const columns = {
+      ...changed,
+      ...raisedColumns(this.kind, row, changed),
+      ...this.kind.derived?.(row, changed),
+    };
     const id = this.idOf(row);
-    await this.explained({ ...row, ...changed }, () => this.rows.update(tx, scope, id, columns));
-    if (this.makesVersion(changed)) await this.rows.keepVersions!(tx, scope, [id]);
+    await withUniqueName(this.kind, { ...row, ...changed }, () => this.rows.update(tx, scope, id, columns));
+    if (makesVersion(this.kind, changed)) await this.rows.keepVersions!(tx, scope, [id]);
     const isLifecycle = action === 'archive' || action === 'restore';
     await this.record(tx, scope, row, action, isLifecycle ? [] : this.auditedChanges(row, changed));
     const next = { ...row, ...columns };
@@ -287,29 +245,12 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return versions?.ordinal === generation ? versionEtag(row, number) : number;
   }
 
-  private makesVersion(changed: Partial<Row>): boolean {
-    return this.kind.versions?.fields.some((field) => field in changed) === true;
-  }
-
-  private raised(row: Row, changed: Partial<Row>): Partial<Row> {
-    const { generation, versions } = this.kind;
-    const isVersion = this.makesVersion(changed);
-    const next = (column: keyof Row & string) => ({
-      [column]: ((changed[column] ?? row[column]) as number) + 1,
-    });
-    return {
-      ...(versions?.ordinal !== generation && next(generation)),
-      ...(versions && isVersion && { ...next(versions.ordinal), version_id: newId('ver') }),
-      updated_at: changed.archived_at ?? new Date(),
-    } as unknown as Partial<Row>;
-  }
-
   /** Throws 409 for restoring a resource that an app owns. */
   private checkNotOwned(row: Row): void {
     const { app_id = null, app } = row as { app_id?: string | null; app?: string };
     if (app_id === null || this.kind.id === 'app_id') return;
     throw problem.conflict(
-      `The app ${app} owns this ${this.kind.noun}. Declare it in the app; its next reconcile creates it anew.`,
+      `The app ${app} owns this ${this.kind.noun}. Declare it in the app; its next reconcile restores it.`,
     );
   }
 
@@ -344,47 +285,12 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     }
   }
 
-  /** Runs a write of a row, and reports a name that is taken with the id of the resource that has it. */
-  protected async explained(row: Row, write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      const isTaken = this.kind.unique && duplicateOf(error) === this.kind.unique.constraint;
-      throw isTaken ? new NameTaken(row, this.duplicateDetail(), error) : error;
-    }
-  }
-
-  /** Adds the id of the resource that has the name, where the caller may read it. */
+  /** Returns the 409 for a name that is taken, with the id of the resource that has it if the caller may read it. */
   private async duplicate(scope: S, row: Row): Promise<Problem> {
     const { field, within = 'workspace' } = this.kind.unique!;
     const workspace = within === 'workspace' ? (row as { workspace_id?: string }).workspace_id : undefined;
     const known = await this.rows.findLive(scope, field, row[field], workspace);
     const isShown = known && this.isReadable(scope, known);
-    return problem.conflict(this.duplicateDetail(isShown ? `: ${this.idOf(known)}` : ''));
-  }
-
-  private duplicateDetail(named = ''): string {
-    const { noun, unique } = this.kind;
-    const { field, within = 'workspace' } = unique!;
-    return `The ${within} already has ${article(noun)} with this ${field}${named}.`;
+    return problem.conflict(takenDetail(this.kind, isShown ? this.idOf(known) : undefined));
   }
 }
-
-/**
- * A write that violates the unique constraint of its kind. The transaction is lost, so only its caller can look up the
- * resource that has the name.
- */
-class NameTaken extends Problem {
-  constructor(
-    readonly row: unknown,
-    detail: string,
-    cause: unknown,
-  ) {
-    super('conflict', detail, { cause });
-  }
-}
-
-const article = (noun: string): string => `${/^(?!us)[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
-
-/** An action on an existing resource. */
-export type ResourceAction = 'update' | 'archive' | 'restore';

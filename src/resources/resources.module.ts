@@ -1,12 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { LiveWorkspaceRepository } from './access/live-workspace.repository';
 import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
-import { AuditLog } from './audit-log/audit-log';
-import { AuditLogRepository } from './audit-log/audit-log.repository';
-import { ReconcileSteps } from './reconcile/reconcile-steps';
+import { AuditLog } from './audit-log/audit-log.repository';
+import { ReconcileSteps } from './reconcile/reconcile-step';
 import { ResourceKit } from './resource.service';
 import { SearchIndex } from './search-index/search-index';
 import { SearchIndexRepository } from './search-index/search-index.repository';
@@ -16,8 +14,6 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
   imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [
     AuditLog,
-    AuditLogRepository,
-    LiveWorkspaceRepository,
     ReconcileSteps,
     ResourceKit,
     SearchIndex,
@@ -25,6 +21,6 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     WorkspaceAccess,
     WorkspaceAccessRepository,
   ],
-  exports: [AuditLog, LiveWorkspaceRepository, ReconcileSteps, ResourceKit, SearchIndex, WorkspaceAccess],
+  exports: [AuditLog, ReconcileSteps, ResourceKit, SearchIndex, WorkspaceAccess, WorkspaceAccessRepository],
 })
 export class ResourcesModule {}

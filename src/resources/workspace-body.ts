@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
 
-/** A create body names its workspace, and it is the header's: 400 otherwise. */
+/** Throws 400 unless the `workspace_id` of a create is the workspace of the header. */
 export function checkWorkspaceOfCreate(scope: Scope, workspaceId: string): void {
   if (workspaceId !== scope.workspaceId) {
     throw problem.invalidFields([
@@ -10,7 +10,7 @@ export function checkWorkspaceOfCreate(scope: Scope, workspaceId: string): void 
   }
 }
 
-/** A body that selects may name its workspace: 400 where it is not the header's. */
+/** Throws 400 if the `workspace_id` of a search is not the workspace of the header. */
 export function checkWorkspaceOfSearch(scope: Scope, workspaceId: string | undefined): void {
   if (workspaceId !== undefined) checkWorkspaceOfCreate(scope, workspaceId);
 }

@@ -2,13 +2,8 @@ import type { Scope } from '#platform/auth';
 import type { Tx, WorkspaceRepository, WorkspaceRow } from '#platform/db';
 import type { Versioned } from '#platform/http';
 import { problem } from '#platform/problem';
-import {
-  type ResourceKind,
-  type ResourceKit,
-  type ResourceRow,
-  type ResourceRows,
-  ResourceService,
-} from './resource.service';
+import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
 
 /** Resources of routes that require the workspace header. Its guards have checked the role. */
@@ -20,7 +15,7 @@ export abstract class WorkspaceResourceService<
     super(kit, rows as unknown as ResourceRows<Scope, Row>, kind);
   }
 
-  /** Creates a resource. Errors: 400 where the body names another workspace than the header; those of `newRow`. */
+  /** Creates a resource. Errors: 400 if the body and the header name different workspaces; those of `newRow`. */
   protected createIn(
     scope: Scope,
     workspaceId: string,

@@ -13,8 +13,8 @@ import {
   Min,
   type ValidationArguments,
 } from 'class-validator';
-import { IsJsonObject, METADATA_MAX_BYTES, Nested } from '#platform/http';
-import { IsDescription, IsName } from '../../resources';
+import { Nested } from '#platform/http';
+import { DescribedBodyDto, IsName } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
 export const TOOLS_MAX = 500;
@@ -81,14 +81,10 @@ export const IsMaxStepCount = (options: { default?: number } = {}) =>
   );
 
 /** The members of an agent other than its name and its references. Declarations have the same members. */
-export class AgentFieldsDto {
+export class AgentFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsName()
   display_name?: string | null;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   /** The model's name for whoever runs the agent. */
   @IsOptional()
@@ -120,10 +116,6 @@ export class AgentFieldsDto {
   @IsOptional()
   @IsMaxStepCount({ default: STEPS_DEFAULT })
   max_step_count?: number | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** Distinct tools. */

@@ -1,8 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsFilter, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
 import { type AgentContent, type AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
@@ -59,9 +59,7 @@ export class PatchAgentDto extends AgentFieldsDto {
 
 export class AgentListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name, the display name or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 }
 
@@ -86,28 +84,23 @@ export class AgentPageDto {
   page!: PageMetaDto;
 }
 
+const VERSION_FIELDS = [
+  'agent_id',
+  'workspace_id',
+  'name',
+  'version_ordinal',
+  'version_id',
+  'created_at',
+  'created_by',
+] as const;
+
 /** A version of an agent. Versions never change. */
-export class AgentVersionDto {
-  agent_id!: string;
-  workspace_id!: string;
-  name!: string;
-  display_name!: string | null;
-  description!: string | null;
-  model!: string | null;
-  instructions!: string;
-  tools!: AgentToolDto[];
-  skills!: AgentSkillDto[];
-  required_permissions!: string[];
+export class AgentVersionDto extends PickType(AgentDto, [...VERSION_FIELDS, ...CONTENT_FIELDS]) {
+  /** From 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  max_step_count!: number;
-  @AnyJsonObject()
-  metadata!: object;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  created_at!: Date;
+  override version_ordinal!: number;
   /** The principal who made the change. */
-  created_by!: string;
+  override created_by!: string;
 }
 
 export class AgentVersionPageDto {
@@ -124,16 +117,6 @@ export const toAgentVersionDto = (row: AgentVersionRow): AgentVersionDto => ({
   ...pick(row, VERSION_FIELDS),
   ...toContent(row),
 });
-
-const VERSION_FIELDS = [
-  'agent_id',
-  'workspace_id',
-  'name',
-  'version_ordinal',
-  'version_id',
-  'created_at',
-  'created_by',
-] as const;
 
 /** PostgreSQL may return the members of references in another order. */
 const toContent = (row: AgentContent): AgentContent => ({

@@ -1,19 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/db';
-import { explainConstraint } from '#platform/problem';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
-explainConstraint('agents_name', 'conflict', 'The workspace already has an agent with this name.');
-
 /** Columns that a reconcile reads of an agent. */
 export interface ComparedAgent extends ComparedRow {
-  agent_id: string;
   /** SHA-256 of the content, which may be large, in hexadecimal. */
   content_sha256: string;
-  /** The approximate size of the content. */
-  bytes: number;
 }
 
 const DIGESTED = CONTENT_FIELDS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
@@ -26,7 +20,7 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
       versions: 'agent_versions',
       id: 'agent_id',
       content: CONTENT_FIELDS,
-      compared: `bytes, encode(sha256(convert_to(jsonb_build_array(${DIGESTED.join(', ')})::text, 'UTF8')), 'hex')
+      compared: `encode(sha256(convert_to(jsonb_build_array(${DIGESTED.join(', ')})::text, 'UTF8')), 'hex')
         AS content_sha256`,
     });
   }

@@ -7,11 +7,11 @@ import { problem } from '#platform/problem';
 import {
   changedColumns,
   markDrifted,
+  newOwned,
   OrgResourceService,
   OWNED_READERS,
   type ResourceKind,
   ResourceKit,
-  stamps,
   within,
 } from '../../resources';
 import { contentOf, patchedContent } from './agent-content';
@@ -28,7 +28,8 @@ import {
 import { type AgentEntity, AUDITED_FIELDS, CONTENT_FIELDS, toAgentDocument } from './agent.entity';
 import { AgentRepository } from './agent.repository';
 
-const AGENT: ResourceKind<AgentEntity, AgentDto> = {
+/** Agents as the resource kit keeps them. */
+export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   noun: 'agent',
   type: 'agent',
   readers: OWNED_READERS,
@@ -61,18 +62,10 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
       const content = contentOf(dto);
       await this.references.check(tx, workspace, content);
       return {
-        ...stamps(scope),
+        ...newOwned(scope, dto.workspace_id),
         agent_id: newId('agt'),
-        org_id: scope.orgId,
-        workspace_id: dto.workspace_id,
         name: dto.name,
-        version_ordinal: 1,
-        version_id: newId('ver'),
         ...content,
-        app_id: null,
-        app: null,
-        sync_state: 'unmanaged',
-        generation: 1,
       };
     });
   }

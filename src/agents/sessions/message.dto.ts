@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, Length, Matches } from 'class-validator';
 import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
+import { pick, StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { MESSAGE_ROLES, type MessageRole, type SessionMessageEntity } from './message.entity';
 
@@ -51,7 +51,7 @@ export class MessageListQueryDto extends OrderedListQueryDto {
 }
 
 /** A message of a session. Messages never change. */
-export class MessageDto {
+export class MessageDto extends StampsDto {
   message_id!: string;
   session_id!: string;
   org_id!: string;
@@ -68,14 +68,12 @@ export class MessageDto {
   tool_calls!: unknown;
   tool_call_id!: string | null;
   name!: string | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
   @ApiProperty({
     type: 'null',
+    nullable: false,
     description: 'Always null, because messages are only archived with their session.',
   })
-  archived_at!: null;
+  declare archived_at: null;
 }
 
 export class MessagePageDto {

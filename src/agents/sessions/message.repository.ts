@@ -43,7 +43,7 @@ export class MessageRepository {
     return row;
   }
 
-  /** Lists the messages of a session. The default order is theirs. */
+  /** Lists the messages of a session, by default in their order. */
   list(
     scope: OrgScope,
     sessionId: string,

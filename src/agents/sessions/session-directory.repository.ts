@@ -150,7 +150,7 @@ export class SessionDirectoryRepository {
     );
   }
 
-  /** Reads the last message of an assistant. `content` is null where it has more than `maxBytes`. */
+  /** Reads the last message of an assistant. `content` is null if it exceeds `maxBytes`. */
   async lastAnswer(
     scope: Scope,
     sessionId: string,

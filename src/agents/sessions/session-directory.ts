@@ -21,7 +21,7 @@ export interface SessionBeginning {
   isWhole: boolean;
 }
 
-/** Answers what evaluation asks about the agents and sessions of a workspace. */
+/** Looks up the agents and sessions of a workspace for evaluation. */
 @Injectable()
 export class SessionDirectory {
   constructor(private readonly sessions: SessionDirectoryRepository) {}
@@ -31,7 +31,7 @@ export class SessionDirectory {
     return new Set(await this.sessions.agentsAmong(scope, ids));
   }
 
-  /** Returns the times of the last messages, for those of these sessions that belong to agents. */
+  /** Returns the time of the last message of each of these sessions that belongs to an agent. */
   async lastMessages(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     const found = await this.sessions.sessionsAmong(scope, ids);
     return new Map(found.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
@@ -47,7 +47,7 @@ export class SessionDirectory {
     return (await this.sessions.some(scope, agentIds, limit)).map(({ session_id }) => session_id);
   }
 
-  /** Reads sessions by their last message, newest first, from after a session on. The cost grows with the limit. */
+  /** Reads sessions by their last message, newest first, after a given session. The cost grows with the limit. */
   newestSessions(
     scope: Scope,
     selection: AgentSelection,
@@ -81,8 +81,8 @@ export class SessionDirectory {
   }
 
   /**
-   * Returns the last message of an assistant in a session, or undefined. `content` is null where it has more than
-   * `maxBytes` of JSON.
+   * Returns the last message of an assistant in a session, or undefined. `content` is null if it exceeds `maxBytes` of
+   * JSON.
    */
   lastAnswer(
     scope: Scope,

@@ -1,22 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
-import { IsName, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import {
+  IsFilter,
+  IsName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import { type AgentSessionEntity, SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
 
 @ReadOnlyMembersOf(() => AgentSessionDto)
-export class CreateSessionDto {
+export class CreateSessionDto extends MetadataBodyDto {
   /** The first message of the session, with the role `user`. Stored as sent, with its line breaks. */
   @IsString()
   @Length(1, PROMPT_MAX)
@@ -33,16 +33,12 @@ export class CreateSessionDto {
   @Max(2 ** 31 - 1)
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   version_ordinal?: number | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AgentSessionDto)
-export class PatchSessionDto {
+export class PatchSessionDto extends MetadataPatchDto {
   /** Must be the present one, because a session cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -69,24 +65,16 @@ export class PatchSessionDto {
   @NotNull()
   @IsOneOf(SESSION_STATUSES, { required: false })
   session_status?: SessionStatus;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
-  metadata?: object | null;
 }
 
 @SortedBy(...Object.keys(BY_CHANGE))
 export class AgentSessionListQueryDto extends CreatedListQueryDto {
   /** Only sessions of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 
   /** Only sessions with this agent. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   agent_id?: string;
 
   @NotNull()

@@ -2,13 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
 import { VersionTable } from '../../resources';
 import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
 import { ScorerEntity, type ScorerVersionRow } from './scorer.entity';
-
-explainConstraint('scorers_name', 'conflict', 'The workspace already has a scorer with this name.');
 
 const VERSION_COLUMNS: (keyof ScorerVersionRow)[] = [
   'scorer_id',

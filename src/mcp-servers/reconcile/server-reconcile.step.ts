@@ -1,45 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
   type AuditChange,
-  AuditLog,
   type Declared,
-  given,
-  type ReconciledApp,
-  ReconcileRefused,
+  type Matched,
+  newOwned,
+  OwnedReconcileStep,
+  type OwningApp,
+  type ReconcileDraft,
   type ReconcileResult,
-  ReconcileStep,
   ReconcileSteps,
-  SearchIndex,
+  ResourceKit,
 } from '../../resources';
-import { withoutSecrets } from '../servers/server-auth';
-import { AUDITED_FIELDS, type ServerEntity, toServerDocument } from '../servers/server.entity';
-import { ServerRepository } from '../servers/server.repository';
-import { hasChanges, ToolStore } from '../servers/tool-store';
-import { type DifferingServer, planServers, type ServerPlan } from './server-plan';
-import {
-  type OwnedServer,
-  ServerReconcileRepository,
-  type WrittenServer,
-} from './server-reconcile.repository';
-import { faultsAmongSpecs, readDeclared, specFaults } from './server-spec';
+import { changedSecretTarget } from '../servers/server-auth';
+import type { ServerEntity } from '../servers/server.entity';
+import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
+import { auditedServerChanges, SERVER } from '../servers/server.service';
+import { hasChanges, type ToolChanges, ToolStore } from '../servers/tool-store';
+import { type DeclaredServer, faultsAmongSpecs, readDeclared, specFaults } from './server-spec';
 
-/** Reconciles the MCP servers of an app. A server is matched by the name in its declaration. */
+type PresentServer = Matched<DeclaredServer, ComparedServer, ComparedServer>;
+type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
+
+/** Reconciles the MCP servers that an app declares, and their tools. A server can be renamed by hand. */
 @Injectable()
-export class ServerReconcileStep extends ReconcileStep {
+export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
   readonly kind = 'mcp_server';
 
   constructor(
     steps: ReconcileSteps,
+    kit: ResourceKit,
     private readonly servers: ServerRepository,
-    private readonly owned: ServerReconcileRepository,
     private readonly tools: ToolStore,
-    audit: AuditLog,
-    index: SearchIndex,
   ) {
-    super(servers, audit, index);
+    super(kit, servers, SERVER);
     steps.add(this);
   }
 
@@ -52,144 +49,115 @@ export class ServerReconcileStep extends ReconcileStep {
   }
 
   /** Also archives the system server named `registry`, in any workspace of the organization. */
-  async apply(
+  override async apply(
     tx: Tx,
     scope: Scope,
-    app: ReconciledApp,
+    app: OwningApp,
     declared: readonly Declared[],
   ): Promise<ReconcileResult> {
-    const wanted = declared.map(readDeclared);
-    const plan = planServers(await this.owned.lockOwned(tx, scope, app), wanted);
-    const archived = await this.archiveServers(tx, scope, plan.undeclared);
-    await this.checkNames(tx, scope, app, plan);
-    await this.change(tx, scope, plan.differing);
-    await this.create(tx, scope, app, plan);
-    await this.servers.mark(tx, scope, app.appId, null, 'synced');
-    const updated = await this.auditUpdates(tx, scope, plan, await this.replaceTools(tx, scope, plan));
-    return { created: plan.missing.map(idOf), updated, archived, liveCount: wanted.length };
+    const at = new Date();
+    const registries = await this.servers.archiveRegistry(tx, scope, at);
+    const ids = registries.map(({ id }) => id);
+    await this.tools.archiveOf(tx, scope, ids, at);
+    await this.recordArchived(tx, scope, registries);
+    const result = await super.apply(tx, scope, app, declared);
+    return { ...result, archived: [...ids, ...result.archived] };
   }
 
-  private async archiveServers(tx: Tx, scope: Scope, undeclared: readonly OwnedServer[]): Promise<string[]> {
-    const at = new Date();
-    const ids = undeclared.map(({ server_id }) => server_id);
-    await this.archive(tx, scope, ids, at);
-    const registries = await this.owned.archiveRegistry(tx, scope, at);
-    await this.recordArchived(
+  protected override async archive(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
+    await super.archive(tx, scope, ids, at);
+    await this.tools.archiveOf(tx, scope, ids, at);
+  }
+
+  protected read(_tx: Tx, _scope: Scope, declared: readonly Declared[]) {
+    return Promise.resolve({ contents: declared.map(readDeclared), faults: [] });
+  }
+
+  /** Replaces the tools first, because a server whose tools changed differs. */
+  protected async different(tx: Tx, scope: Scope, present: readonly PresentServer[]) {
+    const archived = present.flatMap(({ name, row: { id, archived_at } }) =>
+      archived_at ? { ...ownerOf(id, name), archived_at } : [],
+    );
+    await this.tools.restoreOf(tx, scope, archived);
+    const unlisted = present.filter(({ row }) => !row.tools_listed_at);
+    const changes = await this.replaceTools(
       tx,
       scope,
-      registries.map(({ server_id, workspace_id }) => ({ id: server_id, workspaceId: workspace_id })),
+      unlisted.map(({ content, row }) => ({ content, id: row.id })),
     );
-    ids.push(...registries.map(({ server_id }) => server_id));
-    await this.tools.archiveOf(tx, scope, ids, at);
-    return ids;
+    for (const { content, row } of unlisted) {
+      const ofServer = changes.get(row.id);
+      content.hasNewTools = ofServer !== undefined && hasChanges(ofServer);
+    }
+    return present.filter(({ row, content }) => content.hasNewTools || isDifferent(row, content));
   }
 
-  /** Refuses names that servers of others have, because an app does not take over what it does not own. */
-  private async checkNames(tx: Tx, scope: Scope, app: ReconciledApp, plan: ServerPlan): Promise<void> {
-    const named = [...plan.missing, ...renamed(plan.differing)].map(({ declared }) => declared);
-    if (named.length === 0) return;
-    const names = named.map(({ content }) => content.name);
-    const taken = await this.owned.takenNames(tx, scope, app, names);
-    if (taken.size === 0) return;
-    const detail = 'belongs to a server in the workspace that this app does not own';
-    throw new ReconcileRefused(
-      named
-        .filter(({ content }) => taken.has(content.name))
-        .map(({ pointer }) => ({ pointer: `${pointer}/name`, detail })),
-    );
-  }
-
-  private async change(tx: Tx, scope: Scope, differing: readonly DifferingServer[]): Promise<void> {
-    if (differing.length === 0) return;
-    const unnamed = renamed(differing).map(({ owned }) => owned.server_id);
-    if (unnamed.length > 0) await this.owned.unname(tx, scope, unnamed);
-    const written = differing.map((one) => one.written);
-    await this.owned.change(tx, scope, written);
-    const versioned = differing.filter((one) => one.written.makes_version);
-    await this.servers.keepVersions(tx, scope, versioned.map(idOf));
-    await this.putIntoIndex(tx, scope, written);
-  }
-
-  private async create(tx: Tx, scope: Scope, app: ReconciledApp, { missing }: ServerPlan): Promise<void> {
-    if (missing.length === 0) return;
-    const written = missing.map((one) => one.written);
-    await this.owned.create(tx, scope, app, written);
-    await this.servers.keepVersions(tx, scope, missing.map(idOf));
-    await this.putIntoIndex(tx, scope, written);
-    const entries = written.map(({ server_id, name }) => ({
-      ...audited({ server_id, workspace_id: scope.workspaceId }),
-      action: 'create' as const,
-      changes: given({ name }),
-    }));
-    await this.audit.record(tx, scope, ...entries);
-  }
-
-  private putIntoIndex(tx: Tx, scope: Scope, written: readonly WrittenServer[]): Promise<void> {
-    const documents = written.map((one) => toServerDocument({ ...one, workspace_id: scope.workspaceId }));
-    return this.index.put(tx, scope, ...documents);
-  }
-
-  /**
-   * Replaces the tools of servers that have not listed their tools themselves.
-   *
-   * @returns the ids of servers whose tools changed
-   */
-  private async replaceTools(tx: Tx, scope: Scope, plan: ServerPlan): Promise<ReadonlySet<string>> {
-    const unlisted = [...plan.differing, ...plan.matching].filter(({ owned }) => !owned.is_listed);
-    const all = [
-      ...plan.missing.map(({ declared, written }) => ({ declared, id: written.server_id })),
-      ...unlisted.map(({ declared, owned }) => ({ declared, id: owned.server_id })),
-    ];
-    const listings = all.flatMap(({ declared: { tools, content }, id }) =>
-      tools ? [{ server: { server_id: id, name: content.name, is_system: false }, tools }] : [],
-    );
-    if (listings.length === 0) return new Set();
-    const changes = [...(await this.tools.replaceAll(tx, scope, listings))];
-    return new Set(changes.flatMap(([id, one]) => (hasChanges(one) ? id : [])));
-  }
-
-  /** Records the updates of servers that existed before. @returns their ids */
-  private async auditUpdates(
+  /** Frees the names of servers that were renamed by hand, because servers may have taken each other's. */
+  protected override beforeWrite(
     tx: Tx,
     scope: Scope,
-    { differing, matching }: ServerPlan,
-    withNewTools: ReadonlySet<string>,
-  ): Promise<string[]> {
-    const updates = [
-      ...differing.map((one) => ({ id: one.owned.server_id, changes: auditedChanges(one) })),
-      ...matching.map(({ owned }) => ({ id: owned.server_id, changes: [] })),
-    ]
-      .map(({ id, changes }) => ({
-        id,
-        changes: [...changes, ...(withNewTools.has(id) ? [{ member: 'tools' }] : [])],
-      }))
-      .filter(({ changes }) => changes.length > 0);
-    const entries = updates.map(({ id, changes }) => ({
-      ...audited({ server_id: id, workspace_id: scope.workspaceId }),
-      action: 'update' as const,
-      changes,
-    }));
-    await this.audit.record(tx, scope, ...entries);
-    return updates.map(({ id }) => id);
+    changes: readonly Matched<DeclaredServer, ComparedServer>[],
+  ): Promise<void> {
+    const renamed = changes.flatMap(({ name, row }) =>
+      row && !row.archived_at && row.name !== name ? row.id : [],
+    );
+    return this.servers.unname(tx, scope, renamed);
+  }
+
+  protected newRow(scope: Scope, app: OwningApp, name: string, { columns }: DeclaredServer): ServerEntity {
+    return {
+      ...newOwned(scope, scope.workspaceId, app),
+      server_id: newId('mcps'),
+      declared_name: name,
+      ...columns,
+      auth_secret: null,
+      is_system: false,
+      tools_listed_at: null,
+    };
+  }
+
+  /** A secret stays with its type, header and origin, so that a declaration cannot send it elsewhere. */
+  protected columnsOf(row: ServerEntity, { columns, hasNewTools }: DeclaredServer): Partial<ServerEntity> {
+    return {
+      ...columns,
+      ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
+      ...(hasNewTools && { updated_at: new Date() }),
+    };
+  }
+
+  protected override auditedChanges(before: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
+    return auditedServerChanges(before, changed);
+  }
+
+  protected override async write(tx: Tx, scope: Scope, drafts: readonly ServerDraft[]): Promise<void> {
+    await super.write(tx, scope, drafts);
+    const created = drafts.filter(({ before }) => !before);
+    await this.replaceTools(
+      tx,
+      scope,
+      created.map(({ row, content }) => ({ content, id: row.server_id })),
+    );
+  }
+
+  /** Replaces the tools of servers whose declarations have some. @returns the changes by server id */
+  private async replaceTools(
+    tx: Tx,
+    scope: Scope,
+    servers: readonly { id: string; content: DeclaredServer }[],
+  ): Promise<ReadonlyMap<string, ToolChanges>> {
+    const listings = servers.flatMap(({ id, content: { columns, tools } }) =>
+      tools ? { server: ownerOf(id, columns.name), tools } : [],
+    );
+    return listings.length === 0 ? new Map() : this.tools.replaceAll(tx, scope, listings);
   }
 }
 
-const idOf = ({ written }: { written: WrittenServer }): string => written.server_id;
+/** An app cannot declare a system server. */
+const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_system: false });
 
-const renamed = (differing: readonly DifferingServer[]): DifferingServer[] =>
-  differing.filter(({ members }) => members.includes('name'));
+const COMPARED = ['name', 'url', 'transport', 'auth_type', 'auth_header'] as const;
 
-/** Returns the changes that the audit log shows, as for a PATCH. */
-const auditedChanges = ({ owned, written, members }: DifferingServer): AuditChange[] =>
-  withoutSecrets(
-    members.map((member) => {
-      const field = AUDITED_FIELDS.find((one) => one === member);
-      return field ? { member, before: owned[field], after: written[field] } : { member };
-    }),
-  );
-
-const audited = (row: Pick<ServerEntity, 'server_id' | 'workspace_id'>) => ({
-  type: 'mcp_server' as const,
-  id: row.server_id,
-  workspaceId: row.workspace_id,
-});
+const isDifferent = (row: ComparedServer, { columns }: DeclaredServer): boolean =>
+  COMPARED.some((member) => row[member] !== columns[member]) ||
+  row.description_sha256 !== sha256OrNull(columns.description) ||
+  row.metadata_sha256 !== sha256OrNull(columns.metadata.text);

@@ -1,6 +1,6 @@
 import { IsOptional, IsString, Length } from 'class-validator';
 import { IsOneOf, Nested, validateBody } from '#platform/http';
-import { isJsonObject, type RawJson, toRawJson } from '#platform/json';
+import { isJsonObject, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../resources';
 import { AUTH_HEADER_MAX, ServerFieldsDto } from '../servers/server.dto';
@@ -9,17 +9,17 @@ import { authFaults, urlFault } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
 import type { GivenToolDto } from '../servers/tool.dto';
 
-/** The members of a server that its declaration decides. */
-export type DeclaredContent = Pick<
-  ServerEntity,
-  'name' | 'description' | 'url' | 'transport' | 'auth_type' | 'auth_header'
-> & { metadata: RawJson };
-
+/** A declaration of a server, read. */
 export interface DeclaredServer {
-  pointer: string;
-  content: DeclaredContent;
+  /** The columns that the declaration decides. */
+  columns: Pick<
+    ServerEntity,
+    'name' | 'description' | 'url' | 'transport' | 'auth_type' | 'auth_header' | 'metadata'
+  >;
   /** Null leaves the tools as they are. */
   tools: readonly GivenToolDto[] | null;
+  /** Whether the reconcile changed the tools of the existing server. */
+  hasNewTools: boolean;
 }
 
 /** `auth` without the secret, because everyone who can read the app reads its declarations. */
@@ -67,11 +67,10 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
 }
 
 /** Reads a declaration without form errors. */
-export function readDeclared({ name, spec, pointer }: Declared): DeclaredServer {
+export function readDeclared({ name, spec }: Declared): DeclaredServer {
   const { description, url, transport, auth, metadata, tools } = spec as unknown as ServerSpecDto;
   return {
-    pointer,
-    content: {
+    columns: {
       name,
       description: description ?? null,
       url,
@@ -81,6 +80,7 @@ export function readDeclared({ name, spec, pointer }: Declared): DeclaredServer 
       metadata: toRawJson(metadata ?? {}),
     },
     tools: (tools as readonly GivenToolDto[] | null | undefined) ?? null,
+    hasNewTools: false,
   };
 }
 

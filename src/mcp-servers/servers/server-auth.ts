@@ -100,8 +100,8 @@ export function changedSecretTarget(
 }
 
 /**
- * Returns the columns of `auth` that a patch sets. Errors: 400 for what the rules between the members of `auth` forbid,
- * and for a missing secret where the present one would be sent to another target than it was given for.
+ * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for a
+ * missing secret when the present one would be sent to another target than it was given for.
  */
 export function patchedAuth(
   row: ServerEntity,
@@ -125,7 +125,7 @@ export function patchedAuth(
   return { ...next, ...(!isKept && { auth_secret: secrets.seal(row.server_id, value) }) };
 }
 
-/** The present header stays only where the type does. */
+/** Keeps the present header only if the type stays. */
 function mergedAuth(row: ServerEntity, { type = row.auth_type, header, value }: PatchServerAuthDto) {
   const present = type === 'header' && type === row.auth_type ? row.auth_header : null;
   return { type, header: header === undefined ? present : header, value };
@@ -149,7 +149,7 @@ const MISSING_SECRET = {
   origin: "`value` is required because the URL's origin changed. Secrets are never sent to a new origin.",
 };
 
-/** Removes what may be secret from audited changes: the query of URLs, and all of `auth` but that it changed. */
+/** Removes secrets from audited changes: the query of URLs, and the values of `auth`. */
 export function withoutSecrets(changes: readonly AuditChange[]): AuditChange[] {
   const others = changes
     .filter(({ member }) => !member.startsWith('auth_'))

@@ -6,7 +6,7 @@ import { ToolRepository, type ToolReference } from './tool.repository';
 
 export type { ToolReference };
 
-/** Answers what other areas ask about the servers of a workspace, each question with one statement. */
+/** Looks up the servers of a workspace for other areas, each time with one statement. */
 @Injectable()
 export class ServerDirectory {
   constructor(

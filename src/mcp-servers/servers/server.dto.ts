@@ -1,17 +1,24 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length } from 'class-validator';
 import {
   AnyJsonObject,
-  IsJsonObject,
   IsOneOf,
-  METADATA_MAX_BYTES,
   Nested,
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  OWNED_FIELDS,
+  OwnedDto,
+  OwnedListQueryDto,
+  pick,
+} from '../../resources';
 import {
   AUTH_TYPES,
   type AuthType,
@@ -77,11 +84,7 @@ export class PatchServerAuthDto {
 }
 
 /** The members of a new server that an app can declare too. */
-export class ServerFieldsDto {
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
+export class ServerFieldsDto extends DescribedBodyDto {
   /** An `http` or `https` URL without user, password and fragment. */
   @IsString()
   @Length(1, SERVER_URL_MAX)
@@ -90,10 +93,6 @@ export class ServerFieldsDto {
   @IsOptional()
   @IsOneOf(TRANSPORTS, { required: false, nullable: true, default: 'streamable_http' })
   transport?: Transport | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 
   /** The known tools of the server, until the server lists its tools itself. */
   @IsOptional()
@@ -125,7 +124,7 @@ export class CreateServerDto extends ServerFieldsDto {
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
-export class PatchServerDto {
+export class PatchServerDto extends DescribedPatchDto {
   /** Must be the present one, because a server cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -139,10 +138,6 @@ export class PatchServerDto {
   @NotNull()
   @IsName()
   name?: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   @NotNull()
   @IsString()
@@ -163,10 +158,6 @@ export class PatchServerDto {
   @IsBoolean()
   is_system?: boolean;
 
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
-  metadata?: object | null;
-
   /** Replaces the known tools. Null removes them. 409 once the server has listed its tools itself. */
   @IsOptional()
   @IsArray()
@@ -177,9 +168,7 @@ export class PatchServerDto {
 
 export class ServerListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name, the URL without its query, or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 
   @NotNull()

@@ -7,7 +7,7 @@ import { OwnedEntity, type SearchDocument } from '../../resources';
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** How the service authenticates: not at all, with `Authorization: Bearer`, or with another header. */
+/** How the service authenticates: without a secret, with `Authorization: Bearer`, or with another header. */
 export const AUTH_TYPES = ['none', 'bearer', 'header'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
@@ -29,11 +29,11 @@ export class ServerEntity extends OwnedEntity {
   @Column('text')
   auth_type!: AuthType;
 
-  /** The name of the header that carries the secret; null unless the type is `header`. */
+  /** The name of the header that carries the secret. Null unless the type is `header`. */
   @Column('text', { nullable: true })
   auth_header!: string | null;
 
-  /** Sealed by `ServerSecrets`. Null where no secret was given, and for an archived server. */
+  /** Sealed by `ServerSecrets`. Null without a secret, and for an archived server. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 

@@ -1,13 +1,22 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
-import { Database, empty, sql } from '#platform/db';
+import type { OrgScope, Scope } from '#platform/auth';
+import { Database, empty, sql, type Tx } from '#platform/db';
 import type { RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
-import { OwnedRepository } from '../../resources';
+import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { ServerListQueryDto } from './server.dto';
 import { REGISTRY_NAME, ServerEntity, type ServerVersionRow, VERSIONED_FIELDS } from './server.entity';
 
-explainConstraint('mcp_servers_name', 'conflict', 'The workspace already has a server with this name.');
+/** Columns that a reconcile reads of a server. Large ones are read as SHA-256 in hexadecimal. */
+export interface ComparedServer
+  extends
+    ComparedRow,
+    Pick<ServerEntity, 'url' | 'transport' | 'auth_type' | 'auth_header' | 'tools_listed_at'> {
+  description_sha256: string | null;
+  metadata_sha256: string;
+}
+
+const sha256Of = (text: string): string => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
 
 @Injectable()
 export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersionRow> {
@@ -20,6 +29,8 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
       others: ['auth_secret', 'is_system', 'metadata', 'declared_name', 'tools_listed_at'],
       declaredName: 'declared_name',
       secret: 'auth_secret',
+      compared: `url, transport, auth_type, auth_header, tools_listed_at,
+        ${sha256Of('description')} AS description_sha256, ${sha256Of('metadata::text')} AS metadata_sha256`,
     });
   }
 
@@ -28,4 +39,27 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
     const transport = query.transport ? sql` AND transport = ${query.transport}` : empty;
     return super.list(scope, query, sql`NOT (is_system AND name = ${REGISTRY_NAME})${transport}`);
   }
+
+  /** Takes the names of locked servers away before they are renamed, so that they can take each other's. */
+  async unname(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<void> {
+    if (serverIds.length === 0) return;
+    await tx.query(
+      sql`UPDATE mcp_servers SET name = server_id
+        WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+
+  /** Archives the live system servers named `registry` in the whole organization. */
+  archiveRegistry(tx: Tx, scope: OrgScope, at: Date): Promise<{ id: string; workspaceId: string }[]> {
+    return tx.query(
+      sql`UPDATE mcp_servers
+        SET archived_at = ${at}, updated_at = ${at}, auth_secret = NULL, generation = generation + 1
+        WHERE org_id = ${scope.orgId} AND is_system AND name = ${REGISTRY_NAME} AND archived_at IS NULL
+        RETURNING server_id AS id, workspace_id AS "workspaceId"`,
+    );
+  }
 }
+
+/** Returns a digest as PostgreSQL computes it. */
+export const sha256OrNull = (text: string | null): string | null =>
+  text === null ? null : createHash('sha256').update(text).digest('hex');

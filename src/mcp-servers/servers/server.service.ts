@@ -8,13 +8,15 @@ import type { ListQueryDto, Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import {
   type AnyOf,
+  type AuditChange,
+  auditedChanges,
   markDrifted,
+  newOwned,
   OrgResourceService,
   OWNED_READERS,
   type ResourceAction,
   type ResourceKind,
   ResourceKit,
-  stamps,
   within,
 } from '../../resources';
 import { authFaults, patchedAuth, urlFault, withoutSecrets } from './server-auth';
@@ -40,7 +42,8 @@ import { toolFaults } from './tool-faults';
 import { hasChanges, ToolStore } from './tool-store';
 import { type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 
-const SERVER: ResourceKind<ServerEntity, ServerDto> = {
+/** Servers as the resource kit keeps them. */
+export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   noun: 'server',
   type: 'mcp_server',
   readers: OWNED_READERS,
@@ -109,7 +112,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       const patch = hasNewTools ? { ...columns, updated_at: new Date() } : columns;
       const changed = await this.write(tx, scope, row, patch, 'update');
       if (isRegistry(changed) !== isRegistry(row)) {
-        await this.tools.reindex(tx, within(scope, row.workspace_id), changed);
+        await this.tools.reindex(tx, within(scope, row.workspace_id), [changed]);
       }
       return this.versioned(changed);
     });
@@ -149,7 +152,8 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
 
   /** Restores the tools that were archived with the server. Its secret stays deleted. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: ServerEntity) {
-    await this.tools.restoreOf(tx, within(scope, row.workspace_id), row);
+    const server = { ...row, archived_at: row.archived_at! };
+    await this.tools.restoreOf(tx, within(scope, row.workspace_id), [server]);
     return {};
   }
 
@@ -158,11 +162,8 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return row?.is_system ? ['admin'] : super.rolesFor(action, row);
   }
 
-  /** The audit log shows no secrets, and of new tools only that there are some. */
   protected override auditedChanges(row: ServerEntity, changed: Partial<ServerEntity>) {
-    const { updated_at, ...columns } = changed;
-    const tools = updated_at ? [{ member: 'tools' }] : [];
-    return [...withoutSecrets(super.auditedChanges(row, columns)), ...tools];
+    return auditedServerChanges(row, changed);
   }
 
   /** Returns whether the tools differ. Errors: 409 for a server that has listed its tools itself. */
@@ -182,10 +183,8 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     const serverId = newId('mcps');
     const { type = 'none', header = null, value = null } = dto.auth ?? {};
     return {
-      ...stamps(scope),
+      ...newOwned(scope, dto.workspace_id),
       server_id: serverId,
-      org_id: scope.orgId,
-      workspace_id: dto.workspace_id,
       name: dto.name,
       description: dto.description ?? null,
       url: dto.url,
@@ -195,16 +194,18 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       auth_secret: value === null ? null : this.secrets.seal(serverId, value),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
-      app_id: null,
-      app: null,
       declared_name: null,
-      sync_state: 'unmanaged',
       tools_listed_at: null,
-      version_ordinal: 1,
-      version_id: newId('ver'),
-      generation: 1,
     };
   }
+}
+
+/** Returns the changes that the audit log shows: no secrets, and of new tools only that the tools changed. */
+export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
+  // A change of the tools sets `updated_at`.
+  const { updated_at, ...columns } = changed;
+  const tools = updated_at ? [{ member: 'tools' }] : [];
+  return [...withoutSecrets(auditedChanges(row, columns, AUDITED_FIELDS)), ...tools];
 }
 
 function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {

@@ -8,7 +8,7 @@ import { SearchIndex } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
 import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
-import { type KnownTool, ToolRepository, type WrittenTool } from './tool.repository';
+import { type ArchivedServer, type KnownTool, ToolRepository, type WrittenTool } from './tool.repository';
 
 /** The server that offers tools. */
 export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
@@ -80,18 +80,24 @@ export class ToolStore {
     await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds, at)));
   }
 
-  /** Restores the tools that were archived with a server. @param server still archived */
-  async restoreOf(tx: Tx, scope: Scope, server: ServerEntity): Promise<void> {
-    await this.tools.restoreOf(tx, scope, server.server_id, server.archived_at!);
-    await this.reindex(tx, scope, server);
+  /** Restores the tools that were archived together with their servers. @param servers still archived */
+  async restoreOf(tx: Tx, scope: Scope, servers: readonly (ToolOwner & ArchivedServer)[]): Promise<void> {
+    if (servers.length === 0) return;
+    await this.tools.restoreOf(tx, scope, servers);
+    await this.reindex(tx, scope, servers);
   }
 
-  /** Puts a server's tools into the search index, or removes those of a hidden server. */
-  async reindex(tx: Tx, scope: Scope, server: ToolOwner): Promise<void> {
-    const documents = await this.tools.documents(tx, scope, server.server_id);
-    await (isRegistry(server)
-      ? this.index.remove(tx, scope, 'tool', ...documents.map(({ id }) => id))
-      : this.index.put(tx, scope, ...documents));
+  /** Puts the tools of servers into the search index, or removes those of a hidden server. */
+  async reindex(tx: Tx, scope: Scope, servers: readonly ToolOwner[]): Promise<void> {
+    const documentsOf = (some: readonly ToolOwner[]) =>
+      this.tools.documents(
+        tx,
+        scope,
+        some.map(({ server_id }) => server_id),
+      );
+    const hidden = await documentsOf(servers.filter(isRegistry));
+    await this.index.remove(tx, scope, 'tool', ...hidden.map(({ id }) => id));
+    await this.index.put(tx, scope, ...(await documentsOf(servers.filter((one) => !isRegistry(one)))));
   }
 
   private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {

@@ -16,7 +16,13 @@ export interface ToolReference {
   tool_name: string;
 }
 
-/** What decides whether a tool must be written. */
+/** An archived server. */
+export interface ArchivedServer {
+  server_id: string;
+  archived_at: Date;
+}
+
+/** The columns that decide whether a tool must be written. */
 export type KnownTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'digest'> & {
   is_archived: boolean;
 };
@@ -108,21 +114,26 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     return rows.map((row) => row.tool_id);
   }
 
-  /** Restores the tools of a server that were archived at a time. */
-  async restoreOf(tx: Tx, scope: Scope, serverId: string, archivedAt: Date): Promise<void> {
+  /** Restores the tools that were archived together with their servers. @param servers still archived */
+  async restoreOf(tx: Tx, scope: Scope, servers: readonly ArchivedServer[]): Promise<void> {
+    const ids = servers.map(({ server_id }) => server_id);
+    const times = servers.map(({ archived_at }) => archived_at);
     await tx.query(
-      sql`UPDATE mcp_tools SET archived_at = NULL, updated_at = ${new Date()}, generation = generation + 1
-        WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at = ${archivedAt}`,
+      sql`UPDATE mcp_tools t SET archived_at = NULL, updated_at = ${new Date()}, generation = generation + 1
+        FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS given(server_id, archived_at)
+        WHERE t.server_id = given.server_id AND t.archived_at = given.archived_at
+          AND t.workspace_id = ${scope.workspaceId}`,
     );
   }
 
-  /** Returns the search documents of a server's live tools. */
-  documents(tx: Tx, scope: Scope, serverId: string): Promise<SearchDocument[]> {
+  /** Returns the search documents of the live tools of servers. */
+  documents(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<SearchDocument[]> {
+    if (serverIds.length === 0) return Promise.resolve([]);
     return tx.query<SearchDocument>(
       sql`SELECT 'tool' AS type, tool_id AS id, workspace_id AS "workspaceId", name, description,
           coalesce(title, '') AS body, updated_at AS "updatedAt"
         FROM mcp_tools
-        WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL`,
+        WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL`,
     );
   }
 }

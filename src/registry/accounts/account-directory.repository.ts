@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
 import { Database, prepared, type Sql, sql, type Tx } from '#platform/db';
 
-/** An account as authentication reads it: one row, whatever memberships it has. */
+/** An account with its memberships, as authentication reads it. */
 export interface AccountRow {
   org_status: AccountStatus;
-  /** Null where the organization has no such account. */
+  /** Null if the organization has no such account. */
   status: AccountStatus | null;
   roles: Role[] | null;
   /** Null for users, who reach every workspace. */
@@ -26,7 +26,7 @@ const membershipsOf = (principalId: Sql): Sql => sql`
     FROM workspace_members m WHERE m.org_id = o.org_id AND m.principal_id = ${principalId}
   ), '[]') AS memberships`;
 
-/** What authentication reads: one prepared statement for each question. */
+/** Looks up accounts for authentication, each with one prepared statement. */
 @Injectable()
 export class AccountDirectoryRepository {
   constructor(private readonly database: Database) {}
@@ -87,7 +87,7 @@ export class AccountDirectoryRepository {
     return row ?? null;
   }
 
-  /** Creates a user at first sight. @returns false where the user exists already */
+  /** Creates a user on the first request. @returns false if the user exists already */
   async provisionUser(tx: Tx, orgId: string, userId: string, userRef: string): Promise<boolean> {
     const made = await tx.query(
       sql`INSERT INTO users (user_ref, org_id, user_id, created_by)

@@ -20,7 +20,7 @@ import { AccountDirectoryRepository, type AccountRow } from './account-directory
 import { ApiKeySecrets } from './api-key-secret';
 import { USER_ID } from './user.dto';
 
-/** Answers what authentication asks about accounts, with one query for each lookup. */
+/** Looks up accounts for authentication, each with one query. */
 @Injectable()
 export class AccountDirectoryService extends AccountDirectory {
   private readonly ownIssuer: string;
@@ -41,7 +41,7 @@ export class AccountDirectoryService extends AccountDirectory {
     if (type === 'service_account') {
       return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
     }
-    // An id of a service account's form would share that account's memberships.
+    // A user id that looks like a service account would share that account's memberships.
     if (!USER_ID.test(accountId)) return null;
     const row = await this.accounts.findUser(orgId, accountId);
     const account = accountOf(type, accountId, orgId, row);

@@ -11,8 +11,8 @@ import {
 } from '../../resources';
 
 /**
- * Resources that say who may do what: organizations, users, workspaces and service accounts. They lie in no workspace.
- * Every change goes through `AccountChanges`, so that no process keeps authenticating by what it remembers.
+ * Resources that decide who may do what: organizations, users, workspaces and service accounts. They lie in no workspace.
+ * Every change goes through `AccountChanges`, so that no process keeps authenticating from its cache.
  */
 export abstract class AccountService<Row extends ResourceRow & OrgRow, View> extends ResourceService<
   OrgScope,

@@ -11,7 +11,7 @@ import { ApiKeyService } from './api-key.service';
 export class ApiKeyController {
   constructor(private readonly keys: ApiKeyService) {}
 
-  /** Create an API key: it is shown this once */
+  /** Create an API key. It is shown only this once */
   @Post()
   @NotRepeatable()
   @RequireRole('admin')
@@ -38,7 +38,7 @@ export class ApiKeyController {
     return this.keys.list(scope, serviceAccountId, query);
   }
 
-  /** Get what is known of an API key */
+  /** Get an API key, without the key itself */
   @Get(':key_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ApiKeyDto })
@@ -50,7 +50,7 @@ export class ApiKeyController {
     return this.keys.get(scope, serviceAccountId, keyId);
   }
 
-  /** Revoke an API key, and the tokens it was exchanged for */
+  /** Revoke an API key and the tokens it was exchanged for */
   @Post(':key_id/revoke')
   @HttpCode(200)
   @RequireRole('admin')

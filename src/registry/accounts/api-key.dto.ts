@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { IsTime, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName } from '../../resources';
+import { IsName, pick, StampsDto } from '../../resources';
 import type { ApiKeyEntity } from './api-key.entity';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
@@ -19,7 +19,7 @@ export class CreateApiKeyDto {
 export class ApiKeyListQueryDto extends NamedListQueryDto {}
 
 /** An API key of a service account. */
-export class ApiKeyDto {
+export class ApiKeyDto extends StampsDto {
   key_id!: string;
   service_account_id!: string;
   name!: string;
@@ -27,11 +27,8 @@ export class ApiKeyDto {
   prefix!: string;
   expires_at!: Date | null;
   revoked_at!: Date | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
   /** Always null, because keys are revoked and not archived: see `revoked_at`. */
-  archived_at!: Date | null;
+  declare archived_at: Date | null;
 }
 
 /** A new API key. `key` is shown only this once. */
@@ -46,14 +43,16 @@ export class ApiKeyPageDto {
 }
 
 export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
-  key_id: row.key_id,
-  service_account_id: row.service_account_id,
-  name: row.name,
-  prefix: row.prefix,
-  expires_at: row.expires_at,
-  revoked_at: row.revoked_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
+  ...pick(row, [
+    'key_id',
+    'service_account_id',
+    'name',
+    'prefix',
+    'expires_at',
+    'revoked_at',
+    'created_at',
+    'updated_at',
+    'created_by',
+  ]),
   archived_at: null,
 });

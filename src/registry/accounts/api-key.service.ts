@@ -18,7 +18,7 @@ import { ApiKeyRepository } from './api-key.repository';
 import { ApiKeySecrets } from './api-key-secret';
 import { ServiceAccountService } from './service-account.service';
 
-/** The keys by which service accounts authenticate. */
+/** The API keys of service accounts. */
 @Injectable()
 export class ApiKeyService {
   constructor(
@@ -30,7 +30,7 @@ export class ApiKeyService {
   ) {}
 
   /**
-   * Creates a key and returns it this once. Whoever has the key acts as the service account, so the caller must hold all
+   * Creates a key, and returns it only this once. Whoever has the key acts as the service account, so the caller must hold all
    * that the account holds. Errors: 400 for an expiry in the past, 404, 403, 409 when the account is archived.
    */
   async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
@@ -96,7 +96,7 @@ export class ApiKeyService {
     });
   }
 
-  /** Logs whose key it is, and what people know it by. */
+  /** Records the service account, the name and the prefix of the key. */
   private record(tx: Tx, scope: OrgScope, row: ApiKeyEntity, action: 'create' | 'revoke'): Promise<void> {
     const changes = (['service_account_id', 'name', 'prefix'] as const).map((member) => ({
       member,

@@ -50,7 +50,7 @@ const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;
 
-/** Throws 409 when callers weaken their own account, so that somebody always remains who holds what they hold. */
+/** Throws 409 when callers weaken their own account, so that an account cannot lock everybody out. */
 export function checkKeepsOwn(
   { principalId }: OrgScope,
   account: { id: string; status: AccountStatus } & Holding,
@@ -70,7 +70,7 @@ const isWithin = <Value>(some: Iterable<Value>, all: ReadonlySet<Value>): boolea
   [...some].every((one) => all.has(one));
 
 /**
- * Throws 403 unless the caller is admin of everything that an account reaches, because managing it decides over that.
+ * Throws 403 unless the caller is admin in every workspace that an account reaches.
  *
  * @param reached the workspaces of the account, or `EVERY_WORKSPACE`
  */
@@ -84,7 +84,7 @@ export function checkManages(scope: OrgScope, reached: readonly string[]): void 
   );
 }
 
-/** Throws 403 when a role is given or taken that is not held in a place. */
+/** Throws 403 when the caller gives or takes a role that they do not hold. @param place for the detail */
 export function checkRoles(
   held: ReadonlySet<Role>,
   before: readonly Role[],

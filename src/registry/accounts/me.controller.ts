@@ -9,7 +9,7 @@ import { MeService } from './me.service';
 export class MeController {
   constructor(private readonly me: MeService) {}
 
-  /** Tell the caller who it is, and what it may reach */
+  /** Get the caller's identity, organization, roles and workspaces */
   @Get()
   @AnyPrincipal()
   @ApiOkResponse({ type: MeDto })

@@ -8,7 +8,7 @@ export class MePrincipalDto {
   principal_id!: string;
   @ApiProperty({ enum: ['user', 'service_account', 'platform'] })
   principal_type!: PrincipalType;
-  /** The display name of a person, the name of a service account. */
+  /** The display name of a person, or the name of a service account. */
   name!: string | null;
 }
 
@@ -45,7 +45,7 @@ export class MeDto {
   /** Null for platform principals. */
   @ApiProperty({ type: MeOrgDto, nullable: true })
   organization!: MeOrgDto | null;
-  /** Roles in the organization, without those that another one implies. */
+  /** Roles in the organization. Roles that another one implies are left out. */
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
   /** Live workspaces by name, at most 500. `GET /registry/v1/workspaces` lists all. */

@@ -1,22 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Matches } from 'class-validator';
 import type { AccountStatus } from '#platform/auth';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName, STATUSES } from '../../resources';
+import {
+  IsName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  pick,
+  STATUSES,
+} from '../../resources';
 import type { OrgEntity } from './org.entity';
 import { USER_ID } from './user.dto';
 
 @ReadOnlyMembersOf(() => OrgDto)
-export class CreateOrgDto {
+export class CreateOrgDto extends MetadataBodyDto {
   @IsName()
   name!: string;
 
@@ -26,19 +26,15 @@ export class CreateOrgDto {
   @NotNull()
   @Matches(USER_ID, {
     message:
-      'owner_user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
+      'owner_user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   owner_user_id?: string;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => OrgDto)
-export class PatchOrgDto {
-  /** Only the present one (422 `immutable_field`). */
+export class PatchOrgDto extends MetadataPatchDto {
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   org_id?: string;
@@ -46,10 +42,6 @@ export class PatchOrgDto {
   @NotNull()
   @IsName()
   name?: string;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
@@ -69,20 +61,12 @@ export class OrgListQueryDto extends ChangingListQueryDto {
 }
 
 /** An organization. */
-export class OrgDto {
-  org_id!: string;
+export class OrgDto extends OrgResourceDto {
   name!: string;
   @ApiProperty({ enum: STATUSES })
   status!: AccountStatus;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class OrgPageDto {
@@ -90,14 +74,5 @@ export class OrgPageDto {
   page!: PageMetaDto;
 }
 
-export const toOrgDto = (row: OrgEntity): OrgDto => ({
-  org_id: row.org_id,
-  name: row.name,
-  status: row.status,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toOrgDto = (row: OrgEntity): OrgDto =>
+  pick(row, ['name', 'status', 'metadata', ...ORG_RESOURCE_FIELDS]);

@@ -13,7 +13,7 @@ export class OrganizationRepository extends OrgRepository<OrgEntity> {
     super(database, OrgEntity, 'org_id');
   }
 
-  /** The first organization that a principal created. */
+  /** Returns the first organization that a principal created. */
   findFirstBy(createdBy: string, on: SqlExecutor): Promise<OrgEntity | null> {
     return on.manager.findOne(OrgEntity, { where: { created_by: createdBy }, order: { org_id: 'ASC' } });
   }

@@ -41,7 +41,7 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
     super(kit, changes, organizations, ORG);
   }
 
-  /** Creates the organization of the scope, with its first owner where the body names one. */
+  /** Creates the organization of the scope, with its first owner if the body names one. */
   create(scope: OrgScope, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
     return this.transaction(scope, async (tx) => {
       const row = await this.add(tx, scope, dto);

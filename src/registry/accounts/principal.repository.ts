@@ -10,7 +10,7 @@ import { UserRepository } from './user.repository';
 export const principalTypeOf = (principalId: string): 'user' | 'service_account' =>
   principalId.startsWith('sva_') ? 'service_account' : 'user';
 
-/** Users and service accounts alike, by the ids under which they act. */
+/** Finds users and service accounts by their ids. */
 @Injectable()
 export class PrincipalRepository {
   constructor(

@@ -61,7 +61,7 @@ export class ServiceAccountController {
     return this.serviceAccounts.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive a service account: its keys stop working */
+  /** Archive a service account. Its keys stop working */
   @Post(':service_account_id/archive')
   @HttpCode(200)
   @RequireRole('admin')
@@ -74,7 +74,7 @@ export class ServiceAccountController {
     return this.serviceAccounts.archive(scope, id, ifMatch);
   }
 
-  /** Restore an archived service account: its keys stop working */
+  /** Restore an archived service account. Its keys work again, except revoked ones */
   @Post(':service_account_id/restore')
   @HttpCode(200)
   @RequireRole('admin')

@@ -1,30 +1,28 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsDescription, IsName, IsRoles, STATUSES } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  IsRoles,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  pick,
+  STATUSES,
+} from '../../resources';
 import type { ServiceAccountEntity } from './service-account.entity';
 
 const MAX_WORKSPACES = 1000;
 
 @ReadOnlyMembersOf(() => ServiceAccountDto)
-export class CreateServiceAccountDto {
+export class CreateServiceAccountDto extends DescribedBodyDto {
   /** Unique among the organization's service accounts that are not archived. */
   @IsName()
   name!: string;
-
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
 
   /** Roles in its workspaces. You can only give roles that you hold there. */
   @NotNull()
@@ -32,7 +30,7 @@ export class CreateServiceAccountDto {
   roles?: Role[];
 
   /**
-   * The workspaces in which it holds its roles, or `["*"]` for every workspace. Without any it is refused. You can only
+   * The workspaces in which it holds its roles, or `["*"]` for every workspace. An account without workspaces is refused. You can only
    * give workspaces that you reach. A membership can give it further roles in a workspace.
    */
   @NotNull()
@@ -45,17 +43,13 @@ export class CreateServiceAccountDto {
   @NotNull()
   @IsOneOf(STATUSES, { default: 'active' })
   status?: AccountStatus;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
-export class PatchServiceAccountDto {
-  /** Only the present one (422 `immutable_field`). */
+export class PatchServiceAccountDto extends DescribedPatchDto {
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   service_account_id?: string;
@@ -64,16 +58,12 @@ export class PatchServiceAccountDto {
   @IsName()
   name?: string;
 
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  /** Replaced as a whole. You can only give or take roles that you hold. */
+  /** Replaced whole. You can only give or take roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Replaced as a whole; `["*"]` for every workspace. You can only give workspaces that you reach. */
+  /** Replaced whole. `["*"]` means every workspace. You can only give workspaces that you reach. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -85,57 +75,39 @@ export class PatchServiceAccountDto {
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
 }
 
 export class ServiceAccountListQueryDto extends NamedListQueryDto {
-  /** Words of the name or description. Each matches by its beginning. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  /** Words, or beginnings of words, in the name or description. */
+  @IsFilter(1000)
   q?: string;
 
-  /** The service account of exactly this name. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  /** Only the service account with this name. */
+  @IsFilter()
   name?: string;
 
   @IsOptional()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Service accounts whose `workspace_ids` hold this workspace or `*`. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  /** Only service accounts whose `workspace_ids` contain this workspace or `*`. */
+  @IsFilter()
   workspace_id?: string;
 }
 
-/** A program that acts in the organization, by API keys or tokens. */
-export class ServiceAccountDto {
+/** A program that acts in the organization with API keys or tokens. */
+export class ServiceAccountDto extends OrgResourceDto {
   service_account_id!: string;
-  org_id!: string;
   name!: string;
   description!: string | null;
   @ApiProperty({ enum: STATUSES })
   status!: AccountStatus;
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** The workspaces in which it holds its roles; `["*"]` for every workspace. Memberships can add others. */
+  /** The workspaces in which it holds its roles. `["*"]` means every workspace. Memberships can add others. */
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class ServiceAccountPageDto {
@@ -143,18 +115,14 @@ export class ServiceAccountPageDto {
   page!: PageMetaDto;
 }
 
-export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto => ({
-  service_account_id: row.service_account_id,
-  org_id: row.org_id,
-  name: row.name,
-  description: row.description,
-  status: row.status,
-  roles: row.roles,
-  workspace_ids: row.workspace_ids,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto =>
+  pick(row, [
+    'service_account_id',
+    'name',
+    'description',
+    'status',
+    'roles',
+    'workspace_ids',
+    'metadata',
+    ...ORG_RESOURCE_FIELDS,
+  ]);

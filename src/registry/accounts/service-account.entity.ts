@@ -26,7 +26,7 @@ export class ServiceAccountEntity extends ArchivableEntity {
   @Column('text', { array: true })
   roles!: Role[];
 
-  /** The workspaces it reaches, in addition to those it is a member of. */
+  /** The workspaces in which it holds its roles. Memberships can add others. */
   @Column('text', { array: true })
   workspace_ids!: string[];
 

@@ -31,7 +31,7 @@ export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity
     );
   }
 
-  /** The first service account that a principal created. */
+  /** Returns the first service account that a principal created. */
   findFirstBy(scope: OrgScope, createdBy: string, on: SqlExecutor): Promise<ServiceAccountEntity | null> {
     return on.manager.findOne(ServiceAccountEntity, {
       where: { org_id: scope.orgId, created_by: createdBy },

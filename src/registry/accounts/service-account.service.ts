@@ -125,7 +125,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return this.lock(tx, scope, id, 'update');
   }
 
-  /** Gives a service account these roles and workspaces again, whatever it has lost. */
+  /** Gives a service account these roles and workspaces again. */
   async reinstate(
     tx: Tx,
     scope: OrgScope,
@@ -137,7 +137,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     await this.write(tx, scope, row, holding, 'update');
   }
 
-  /** 403 unless the caller holds every role that a service account holds, by itself or as a member. */
+  /** Throws 403 unless the caller holds every role that a service account holds, by itself or as a member. */
   async checkHoldsAll(tx: Tx, scope: OrgScope, row: ServiceAccountEntity): Promise<void> {
     checkGrant(scope, NOTHING, holdingOf(row));
     checkHoldsMemberships(scope, await this.members.findAllOf(scope, row.service_account_id, tx));
@@ -150,7 +150,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return {};
   }
 
-  /** Its keys work again, but for those that were revoked. */
+  /** Its keys work again, except revoked ones. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: ServiceAccountEntity) {
     await this.checkHoldsAll(tx, scope, row);
     return {};
@@ -176,7 +176,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     after: Holding,
   ): Promise<AddedWorkspace[]> {
     if (after.workspaceIds.length > 1 && after.workspaceIds.includes(EVERY_WORKSPACE)) {
-      const detail = `must not list other workspaces beside "${EVERY_WORKSPACE}", which stands for all of them`;
+      const detail = `must not list other workspaces beside "${EVERY_WORKSPACE}", which means all of them`;
       throw problem.invalidFields([{ pointer: '/workspace_ids', detail }]);
     }
     const had = new Set(before.workspaceIds);
@@ -196,13 +196,13 @@ interface AddedWorkspace {
   archived: boolean;
 }
 
-/** 409 for an archived workspace. */
+/** Throws 409 for an archived workspace. */
 function checkOpen(added: readonly AddedWorkspace[]): void {
   const archived = added.find((one) => one.archived);
   if (archived) throw problem.conflict(`The workspace ${archived.workspace_id} is archived.`);
 }
 
-/** What a service account holds by itself, without its memberships. */
+/** Returns what a service account holds by itself, without its memberships. */
 const holdingOf = (row: ServiceAccountEntity): Holding => ({
   roles: row.roles,
   workspaceIds: row.workspace_ids,

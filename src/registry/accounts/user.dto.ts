@@ -1,29 +1,31 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsEmail, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { IsEmail, IsOptional, IsString, Matches } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName, IsRoles, STATUSES } from '../../resources';
+import {
+  IsFilter,
+  IsName,
+  IsRoles,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  pick,
+  STATUSES,
+} from '../../resources';
 import type { UserEntity } from './user.entity';
 
-/** Visible ASCII, as every id in a path; not what looks like a service account or an app, nor a step in a path. */
+/** Visible ASCII, because paths contain it. Not an id of a service account or an app, and not `.` or `..`. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
 @ReadOnlyMembersOf(() => UserDto)
-export class CreateUserDto {
+export class CreateUserDto extends MetadataBodyDto {
   /** The id that the issuer of the person's tokens uses. Unique in the organization. */
   @IsString()
   @Matches(USER_ID, {
     message:
-      'user_id must be 1 to 255 visible ASCII characters, and not begin with sva_, or be the id of an app',
+      'user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   user_id!: string;
 
@@ -43,16 +45,12 @@ export class CreateUserDto {
   @NotNull()
   @IsRoles()
   roles?: Role[];
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => UserDto)
-export class PatchUserDto {
+export class PatchUserDto extends MetadataPatchDto {
   @IsOptional()
   @IsName()
   display_name?: string | null;
@@ -66,26 +64,20 @@ export class PatchUserDto {
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Replaced as a whole. You can only give or take roles that you hold. */
+  /** Replaced whole. You can only give or take roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
 
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
-
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   user_id?: string;
 }
 
 export class UserListQueryDto extends ChangingListQueryDto {
-  /** Words of the id, name or email. Each matches by its beginning. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  /** Words, or beginnings of words, in the id, name or email. */
+  @IsFilter(1000)
   q?: string;
 
   @IsOptional()
@@ -94,9 +86,8 @@ export class UserListQueryDto extends ChangingListQueryDto {
 }
 
 /** A person of the organization. */
-export class UserDto {
+export class UserDto extends OrgResourceDto {
   user_id!: string;
-  org_id!: string;
   display_name!: string | null;
   email!: string | null;
   @ApiProperty({ enum: STATUSES })
@@ -105,13 +96,6 @@ export class UserDto {
   roles!: Role[];
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
 }
 
 export class UserPageDto {
@@ -119,17 +103,5 @@ export class UserPageDto {
   page!: PageMetaDto;
 }
 
-export const toUserDto = (row: UserEntity): UserDto => ({
-  user_id: row.user_id,
-  org_id: row.org_id,
-  display_name: row.display_name,
-  email: row.email,
-  status: row.status,
-  roles: row.roles,
-  metadata: row.metadata,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toUserDto = (row: UserEntity): UserDto =>
+  pick(row, ['user_id', 'display_name', 'email', 'status', 'roles', 'metadata', ...ORG_RESOURCE_FIELDS]);

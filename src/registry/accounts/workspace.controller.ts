@@ -26,7 +26,7 @@ export class WorkspaceController {
     return created(`/registry/v1/workspaces/${made.view.workspace_id}`, made);
   }
 
-  /** List the workspaces the caller may read in */
+  /** List the workspaces that the caller may read */
   @Get()
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: WorkspacePageDto })

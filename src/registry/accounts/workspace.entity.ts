@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
-/** A part of an organization, in which resources live. Never deleted. */
+/** A part of an organization that holds resources. Never deleted. */
 @Entity('workspaces')
 export class WorkspaceEntity extends ArchivableEntity {
   @PrimaryColumn('text')

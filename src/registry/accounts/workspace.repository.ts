@@ -39,7 +39,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
     );
   }
 
-  /** Returns those of these ids that are workspaces of the organization. */
+  /** Returns the organization's workspaces with these ids. */
   findAmong(
     scope: OrgScope,
     ids: readonly string[],
@@ -51,7 +51,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
     );
   }
 
-  /** The first workspace that a principal created. */
+  /** Returns the first workspace that a principal created. */
   findFirstBy(scope: OrgScope, createdBy: string, on: SqlExecutor): Promise<WorkspaceEntity | null> {
     return on.manager.findOne(WorkspaceEntity, {
       where: { org_id: scope.orgId, created_by: createdBy },

@@ -7,11 +7,11 @@ import { type Declared, DECLARED_KINDS, type DeclaredKind, ReconcileSteps } from
 
 export const RESOURCES_MAX = 10_000;
 
-/** More faults than anybody fixes at once. */
+/** The number of faults that one answer reports. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
-/** Declarations that are validated before other requests get their turn. Each may take some milliseconds. */
-const TURN = 20;
+/** The number of declarations, at some milliseconds each, that are validated before other work on the event loop gets a turn. */
+const DECLARATIONS_PER_TICK = 20;
 
 /** A declaration of valid form. */
 interface Declaration {
@@ -42,7 +42,7 @@ export class AppDeclarations {
     if (unknown.length > 0) throw problem.validationFailed(unknown);
   }
 
-  /** Returns declarations as they are stored: specs as they were sent. */
+  /** Returns declarations for storage, with specs as they were sent. */
   stored(resources: readonly unknown[]): RawJson {
     return toRawJson(
       (resources as readonly Declaration[]).map(({ kind, name, spec }) => ({ kind, name, spec })),
@@ -55,7 +55,7 @@ export class AppDeclarations {
     return { declared: byKind(resources), faults: await this.faultsIn(resources) };
   }
 
-  /** Returns the names that are declared differently than before, or no longer, by kind. */
+  /** Returns the names whose declarations changed or disappeared, by kind. */
   changed(before: RawJson, after: readonly unknown[]): Map<DeclaredKind, string[]> {
     const present = new Map((after as Declaration[]).map((one) => [keyOf(one), toJsonText(one.spec)]));
     const changed = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
@@ -81,7 +81,7 @@ export class AppDeclarations {
     const keys = new Set<string>();
     for (const [index, one] of resources.entries()) {
       if (faults.length >= FAULTS_MAX) break;
-      if (index % TURN === TURN - 1) await yieldToEventLoop();
+      if (index % DECLARATIONS_PER_TICK === DECLARATIONS_PER_TICK - 1) await yieldToEventLoop();
       const pointer = `/resources/${index}`;
       const ofForm = formFaults(one, pointer);
       faults.push(...ofForm);
@@ -142,6 +142,6 @@ function formFaults(declaration: unknown, pointer: string): Faults {
   return faults;
 }
 
-/** Counts characters, as the names of resources do. */
+/** Counts characters rather than UTF-16 units, like the names of resources. */
 const isName = (name: string): boolean =>
   name !== '' && name.length <= 2 * NAME_MAX && [...name].length <= NAME_MAX && !/\p{Cc}/u.test(name);

@@ -4,21 +4,21 @@ import { Environment } from '#platform/config';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
-import { LiveWorkspaceRepository } from '../../resources';
+import { WorkspaceAccessRepository } from '../../resources';
 import { AppReconcileService } from './app-reconcile.service';
 import { AppRepository, type DueApp } from './app.repository';
 
-/** Longest time between two looks for apps that are due. */
+/** The longest interval at which a worker checks for apps that are due. */
 const POLL_MS = 10_000;
-/** Apps that are claimed together. Those of a worker that dies wait for their next time, so they are few. */
+/** Apps that a worker claims at once. Small, because apps that a crashed worker claimed wait for their next turn. */
 const BATCH = 10;
 
-/** A scheduled reconcile may do what an admin may who requests one. */
+/** The roles of a scheduled reconcile: those that a client needs to request one. */
 const ROLES = expandRoles(['admin']);
 
 /**
- * Reconciles every app about once in `RECONCILE_INTERVAL_SECONDS`, over all workers together. Organizations take turns,
- * so that many or large apps delay only their own organization. An app that fails waits for its next time.
+ * Reconciles every app about once per `RECONCILE_INTERVAL_SECONDS`, across all workers. Organizations take turns, so that
+ * many or large apps delay only their own organization. An app that fails is retried at its next turn.
  */
 @Injectable()
 export class AppReconcileScheduler implements OnApplicationBootstrap {
@@ -26,7 +26,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     private readonly environment: Environment,
     private readonly apps: AppRepository,
     private readonly reconciles: AppReconcileService,
-    private readonly workspaces: LiveWorkspaceRepository,
+    private readonly workspaces: WorkspaceAccessRepository,
     private readonly tasks: PeriodicTasks,
     private readonly shutdown: WorkerShutdown,
   ) {}
@@ -36,12 +36,12 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     this.tasks.every('apps', Math.min(POLL_MS, half), () => this.reconcileDue());
   }
 
-  /** Reconciles the apps that are due, until none is left that no other worker has claimed. */
+  /** Reconciles the apps that are due and that no other worker has claimed. */
   async reconcileDue(): Promise<void> {
     for (;;) {
       const due = await this.apps.claimDue(BATCH, this.environment.RECONCILE_INTERVAL_SECONDS);
       if (due.length === 0) return;
-      const live = await this.workspaces.among(due.map(({ workspace_id }) => workspace_id));
+      const live = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
       for (const app of due) {
         if (this.shutdown.stopping.aborted) return;
         if (live.has(app.workspace_id)) await this.reconcile(app);
@@ -53,7 +53,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     try {
       await this.reconciles.reconcile(orgScope(org_id, app_id, ROLES), app_id);
     } catch (error) {
-      // The app shows these itself: declarations that cannot be applied, or another reconcile that is running.
+      // Not logged: `sync_error` of the app shows it, or another reconcile is running.
       if (error instanceof Problem && error.status < 500) return;
       rootLogger.error({ err: error, app_id }, 'an app could not be reconciled');
     }

@@ -21,17 +21,18 @@ import { AppDeclarations } from './app-declarations';
 import { AppRepository } from './app.repository';
 
 const INTERNAL =
-  'The reconcile failed because of an internal error, which is logged. The next one tries again.';
+  'The reconcile failed because of an internal error, which was logged. The next reconcile retries.';
 
-/** Counts of the resources that a reconcile created, updated and archived, and of those that are live afterwards. */
+/** The numbers of resources that a reconcile changed, and of those that are live afterwards. */
 interface Counts {
   created: number;
   updated: number;
+  restored: number;
   archived: number;
   live: number;
 }
 
-/** Makes the registry match what apps declare. */
+/** Makes the registry match the declarations of apps. */
 @Injectable()
 export class AppReconcileService implements OnApplicationBootstrap {
   constructor(
@@ -62,7 +63,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     let begun: AppEntity | undefined;
     try {
       return await this.database.transaction(async (tx) => {
-        begun = undefined; // A transaction that collided with another starts again.
+        begun = undefined; // The transaction may be a retry.
         const row = await this.take(tx, scope, place.app_id);
         begun = row;
         const counts = await this.apply(tx, within(scope, row.workspace_id), row);
@@ -89,12 +90,13 @@ export class AppReconcileService implements OnApplicationBootstrap {
   private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
     const { declared, faults } = await this.declarations.read(row.resources);
     if (faults.length > 0) throw new ReconcileRefused(faults);
-    const counts: Counts = { created: 0, updated: 0, archived: 0, live: 0 };
+    const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
       const app = { appId: row.app_id, app: row.app };
       const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? []);
       counts.created += done.created.length;
       counts.updated += done.updated.length;
+      counts.restored += done.restored.length;
       counts.archived += done.archived.length;
       counts.live += done.liveCount;
     }
@@ -107,8 +109,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
     { live: _, ...counts }: Counts,
   ): Promise<void> {
-    const isNews = row.sync_state !== 'synced';
-    await this.end(tx, scope, row, isNews && { sync_state: 'synced', sync_error: null });
+    const isNew = row.sync_state !== 'synced';
+    await this.end(tx, scope, row, isNew && { sync_state: 'synced', sync_error: null });
     if (Object.values(counts).every((count) => count === 0)) return;
     await this.audit.record(tx, scope, {
       action: 'reconcile',
@@ -120,8 +122,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 
   /**
-   * Makes the app show why its reconcile failed, unless it was changed or reconciled since. The same failure again raises
-   * no generation.
+   * Records on the app why its reconcile failed, unless it was changed or reconciled since. Repeating the same failure does
+   * not raise the generation.
    */
   private async fail(scope: OrgScope, begun: AppEntity, error: unknown): Promise<void> {
     const failure = syncErrorOf(error);
@@ -130,8 +132,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
         const row = await this.apps.lock(tx, scope, begun.app_id, 'update');
         if (!row || row.archived_at || !isUnchanged(row, begun)) return;
         const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
-        const isNews = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
-        await this.end(tx, scope, row, isNews && { sync_state: 'failed', sync_error });
+        const isNew = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
+        await this.end(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
         if (error instanceof ReconcileRefused) await this.markFaulty(tx, scope, row, error);
       });
     } catch (cause) {
@@ -146,32 +148,31 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
     { faults }: ReconcileRefused,
   ): Promise<void> {
-    const app = { appId: row.app_id, app: row.app };
     const workspace = within(scope, row.workspace_id);
     for (const [kind, names] of this.declarations.faulty(row.resources, faults)) {
-      const step = this.steps.of(kind);
-      await step.resetFailed(tx, workspace, app, names);
-      if (names.length > 0) await step.mark(tx, workspace, app, names, 'failed');
+      const { rows } = this.steps.of(kind);
+      await rows.resetFailed(tx, workspace, row.app_id, names);
+      if (names.length > 0) await rows.mark(tx, workspace, row.app_id, names, 'failed');
     }
   }
 
-  /** @param news the state, where it differs from that after the reconcile before; else false */
+  /** Records the end of a reconcile. @param changes the state if it differs from that of the previous reconcile, or false */
   private async end(
     tx: Tx,
     scope: OrgScope,
     row: AppEntity,
-    news: Pick<AppEntity, 'sync_state' | 'sync_error'> | false,
+    changes: Pick<AppEntity, 'sync_state' | 'sync_error'> | false,
   ): Promise<void> {
     const now = new Date();
     await this.apps.update(tx, scope, row.app_id, {
-      ...(news && { ...news, generation: row.generation + 1, updated_at: now }),
+      ...(changes && { ...changes, generation: row.generation + 1, updated_at: now }),
       last_swept_at: now,
       next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
     });
   }
 }
 
-/** Returns what an app shows of a reconcile that failed. It reveals nothing of the internals. */
+/** Returns the `sync_error` of a failed reconcile. It reveals no internals. */
 function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
   const known = problemOf(error);
   return known
@@ -179,12 +180,12 @@ function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
     : { code: 'internal_error', detail: INTERNAL, errors: [] };
 }
 
-/** Returns what the caller of a failed reconcile gets: 422 for declarations that cannot be applied. */
+/** Returns the error that the client gets: 422 for declarations that cannot be applied. */
 const answerOf = (error: unknown): unknown => problemOf(error) ?? error;
 
 function problemOf(error: unknown): Problem | null {
   if (error instanceof ReconcileRefused) return problem.validationFailed([...error.faults]);
-  // The steps find every name that is taken before they write. The next reconcile names the one that was taken since.
+  // A name was taken after the steps checked. The next reconcile reports which.
   if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
     return problem.validationFailed([
       { pointer: '/resources', detail: 'has a name that another resource took during the reconcile' },
@@ -201,5 +202,5 @@ const isSame = (present: SyncError | null, { code, detail, errors }: Omit<SyncEr
   present.detail === detail &&
   toJsonText(present.errors.map(sorted)) === toJsonText(errors.map(sorted));
 
-/** jsonb does not keep the order of members. */
+/** Sorts members, because jsonb does not keep their order. */
 const sorted = (one: object): unknown[] => Object.entries(one).sort();

@@ -40,7 +40,7 @@ export class AppController {
     return this.apps.get(scope, app);
   }
 
-  /** Change an app: resources declared differently are `pending` until the next reconcile */
+  /** Change an app. Resources that are declared differently are `pending` until the next reconcile */
   @Patch(':app')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: AppDto })
@@ -53,7 +53,7 @@ export class AppController {
     return this.apps.patch(scope, app, dto, ifMatch);
   }
 
-  /** Archive an app: its resources stay, `unmanaged` */
+  /** Archive an app. Its resources stay and become `unmanaged` */
   @Post(':app/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -66,7 +66,7 @@ export class AppController {
     return this.apps.archive(scope, app, ifMatch);
   }
 
-  /** Restore an archived app: its resources stay, `unmanaged` */
+  /** Restore an archived app. It takes back the resources that it released */
   @Post(':app/restore')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -79,7 +79,7 @@ export class AppController {
     return this.apps.restore(scope, app, ifMatch);
   }
 
-  /** Reconcile an app: create, update and archive its resources as declared, all or nothing */
+  /** Reconcile an app: create, restore, update and archive its resources in one transaction */
   @Post(':app/reconcile')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')

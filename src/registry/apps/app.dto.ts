@@ -1,20 +1,23 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
-import {
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  NotNull,
-  ValuesCheckedLater,
-  ReadOnlyMembersOf,
-} from '#platform/http';
+import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
-import { DECLARED_KINDS, type DeclaredKind, IsDescription, IsName } from '../../resources';
+import {
+  DECLARED_KINDS,
+  type DeclaredKind,
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+} from '../../resources';
 import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
-/** Sorts of the list of apps, which have a slug in place of a name. */
+
+/** The sorts of the list of apps, which have a slug instead of a name. */
 export const APP_SORTS = {
   ...BY_CHANGE,
   app: { expression: 'app', type: 'text' },
@@ -46,11 +49,11 @@ const IsResources = (required: boolean): PropertyDecorator => {
 };
 
 @ReadOnlyMembersOf(() => AppDto)
-export class CreateAppDto {
+export class CreateAppDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** The slug that addresses it. Unique among the live apps of the organization (409). It can never change. */
+  /** The slug. Unique among the live apps of the organization (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
     message: '$property must be 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
@@ -62,33 +65,25 @@ export class CreateAppDto {
   @IsName()
   display_name?: string | null;
 
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
-  metadata?: object | null;
-
   @IsResources(true)
   resources!: unknown[];
 }
 
-/** A merge patch (RFC 7396). `resources` is replaced as a whole. */
+/** A merge patch (RFC 7396). `resources` is replaced whole. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
-export class PatchAppDto {
-  /** Only the present one: an app cannot be moved (422). */
+export class PatchAppDto extends DescribedPatchDto {
+  /** Must be the present one, because an app cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app_id?: string;
 
-  /** Only the present one (422 `immutable_field`). */
+  /** Must be the present one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app?: string;
@@ -97,14 +92,6 @@ export class PatchAppDto {
   @IsName()
   display_name?: string | null;
 
-  @IsOptional()
-  @IsDescription()
-  description?: string | null;
-
-  @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata; null empties it.' })
-  metadata?: object | null;
-
   @NotNull()
   @IsResources(false)
   resources?: unknown[];
@@ -112,22 +99,16 @@ export class PatchAppDto {
 
 @SortedBy(...Object.keys(APP_SORTS))
 export class AppListQueryDto extends ListQueryDto {
-  /** Apps of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  /** Only apps of this workspace. */
+  @IsFilter()
   workspace_id?: string;
 
-  /** Words of the slug, display name or description. Each matches by its beginning. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  /** Words, or beginnings of words, in the slug, display name or description. */
+  @IsFilter(1000)
   q?: string;
 
-  /** Apps with this slug. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  /** Only apps with this slug. */
+  @IsFilter()
   app?: string;
 
   @NotNull()
@@ -147,11 +128,9 @@ export class AppSyncErrorDto {
   at!: string;
 }
 
-/** An app: agents, skills and MCP servers that belong together, as declared. */
-export class AppDto {
+/** An app declares agents, skills and MCP servers that belong together. */
+export class AppDto extends PlacedDto {
   app_id!: string;
-  org_id!: string;
-  workspace_id!: string;
   app!: string;
   display_name!: string | null;
   description!: string | null;
@@ -162,21 +141,17 @@ export class AppDto {
   resource_count!: number;
   @AnyJsonObject()
   metadata!: object;
-  /** Outcome of its last reconcile. `pending` if there was none since its resources changed. */
+  /** The outcome of its last reconcile, or `pending` if its declarations have changed since. */
   @ApiProperty({ enum: APP_SYNC_STATES })
   sync_state!: AppSyncState;
   /** Null unless the last reconcile failed. */
   @ApiProperty({ type: () => AppSyncErrorDto, nullable: true })
   sync_error!: AppSyncErrorDto | null;
-  /** When its last reconcile ended, successful or not. This member alone changes without a new ETag. */
+  /** When its last reconcile ended, successful or not. It changes without a new ETag. */
   last_swept_at!: Date | null;
-  /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
+  /** Rises with every change and with every reconcile that ends differently from the previous one. It is the ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
+  declare generation: number;
 }
 
 export class AppPageDto {
@@ -193,22 +168,17 @@ export class ReconciledDto {
   live_count!: number;
 }
 
-export const toAppDto = (row: AppEntity): AppDto => ({
-  app_id: row.app_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  app: row.app,
-  display_name: row.display_name,
-  description: row.description,
-  resources: row.resources,
-  resource_count: row.resource_count,
-  metadata: row.metadata,
-  sync_state: row.sync_state,
-  sync_error: row.sync_error,
-  last_swept_at: row.last_swept_at,
-  generation: row.generation,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+export const toAppDto = (row: AppEntity): AppDto =>
+  pick(row, [
+    'app_id',
+    'app',
+    'display_name',
+    'description',
+    'resources',
+    'resource_count',
+    'metadata',
+    'sync_state',
+    'sync_error',
+    'last_swept_at',
+    ...PLACED_FIELDS,
+  ]);

@@ -4,7 +4,7 @@ import type { RawJson } from '#platform/json';
 import type { FieldError, ProblemCode } from '#platform/problem';
 import type { DeclaredKind } from '../../resources';
 
-/** Outcome of the last reconcile of an app; `pending` if there was none since its declarations changed. */
+/** The outcome of an app's last reconcile, or `pending` if its declarations have changed since. */
 export const APP_SYNC_STATES = ['pending', 'synced', 'failed'] as const;
 export type AppSyncState = (typeof APP_SYNC_STATES)[number];
 
@@ -13,7 +13,7 @@ export interface SyncError {
   code: ProblemCode;
   detail: string;
   errors: readonly FieldError[];
-  /** When a reconcile first failed for this reason; RFC 3339. */
+  /** When a reconcile first failed for this reason (RFC 3339). */
   at: string;
 }
 
@@ -25,7 +25,7 @@ export interface ReleasedResource {
   name: string;
 }
 
-/** An app: what it declares, and how its last reconcile ended. */
+/** An app, its declarations, and the outcome of its last reconcile. */
 @Entity('apps')
 export class AppEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -50,7 +50,7 @@ export class AppEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
-  /** A list of `Declaration`s, see `AppDeclarations`. */
+  /** A list of declarations. See `AppDeclarations`. */
   @JsonColumn()
   resources!: RawJson;
 
@@ -66,15 +66,15 @@ export class AppEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   last_swept_at!: Date | null;
 
-  /** When a worker is to reconcile it next. */
+  /** When a worker reconciles it next. */
   @Column('timestamptz')
   next_sweep_at!: Date;
 
-  /** The resources that archiving released and restoring takes back; null while the app is live. */
+  /** The resources that archiving released and restoring takes back. Null while the app is live. */
   @Column('jsonb', { nullable: true })
   released!: ReleasedResource[] | null;
 
-  /** Raised by every change, and by each reconcile that ends differently from the one before. The ETag. */
+  /** Rises with every change and with every reconcile that ends differently from the previous one. It is the ETag. */
   @Column('integer')
   generation!: number;
 }

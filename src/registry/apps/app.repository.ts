@@ -6,7 +6,7 @@ import { whereReadable } from '../../resources';
 import { APP_SORTS, type AppListQueryDto } from './app.dto';
 import { AppEntity } from './app.entity';
 
-/** All that a view shows, and `search` does not. */
+/** The columns of the view. */
 const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, metadata, resources, resource_count,
   sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
 
@@ -15,7 +15,7 @@ export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id' | 'app
 
 export type AppPlace = Pick<AppEntity, 'app_id' | 'workspace_id'>;
 
-/** Apps, by id or by slug: an id begins with `app_`, and no slug holds an underscore. */
+/** Finds apps by id or slug. An id begins with `app_`, and a slug contains no underscore. */
 @Injectable()
 export class AppRepository extends OrgRepository<AppEntity> {
   constructor(database: Database) {
@@ -58,8 +58,8 @@ export class AppRepository extends OrgRepository<AppEntity> {
   }
 
   /**
-   * Finds the app that a path names, without its declarations, which may be large. A slug names the live app, or else
-   * the one that was archived last.
+   * Finds an app by id or slug, without its declarations, which may be large. A slug names the live app, or else the one
+   * that was archived last.
    */
   async placeOf(scope: OrgScope, named: string, on: SqlExecutor = this.database): Promise<AppPlace | null> {
     const column = named.startsWith('app_') ? 'app_id' : 'app';
@@ -71,7 +71,7 @@ export class AppRepository extends OrgRepository<AppEntity> {
     return row ?? null;
   }
 
-  /** Returns the highest generation that an app of this slug has reached; 0 without one. */
+  /** Returns the highest generation of the apps that have or had this slug, or 0. */
   async lastGeneration(tx: Tx, scope: OrgScope, slug: string): Promise<number> {
     const where = new Where(scope.orgKey).add(sql`app = ${slug}`);
     const [row] = await tx.query<{ last: number | null }>(
@@ -80,7 +80,7 @@ export class AppRepository extends OrgRepository<AppEntity> {
     return row?.last ?? 0;
   }
 
-  /** Keeps other transactions from reconciling the app until this one ends. @returns false where one does so already */
+  /** Keeps other transactions from reconciling the app until this one ends. @returns false if another one does so already */
   async takeReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
     const key = `app reconcile ${scope.orgId} ${appId}`;
     const [row] = await tx.query<{ taken: boolean }>(
@@ -90,20 +90,23 @@ export class AppRepository extends OrgRepository<AppEntity> {
   }
 
   /**
-   * Claims apps that are due, and sets when they are due again. Takes the one of each organization that waits longest,
-   * then the next of each, so that a backlog of one organization delays no other. Workers never claim the same app.
+   * Claims apps that are due, and sets when they are due again. Organizations take turns, each with the app that has waited
+   * longest, so that the backlog of one delays no other. Two workers never claim the same app.
    */
   claimDue(limit: number, intervalSeconds: number): Promise<DueApp[]> {
     const statement = sql`WITH due AS MATERIALIZED (
         SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
         FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
       ), taken AS MATERIALIZED (
-        SELECT app.app_id FROM due JOIN apps app ON app.app_id = due.app_id
+        SELECT app.app_id, due.place, due.next_sweep_at FROM due JOIN apps app ON app.app_id = due.app_id
         WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
         ORDER BY due.place, due.next_sweep_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
+      ), claimed AS (
+        UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
+        WHERE apps.app_id = taken.app_id
+        RETURNING apps.app_id, org_id, workspace_id, app, taken.place, taken.next_sweep_at AS due_at
       )
-      UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
-      WHERE apps.app_id = taken.app_id RETURNING apps.app_id, org_id, workspace_id, app`;
+      SELECT app_id, org_id, workspace_id, app FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueApp>(prepared('app.claim-due', statement));
   }
 }

@@ -130,10 +130,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   protected override async onArchive(tx: Tx, scope: OrgScope, row: AppEntity): Promise<Partial<AppEntity>> {
     const released: ReleasedResource[] = [];
     for (const step of this.steps.inOrder()) {
-      const resources = await step.release(tx, within(scope, row.workspace_id), {
-        appId: row.app_id,
-        app: row.app,
-      });
+      const resources = await step.rows.release(tx, within(scope, row.workspace_id), row.app_id);
       released.push(...resources.map((one) => ({ ...one, kind: step.kind })));
     }
     await this.recordOwner(tx, scope, row, released, { before: row.app, after: null });
@@ -146,7 +143,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     for (const step of this.steps.inOrder()) {
       const released = (row.released ?? []).filter(({ kind }) => kind === step.kind);
       const app = { appId: row.app_id, app: row.app };
-      const ids = new Set(await step.adopt(tx, within(scope, row.workspace_id), app, released));
+      const ids = new Set(await step.rows.adopt(tx, within(scope, row.workspace_id), app, released));
       adopted.push(...released.filter(({ id }) => ids.has(id)));
     }
     await this.recordOwner(tx, scope, row, adopted, { before: null, after: row.app });
@@ -174,10 +171,10 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     row: AppEntity,
     resources: readonly unknown[],
   ): Promise<void> {
-    const app = { appId: row.app_id, app: row.app };
+    const workspace = within(scope, row.workspace_id);
     for (const [kind, names] of this.declarations.changed(row.resources, resources)) {
       if (names.length === 0) continue;
-      await this.steps.of(kind).mark(tx, within(scope, row.workspace_id), app, names, 'pending');
+      await this.steps.of(kind).rows.mark(tx, workspace, row.app_id, names, 'pending');
     }
   }
 }

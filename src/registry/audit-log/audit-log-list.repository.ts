@@ -9,7 +9,7 @@ import type { AuditLogQueryDto } from './audit-log.dto';
 export class AuditLogListRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists entries of what the caller administers. Entries of the whole organization need admin in all of it. */
+  /** Lists entries of the workspaces that the caller administers. Others require the role admin in the whole organization. */
   list(scope: OrgScope, query: AuditLogQueryDto): Promise<RowPage<AuditEntryEntity>> {
     const where = new Where(scope.orgKey);
     const administered = scope.workspacesWith('admin');

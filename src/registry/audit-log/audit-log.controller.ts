@@ -10,7 +10,7 @@ import { AuditLogListRepository } from './audit-log-list.repository';
 export class AuditLogController {
   constructor(private readonly entries: AuditLogListRepository) {}
 
-  /** List who changed what and when, in what the caller administers */
+  /** List the audit entries of the workspaces that the caller administers */
   @Get()
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: AuditLogPageDto })

@@ -1,5 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, MaxLength } from 'class-validator';
 import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -8,20 +7,18 @@ import {
   AUDITED_TYPES,
   type AuditedType,
   type AuditEntryEntity,
+  IsFilter,
+  pick,
 } from '../../resources';
 
 /** Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
-  /** Entries of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  /** Only entries of this workspace. */
+  @IsFilter()
   workspace_id?: string;
 
-  /** Entries of this principal. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  /** Only entries of this principal. */
+  @IsFilter()
   principal_id?: string;
 
   @NotNull()
@@ -32,18 +29,16 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   @IsOneOf(AUDITED_TYPES, { required: false })
   resource_type?: AuditedType;
 
-  /** Entries of this resource. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  /** Only entries of this resource. */
+  @IsFilter(1000)
   resource_id?: string;
 
-  /** At this time or later (RFC 3339). */
+  /** Only entries at this time or later (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   since?: string;
 
-  /** Before this time (RFC 3339). */
+  /** Only entries before this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)
@@ -65,18 +60,18 @@ export class AuditChangeDto {
 export class AuditEntryDto {
   audit_entry_id!: string;
   org_id!: string;
-  /** Null for what concerns the whole organization. */
+  /** Null for an action on the whole organization. */
   workspace_id!: string | null;
-  /** A user, a service account or a platform principal; the id of the app for a scheduled reconcile. */
+  /** A user, a service account or a platform principal. For a scheduled reconcile, the id of the app. */
   principal_id!: string;
   @ApiProperty({ enum: AUDIT_ACTIONS })
   action!: AuditAction;
   @ApiProperty({ enum: AUDITED_TYPES })
   resource_type!: AuditedType;
-  /** For a member of a workspace the id of the principal, for a token its `jti`. */
+  /** For a member of a workspace, the id of the principal. For a token, its `jti`. */
   resource_id!: string;
   changes!: AuditChangeDto[];
-  /** `X-Request-Id` of the request; null for changes that the service made itself. */
+  /** `X-Request-Id` of the request. Null for changes that the service made itself. */
   request_id!: string | null;
   created_at!: Date;
 }
@@ -86,15 +81,16 @@ export class AuditLogPageDto {
   page!: PageMetaDto;
 }
 
-export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto => ({
-  audit_entry_id: row.audit_entry_id,
-  org_id: row.org_id,
-  workspace_id: row.workspace_id,
-  principal_id: row.principal_id,
-  action: row.action,
-  resource_type: row.resource_type,
-  resource_id: row.resource_id,
-  changes: row.changes,
-  request_id: row.request_id,
-  created_at: row.created_at,
-});
+export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto =>
+  pick(row, [
+    'audit_entry_id',
+    'org_id',
+    'workspace_id',
+    'principal_id',
+    'action',
+    'resource_type',
+    'resource_id',
+    'changes',
+    'request_id',
+    'created_at',
+  ]);

@@ -1,13 +1,13 @@
-/** Longer addresses are nobody's. */
+/** The most characters of a URL. */
 export const REPO_URL_MAX = 2_048;
 
-/** Ways to reach a repository, each with the port that goes without saying. */
+/** The default ports of the schemes. */
 const DEFAULT_PORTS: Record<string, string> = { https: '443', http: '80', git: '9418' };
 
-/** Of ssh the port is a way in, and does not tell repositories of one host apart. */
+/** The port of an ssh URL does not distinguish repositories of one host. */
 const SSH = 'ssh';
 
-/** Hosts that answer ssh on the port of https, for networks that let nothing else out. */
+/** Hosts that accept ssh on port 443, for networks that block other ports. */
 const SSH_HOSTS: Record<string, string> = {
   'ssh.github.com': 'github.com',
   'altssh.gitlab.com': 'gitlab.com',
@@ -17,18 +17,17 @@ const SSH_HOSTS: Record<string, string> = {
 const SCHEME = /^(?:git\+)?(https?|ssh|git)(?:\+git)?:\/\//i;
 
 /**
- * `[user@]host:path`, as scp and git have it: without a scheme, and with a colon before the first slash. Without a user,
- * the host has a dot: others are the names of files, and what people call hosts on their own machine. What has an `@`
- * before its first slash again is a user and a password, of an address whose scheme was left out.
+ * The form of scp, `[user@]host:path`: no scheme, and a colon before the first slash. Without a user, the host must have a
+ * dot, because other texts are file names or local aliases of hosts. A second `@` before the first slash means a user and
+ * a password in a URL whose scheme is missing.
  */
 const SCP_LIKE =
   /^(?:[^@:/]+@([^@:/[\]]+|\[[0-9a-f:.]+\])|([^@:/[\]]+\.[^@:/[\]]+)):(?!\/\/)([^@/]*(?:\/.*)?)$/i;
 
 /**
- * The one address that all forms of a repository's address come to, as `https://host[:port]/path`: of https, http, git
- * and ssh, and the form of scp; with or without `.git`, a user, a password, the usual port, slashes at the end; with the
- * host in any case. What is not part of the address, a password among it, is not in the result. Null for a text that is
- * no such address, such as a path of a file.
+ * Returns the normal form of a repository's URL, `https://host[:port]/path`, or null for any other text, such as a file
+ * path. Takes https, http, git and ssh URLs and the form of scp, with or without `.git`, user, password, default port and
+ * trailing slashes, and with the host in any case. The result never contains a user or a password.
  *
  * @param text of at most `REPO_URL_MAX` characters
  */
@@ -43,16 +42,16 @@ export function normalizeRepoUrl(text: string): string | null {
 
 /** @param rest what follows `//` */
 function addressOf(scheme: string, rest: string): string | null {
-  // by the scheme of the web, of which hosts are read strictly, and in lower case
+  // With the scheme https, `URL` checks the host strictly and converts it to lower case.
   const url = parse(`https://${rest}`);
   if (!url || url.search !== '' || url.hash !== '' || /[?#]/.test(rest)) return null;
   const path = pathOf(rest);
   if (path === null) return null;
   const host = url.hostname.replace(/\.$/, '');
-  // the parser takes 443 for granted
+  // `URL` drops 443, the default port of https.
   const port = url.port === '' && /^[^/]*:443(?:\/|$)/.test(rest) ? '443' : url.port;
-  const tellsApart = scheme !== SSH && port !== '' && port !== DEFAULT_PORTS[scheme];
-  const address = `https://${SSH_HOSTS[host] ?? host}${tellsApart ? `:${port}` : ''}/${path}`;
+  const isDistinct = scheme !== SSH && port !== '' && port !== DEFAULT_PORTS[scheme];
+  const address = `https://${SSH_HOSTS[host] ?? host}${isDistinct ? `:${port}` : ''}/${path}`;
   return address.length <= REPO_URL_MAX ? address : null;
 }
 
@@ -64,7 +63,7 @@ function parse(text: string): URL | null {
   }
 }
 
-/** Without empty segments and `.git`; null where it leaves the host's root, or there is none. */
+/** Returns the path without empty segments and `.git`, or null for an invalid one. */
 function pathOf(rest: string): string | null {
   const segments = rest
     .slice(rest.indexOf('/') < 0 ? rest.length : rest.indexOf('/'))
@@ -77,11 +76,11 @@ function pathOf(rest: string): string | null {
   return path.every(isName) ? path.join('/') : null;
 }
 
-/** Neither a step, nor one with an escaped control character. */
+/** Returns whether a segment is neither `.` nor `..` and has no escaped control character. */
 const isName = (segment: string): boolean =>
   !/^\.{1,2}$/.test(segment) && !/%(?:[01][0-9A-F]|7F)/.test(segment);
 
-/** A segment with nothing escaped that need not be (RFC 3986, section 6.2.2.2). */
+/** Returns a segment without unnecessary escapes (RFC 3986, section 6.2.2.2). */
 function plain(segment: string): string {
   return segment
     .replace(/%[0-9a-f]{2}/gi, (escaped) => {
@@ -91,10 +90,10 @@ function plain(segment: string): string {
     .replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** As long as a name may be. */
+/** The most characters of a name. */
 const NAME_MAX = 255;
 
-/** What a repository is called where it was given no name: the last part of its path, where that can be read. */
+/** Returns the default name of a repository: the last part of its path, decoded where possible. */
 export function repoNameOf(url: string): string {
   const last = url.slice(url.lastIndexOf('/') + 1);
   const name = decoded(last);

@@ -11,7 +11,7 @@ import { RepoService } from './repo.service';
 export class RepoController {
   constructor(private readonly repos: RepoService) {}
 
-  /** Register a repository: 201 for a new one, 200 with the stored one for one that is known */
+  /** Register a repository. Returns 200 with the stored one if the workspace has it already */
   @Post()
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: RepoDto })

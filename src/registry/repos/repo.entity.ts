@@ -17,7 +17,7 @@ export class RepoEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** As `normalizeRepoUrl` has it; unique among the workspace's repositories that are not archived. */
+  /** Normalized by `normalizeRepoUrl`. Unique among the live repositories of the workspace. */
   @Column('text')
   url!: string;
 

@@ -4,12 +4,12 @@ import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { markOf } from '../../resources';
 import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
-import { type SearchReach, whereDocuments } from './search-reach';
+import { type SearchReach, whereDocuments } from './search-reach.repository';
 
 /** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
 export const RANKED_MAX = 5_000;
 
-/** Where fewer match, names of similar spelling are added, and then documents with some of the words. */
+/** If fewer documents match, names of similar spelling are added, and then documents with some of the words. */
 const FEW = 10;
 
 /** Names of similar spelling that are ranked, the most similar first. */
@@ -49,7 +49,7 @@ interface Row extends RankedDocument {
   partly: number;
 }
 
-/** What all parts of one search's statement use. */
+/** The values that all parts of a search's statement use. */
 interface Search {
   /** The condition on `search_documents`. */
   within: Sql;

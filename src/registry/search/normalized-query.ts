@@ -1,10 +1,10 @@
-/** What separates words, as the function `search_document_words` of the database has it. */
+/** Separators of words, the same as in the database function `search_document_words`. */
 const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
 
-/** The most words of a query. Each is a search of its own. */
+/** The most words of a query, because each is searched on its own. */
 export const WORDS_MAX = 32;
 
-/** Characters of a word that count: more than any word has, and fewer bytes than a lexeme may have. */
+/** The characters of a word that count, so that it fits in a lexeme. */
 const WORD_MAX = 200;
 
 /** A word of a query, with its parts: `create` and `Ticket` of `createTicket`. */

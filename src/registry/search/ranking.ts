@@ -6,14 +6,14 @@ export interface RankedDocument {
   score: number;
 }
 
-/** The hits of one way of searching, the best first. */
+/** The hits of one kind of search, best first. */
 export interface Ranking {
   documents: RankedDocument[];
-  /** The number of hits; null where there are more than are ranked. */
+  /** The number of hits, or null if there are more than are ranked. */
   total: number | null;
 }
 
-/** A document with its ranks by words and by vectors, from 1; null where that way did not find it. */
+/** A document with its ranks by words and by vectors, from 1. Null if that search did not find it. */
 export interface FusedDocument extends RankedDocument {
   ranks: { keyword: number | null; vector: number | null };
 }
@@ -54,6 +54,6 @@ export const placed = (
     ranks: { keyword: null, vector: null, [by]: offset + index + 1 },
   }));
 
-/** Sorts the best first, and equal ones by their ids. */
+/** Compares documents: best first, then by id. */
 export const byScore = (a: RankedDocument, b: RankedDocument): number =>
   b.score - a.score || (a.resource_id < b.resource_id ? -1 : 1);

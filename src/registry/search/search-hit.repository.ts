@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import { raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { SearchType } from '../../resources';
 import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
-import { type SearchReach, whereDocuments } from './search-reach';
+import { type SearchReach, whereDocuments } from './search-reach.repository';
 
 /** A document as a result shows it. */
 export interface SearchHit {
@@ -13,7 +13,7 @@ export interface SearchHit {
   workspace_id: string;
   name: string;
   description: string | null;
-  /** A passage by `ts_headline`, of a text with `HIGHLIGHT_PUNCTUATION`; null without words. */
+  /** A passage that `ts_headline` cut from a text with `HIGHLIGHT_PUNCTUATION`. Null without words. */
   headline: string | null;
 }
 
@@ -32,7 +32,7 @@ const BEFORE = 80;
 /** Letters of a word at the edge of a window, which is left out because it may be cut. */
 const EDGE_WORD = 40;
 
-/** Reads what results show of documents. */
+/** Reads documents for results. */
 @Injectable()
 export class SearchHitRepository {
   async read(
@@ -55,8 +55,8 @@ export class SearchHitRepository {
   }
 
   /**
-   * Returns the archived workspaces of the organization. As values they leave the plans of searches alone, which a join
-   * would change where statistics know no workspace.
+   * Returns the archived workspaces of the organization. Searches take them as values, because a join would change their
+   * plans where statistics know no workspace.
    */
   async archivedWorkspaces(on: SqlExecutor, scope: OrgScope): Promise<string[]> {
     const where = new Where(scope.orgKey).add(sql`archived_at IS NOT NULL`);

@@ -51,7 +51,7 @@ export class SearchDto {
   @IsOneOf(SEARCH_MODES, { required: false, default: 'hybrid' })
   mode?: SearchMode;
 
-  /** Only resources of these types; all types by default. */
+  /** Only resources of these types. Defaults to all types. */
   @NotNull()
   @IsArray()
   @ArrayMaxSize(SEARCH_TYPES.length)
@@ -64,7 +64,7 @@ export class SearchDto {
   @MaxLength(255)
   workspace_id?: string;
 
-  /** The vector to compare embeddings with, in place of the query's. It must have as many numbers as they have. */
+  /** The vector to compare embeddings with, instead of the query's. It must have their number of dimensions. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, required: false })
   @NotNull()
   @IsArray()
@@ -108,7 +108,7 @@ export class SearchDto {
   offset?: number;
 }
 
-/** Ranks by words and by vectors, from 1; null where that way did not find it or was not used. */
+/** Ranks by words and by vectors, from 1. Null if that search did not find the document or was not used. */
 export class SearchRanksDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   keyword!: number | null;
@@ -126,7 +126,7 @@ export class SearchItemDto {
   description!: string | null;
   workspace_id!: string;
   /**
-   * The higher the better; comparable within one answer. `keyword`: 0 to 1, below 0.5 where words are missing. `vector`:
+   * Higher is better. Comparable within one answer only. `keyword`: 0 to 1, below 0.5 if words are missing. `vector`:
    * the cosine. `hybrid`: the sum of 1/(60 + rank).
    */
   score!: number;
@@ -137,8 +137,8 @@ export class SearchItemDto {
 
 export class SearchPageDto {
   items!: SearchItemDto[];
-  /** `total` is null where there are more hits than are ranked. `next_cursor` is null: use `offset`. */
+  /** `total` is null if there are more hits than are ranked. `next_cursor` is always null. Use `offset`. */
   page!: PageMetaDto;
-  /** True where the mode is `hybrid` and the query could not be embedded. The results are then by words alone. */
+  /** True if the mode is `hybrid` and the query could not be embedded. The results are then by words alone. */
   vector_unavailable!: boolean;
 }

@@ -5,7 +5,7 @@ import { SearchHitRepository } from './search-hit.repository';
 import { SearchService } from './search.service';
 import { VectorSearchRepository } from './vector-search.repository';
 
-/** Search, for its route and for other areas that search. */
+/** Search, for its route and for other areas. */
 @Module({
   imports: [EmbeddingsModule],
   providers: [SearchService, KeywordSearchRepository, VectorSearchRepository, SearchHitRepository],

@@ -12,27 +12,27 @@ import { KeywordSearchRepository } from './keyword-search.repository';
 import { type NormalizedQuery, normalizeQuery, WORDS_MAX } from './normalized-query';
 import { fuse, type FusedDocument, placed, type Ranking } from './ranking';
 import { SearchHitRepository } from './search-hit.repository';
-import type { SearchReach } from './search-reach';
+import type { SearchReach } from './search-reach.repository';
 import type { SearchDto, SearchItemDto, SearchPageDto } from './search.dto';
 import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository';
 
 /**
- * The built-in embedder's cosine up to which documents share hashes with the query and hardly a word. Measured on the
- * skills of `test/fixtures` and on short names: with 0.3, every name is found by itself and by each of its words, 86 % with
- * a letter left out, and 0.3 % of what has nothing in common; with 0.2 it is 100 %, and 1.2 %.
+ * The cosine of the built-in embedder below which documents share hashes with the query rather than words. Measured on the
+ * skills of `test/fixtures` and on short names. With 0.3, every name is found by itself and by each of its words, 86 % with
+ * a missing letter, and 0.3 % of unrelated documents are found. With 0.2 these are 100 % and 1.2 %.
  */
 const BUILTIN_FLOOR = 0.3;
 
 /** The share of a process's connections that searches may hold at once. */
 const CONNECTION_SHARE = 0.5;
 
-/** Searches that wait for their turn, of all organizations together. */
+/** The most waiting searches of all organizations together. */
 const WAITING_MAX = 1_000;
 
 /** The share of a request's time that reading may take. */
 const READ_SHARE = 0.8;
 
-/** The share of that time in which the query must be embedded, so that a keyword search still fits. */
+/** The share of that time for embedding the query, which leaves time for a keyword search. */
 const EMBED_SHARE = 0.5;
 
 /** A validated request. */
@@ -43,7 +43,7 @@ interface Search {
   offset: number;
 }
 
-/** The vector to search by; null for a query without a direction, to which nothing is near. */
+/** The vector to search by. Null for a query without words, which nothing is near to. */
 interface Near {
   vector: Float64Array | null;
 }
@@ -73,17 +73,17 @@ export class SearchService {
   }
 
   /**
-   * Returns one page of results, the best first. Errors: 400 for a query or vector that is missing or invalid; 503 where
-   * the mode is `vector` and the query cannot be embedded, or too many searches wait; 504 when the time is over.
+   * Returns one page of results, the best first. Errors: 400 for a query or vector that is missing or invalid; 503 if
+   * the mode is `vector` and the query cannot be embedded, or if too many searches wait; 504 after the timeout.
    */
   async search(scope: OrgScope, dto: SearchDto, signal: AbortSignal): Promise<SearchPageDto> {
     const mode = dto.mode ?? 'hybrid';
-    const asked = searchOf(dto);
+    const requested = searchOf(dto);
     const deadline = performance.now() + this.timeoutMs;
-    const owner = { orgId: scope.orgId, workspaceId: asked.reach.workspaceId ?? '' };
+    const owner = { orgId: scope.orgId, workspaceId: requested.reach.workspaceId ?? '' };
     const near = mode === 'keyword' ? null : await this.near(owner, dto, signal);
     const read = async (on: SqlExecutor): Promise<SearchPageDto> => {
-      const search = { ...asked, reach: await this.liveReach(on, scope, asked.reach) };
+      const search = { ...requested, reach: await this.liveReach(on, scope, requested.reach) };
       const { documents, total } = await this.pageOf(on, scope, search, mode !== 'vector', near);
       const { limit, offset } = search;
       return {
@@ -101,7 +101,7 @@ export class SearchService {
     return { ...reach, archived: await this.hits.archivedWorkspaces(on, scope) };
   }
 
-  /** Returns the vector to search by; null where the query cannot be embedded and a keyword search will do. */
+  /** Returns the vector to search by, or null if the query cannot be embedded and a keyword search is enough. */
   private async near(
     owner: Pick<Scope, 'orgId' | 'workspaceId'>,
     dto: SearchDto,

@@ -4,7 +4,7 @@ import { raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { PART, partsLiteral } from '../../resources';
 import { indexNameOf, vectorOf } from './embeddings/vector-index.repository';
 import { byScore, type RankedDocument, type Ranking } from './ranking';
-import { type SearchReach, whereEmbeddings } from './search-reach';
+import { type SearchReach, whereEmbeddings } from './search-reach.repository';
 
 /** The nearest documents that are ranked. */
 export const NEAREST_MAX = 1_000;

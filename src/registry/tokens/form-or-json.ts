@@ -8,8 +8,8 @@ export const OAUTH_BODY_BYTES = 32 * 1024;
 
 /**
  * Reads a body that is a form, as OAuth 2 clients send it, or JSON. Ignores unknown parameters of a form, as RFC 6749,
- * section 3.2 requires. Errors: 415 for another media type, 400 for what cannot be read, an unknown member of JSON, or
- * a parameter that is sent twice.
+ * section 3.2 requires. Errors: 415 for another media type, 400 for a malformed body, an unknown member of JSON, or a
+ * parameter that is sent twice.
  */
 export function readFormOrJson<Dto extends object>(
   type: new () => Dto,

@@ -5,7 +5,7 @@ import { Reply } from '#platform/http';
 import { SigningKeyService } from './signing-key.service';
 import { JwksDto } from './token.dto';
 
-/** Shorter than a new key is published before it signs. */
+/** Must be shorter than a new key is published before it signs. */
 const CACHED = { 'Cache-Control': 'public, max-age=300' };
 
 @ApiTags('Tokens')
@@ -13,12 +13,12 @@ const CACHED = { 'Cache-Control': 'public, max-age=300' };
 export class JwksController {
   constructor(private readonly signingKeys: SigningKeyService) {}
 
-  /** Get the public keys of the tokens this service issues */
+  /** Get the public keys of the tokens that this service issues */
   @Get()
   @Public()
   @ApiOkResponse({ type: JwksDto })
   async keys(): Promise<Reply> {
-    // so that the first who asks is answered a key
+    // Creates the first key, so that the set is never empty.
     await this.signingKeys.current();
     return new Reply(200, { keys: await this.signingKeys.publicKeys() }, CACHED);
   }

@@ -4,16 +4,16 @@ import { problem } from '#platform/problem';
 import { readFormOrJson } from './form-or-json';
 import { TokenRequestDto } from './token.dto';
 
-/** What a client sends to have its API key exchanged for a token. */
+/** A request to exchange an API key for a token. */
 export interface KeyExchange {
   apiKey: string;
-  /** The service account the client says it is, where it says so. */
+  /** The service account that the client names, if any. */
   clientId: string | undefined;
 }
 
 /**
  * Reads the client credentials grant of RFC 6749, section 4.4: the key as `client_secret` or `api_key` of the body,
- * which is a form or JSON, or in the `Authorization` header, by HTTP Basic (section 2.3.1) or as a bearer. Errors: 400
+ * which is a form or JSON, or in the `Authorization` header, with HTTP Basic (section 2.3.1) or Bearer. Errors: 400
  * for another grant, 400 for no key or several, 415 for another media type.
  */
 export function readKeyExchange(request: ServiceRequest): KeyExchange {

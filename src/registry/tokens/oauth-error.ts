@@ -5,8 +5,8 @@ import { Problem } from '#platform/problem';
 import { TokenProblemDto } from './token.dto';
 
 /**
- * What went wrong in an exchange, as OAuth 2 clients read it (RFC 6749, section 5.2): the problem with an `error`
- * member, and for a client that is not authenticated a challenge of the scheme by which it tried.
+ * Returns an error as OAuth 2 clients read it (RFC 6749, section 5.2): the problem with an `error` member, and for 401 a
+ * challenge of the scheme that the client used.
  */
 export function oauthError(error: unknown, authorization = ''): unknown {
   if (!(error instanceof Problem)) return error;
@@ -23,19 +23,19 @@ function challengeOf(authorization: string): string {
 
 const content = { 'application/problem+json': { schema: { $ref: getSchemaPath(TokenProblemDto) } } };
 
-/** On an operation whose errors are those of `oauthError`. */
+/** Documents the errors of `oauthError` on an operation. */
 export const AnswersOAuthErrors = () =>
   applyDecorators(
     ApiExtraModels(TokenProblemDto),
     ApiResponse({ status: 400, description: '', content }),
     ApiResponse({
       status: 401,
-      description: 'The key does not hold, or is not that of the client.',
+      description: 'The key is invalid, or does not belong to `client_id`.',
       content,
       headers: {
         'WWW-Authenticate': {
           description:
-            '`Basic realm="tokens"` where the key was sent by HTTP Basic, else `Bearer`, with `error="invalid_token"` where it was sent as a bearer.',
+            '`Basic realm="tokens"` if the key was sent with HTTP Basic, else `Bearer`, with `error="invalid_token"` if it was sent as a bearer token.',
           required: true,
           schema: { type: 'string' },
         },

@@ -6,7 +6,7 @@ export interface Revocation {
   jti: string;
   /** Null for a platform principal. */
   orgId: string | null;
-  /** When the token expires; null where that is unknown. */
+  /** When the token expires, or null if that is unknown. */
   expiresAt: Date | null;
   principalId: string;
 }

@@ -35,7 +35,7 @@ export class RevocationService {
 
   /**
    * Errors: 400 for a body that names no token or an invalid one, 403 for the token of another principal without the
-   * role admin. Tokens that are revoked or expired already are no errors.
+   * role admin. Revoked and expired tokens are not errors.
    */
   async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
     if ((dto.token === undefined) === (dto.jti === undefined)) {

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A key pair by which this service signs its tokens, from one time until another. */
+/** A key pair that signs the tokens of this service from one time until another. */
 @Entity('signing_keys')
 export class SigningKeyEntity {
   @PrimaryColumn('text')

@@ -6,7 +6,7 @@ import type { SigningKeyEntity } from './signing-key.entity';
 /** Advisory lock for creating keys: an arbitrary number, the same in every process. */
 const ROTATION_LOCK = 7_160_301_448;
 
-/** The key that signs now, by the clock of the database, which all processes share. */
+/** The key that signs now, by the clock of the database. */
 export interface CurrentKey extends Pick<SigningKeyEntity, 'kid' | 'private_jwk'> {
   /** It has signed long enough, and no later key exists. */
   due: boolean;
@@ -44,7 +44,7 @@ export class SigningKeyRepository {
     await tx.query(sql`SELECT pg_advisory_xact_lock(${ROTATION_LOCK})`);
   }
 
-  /** Adds a key that signs from then on, when the present ones stop, and deletes those without valid tokens. */
+  /** Adds a key that replaces the present one after some seconds, and deletes keys without valid tokens. */
   async add(
     tx: Tx,
     key: { kid: string; publicJwk: JWK; sealed: string },

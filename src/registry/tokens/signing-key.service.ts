@@ -18,12 +18,12 @@ export const SIGNING_ALGORITHM = 'ES256';
 /** Longest life of a token that this service issues, in seconds. */
 export const TOKEN_SECONDS = 3600;
 
-/** A new key is published for this long before it signs, so that whoever caches the key set has it by then. */
+/** How long a new key is published before it signs, so that cached key sets contain it by then. */
 const ANNOUNCED_SECONDS = 600;
-/** For this long a process goes on with the key it has read. */
-const REMEMBERED_MS = 60_000;
-/** A key is published until its last token has expired: with what a process remembers, and clocks that differ. */
-const GRACE_SECONDS = TOKEN_SECONDS + REMEMBERED_MS / 1000 + 120;
+/** How long a process caches the current key. */
+const CACHED_MS = 60_000;
+/** How long a key stays published after it signed: until its last token expires, plus caching and clock skew. */
+const GRACE_SECONDS = TOKEN_SECONDS + CACHED_MS / 1000 + 120;
 
 export interface SigningKey {
   kid: string;
@@ -31,12 +31,12 @@ export interface SigningKey {
 }
 
 /**
- * The key pairs by which this service signs its tokens, shared by all its processes through the database. A pair signs
- * for `SIGNING_KEY_DAYS`; the next one is made under a lock by whichever process signs first after that.
+ * The key pairs that sign the tokens of this service. All processes share them through the database. A pair signs for
+ * `SIGNING_KEY_DAYS`. The first process that signs after that makes the next pair under a lock.
  */
 @Injectable()
 export class SigningKeyService {
-  private remembered: { key: Promise<SigningKey>; until: number } | null = null;
+  private cached: { key: Promise<SigningKey>; until: number } | null = null;
 
   constructor(
     private readonly environment: Environment,
@@ -45,22 +45,22 @@ export class SigningKeyService {
     private readonly box: SecretBox,
   ) {}
 
-  /** The key that signs at present. */
+  /** Returns the key that signs now. */
   current(): Promise<SigningKey> {
     const now = performance.now();
-    if (!this.remembered || this.remembered.until <= now) {
+    if (!this.cached || this.cached.until <= now) {
       const key = this.read();
-      const remembered = { key, until: now + REMEMBERED_MS };
-      this.remembered = remembered;
-      // what failed is tried again by the next
+      const cached = { key, until: now + CACHED_MS };
+      this.cached = cached;
+      // The next caller retries.
       key.catch(() => {
-        if (this.remembered === remembered) this.remembered = null;
+        if (this.cached === cached) this.cached = null;
       });
     }
-    return this.remembered.key;
+    return this.cached.key;
   }
 
-  /** The public keys of all tokens that are still valid, newest first; those that sign soon are among them. */
+  /** Returns the public keys of all valid tokens and of the next key, newest first. */
   publicKeys(): Promise<JWK[]> {
     return this.keys.findPublic(GRACE_SECONDS);
   }
@@ -72,7 +72,7 @@ export class SigningKeyService {
     if (opened && !current.due) return opened;
     return this.database.transaction(async (tx) => {
       await this.keys.lock(tx);
-      // another process may have been first
+      // Another process may have been first.
       const present = await this.keys.findCurrent(days, tx);
       const usable = present && (await this.open(present));
       if (usable && !present.due) return usable;
@@ -88,7 +88,7 @@ export class SigningKeyService {
       return { kid, key: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey };
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
-      rootLogger.warn({ err: error, kid }, 'a signing key cannot be opened; another one is made');
+      rootLogger.warn({ err: error, kid }, 'a signing key cannot be opened, so another one is made');
       return null;
     }
   }

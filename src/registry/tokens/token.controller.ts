@@ -38,7 +38,7 @@ export class TokenController {
     }
   }
 
-  /** Revoke a token: the caller's own, or as an admin any of the organization's */
+  /** Revoke a token of the caller, or as an admin any token of the organization */
   @Post('revoke')
   @HttpCode(200)
   @AnyPrincipal()

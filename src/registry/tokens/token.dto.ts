@@ -5,12 +5,12 @@ import { ProblemDto } from '#platform/problem';
 
 /** The body of a key exchange, as a form (RFC 6749, section 4.4) or as JSON. */
 export class TokenRequestDto {
-  /** `client_credentials`; may be left out beside `api_key`. */
+  /** `client_credentials`. Optional with `api_key`. */
   @NotNull()
   @IsString()
   grant_type?: string;
 
-  /** The service account; if it is named, it must be the key's. */
+  /** The service account of the key. Optional. */
   @NotNull()
   @IsString()
   client_id?: string;
@@ -26,12 +26,12 @@ export class TokenRequestDto {
   api_key?: string;
 }
 
-/** Errors of a token endpoint (RFC 6749, section 5.2) that a key exchange answers. */
+/** The errors of a key exchange (RFC 6749, section 5.2). */
 export const OAUTH_ERRORS = ['invalid_request', 'invalid_client', 'unsupported_grant_type'] as const;
 
-/** A problem, with the error member that OAuth 2 clients read. */
+/** A problem with the member `error` that OAuth 2 clients read. */
 export class TokenProblemDto extends ProblemDto {
-  /** `invalid_client` with 401; with 400 `unsupported_grant_type` for another grant type, else `invalid_request`. */
+  /** 401: `invalid_client`. 400: `unsupported_grant_type` for another grant type, else `invalid_request`. */
   @ApiProperty({ enum: OAUTH_ERRORS })
   error?: (typeof OAUTH_ERRORS)[number];
 }
@@ -46,36 +46,36 @@ export class TokenDto {
   expires_in!: number;
 }
 
-/** Which token to revoke: itself (as a form, RFC 7009, or as JSON), or its `jti`. */
+/** The token to revoke, or its `jti`, as a form (RFC 7009) or as JSON. */
 export class RevokeTokenDto {
   @NotNull()
   @IsString()
   @Length(1, 8192)
   token?: string;
 
-  /** The id of a token of the organization; needs the role admin, unless it is the caller's own present token. */
+  /** The id of a token of the organization. Requires the role admin, unless the request was sent with that token. */
   @NotNull()
   @IsString()
   @Length(1, 1024)
   jti?: string;
 
-  /** The issuer of the token that `jti` names; this service itself unless given. */
+  /** The issuer of the token with this `jti`. Defaults to this service. */
   @NotNull()
   @IsString()
   @Length(1, 1024)
   issuer?: string;
 
-  /** With `jti`: when the token expires. The revocation is kept until then; without it, for good. */
+  /** With `jti`: when the token expires. The revocation is kept until then, or forever without it. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
 }
 
-/** A token that is refused from now on. */
+/** A revoked token. */
 export class RevokedTokenDto {
   issuer!: string;
   jti!: string;
-  /** Until when the revocation is kept; null: for good. */
+  /** Until when the revocation is kept. Null means forever. */
   expires_at!: Date | null;
 }
 

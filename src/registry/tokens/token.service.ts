@@ -22,8 +22,8 @@ export class TokenService {
   }
 
   /**
-   * A token for the service account of a key, for an hour or until the key expires. It carries no roles: those stored
-   * count, as they are when it is used. Errors: those of the key itself, as if it had been sent as a bearer.
+   * Returns a token for the service account of a key, valid for an hour or until the key expires. It carries no roles,
+   * because the stored ones count at the time of each request. Errors: 401 as for a request with the key.
    */
   async exchange({ apiKey, clientId }: KeyExchange): Promise<TokenDto> {
     if (!apiKey.startsWith(API_KEY_PREFIX)) throw notAKey();

@@ -1,14 +1,43 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { prepared, sql, type Tx } from '#platform/db';
+import { Database, prepared, sql, type Tx, Where } from '#platform/db';
+import { type AnyOf, holdsAny, READERS } from './any-of';
 
+/** Reads which workspaces are archived. */
 @Injectable()
 export class WorkspaceAccessRepository {
-  /** Keeps a workspace from being archived until the transaction ends. Null for one that the organization does not have. */
+  constructor(private readonly database: Database) {}
+
+  /** Keeps a workspace from being archived until the transaction ends. Null for a workspace of another organization. */
   async hold(tx: Tx, scope: OrgScope, workspaceId: string): Promise<{ archived: boolean } | null> {
     const statement = sql`SELECT archived_at IS NOT NULL AS archived FROM workspaces
       WHERE workspace_id = ${workspaceId} AND org_id = ${scope.orgId} FOR SHARE`;
     const [row] = await tx.query<{ archived: boolean }>(prepared('workspace.hold', statement));
     return row ?? null;
   }
+
+  /** Returns the given workspaces that are live, in organizations that are neither archived nor suspended. */
+  async liveAmong(workspaceIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const statement = sql`SELECT w.workspace_id FROM workspaces w JOIN organizations o USING (org_id)
+      WHERE w.workspace_id = ANY (${[...new Set(workspaceIds)]}::text[]) AND w.archived_at IS NULL
+        AND o.archived_at IS NULL AND o.status = 'active'`;
+    const rows = await this.database.query<{ workspace_id: string }>(
+      prepared('workspace.live-among', statement),
+    );
+    return new Set(rows.map((row) => row.workspace_id));
+  }
+}
+
+/** Selects the rows that the caller may read, in one workspace if the query names one. */
+export function whereReadable(scope: OrgScope, workspaceId?: string, readers: AnyOf = READERS): Where {
+  const where = new Where(scope.orgKey);
+  if (workspaceId !== undefined) {
+    return holdsAny(scope, workspaceId, readers)
+      ? where.add(sql`workspace_id = ${workspaceId}`)
+      : where.add(sql`false`);
+  }
+  const reached = readers.map((role) => scope.workspacesWith(role));
+  if (reached.includes(null)) return where;
+  const ids = [...new Set(reached.flatMap((ids) => [...(ids ?? [])]))];
+  return where.add(sql`workspace_id = ANY (${ids})`);
 }

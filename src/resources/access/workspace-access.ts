@@ -1,19 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { type OrgScope, type Role, type Scope, workspaceScope } from '#platform/auth';
-import { sql, type Tx, Where } from '#platform/db';
+import { type OrgScope, type Scope, workspaceScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
 import { type Problem, problem } from '#platform/problem';
+import { type AnyOf, demandRole, holdsAny, READERS } from './any-of';
 import { WorkspaceAccessRepository } from './workspace-access.repository';
 
 /** A resource that lies in a workspace. */
 interface Placed {
   workspace_id: string;
 }
-
-/** Any one of these roles. */
-export type AnyOf = readonly [Role, ...Role[]];
-
-/** The roles that may read, by default. */
-const READERS: AnyOf = ['viewer'];
 
 /**
  * Checks the caller's roles in the workspace of a resource, for routes without the workspace header. Their guards only
@@ -30,9 +25,9 @@ export class WorkspaceAccess {
    * @param named the `workspace_id` of the body
    */
   async enter(tx: Tx, scope: OrgScope, named: string, anyOf: AnyOf): Promise<Scope> {
-    if (scope.rolesIn(named).size === 0) throw unfit('is not a workspace that you have access to');
+    if (scope.rolesIn(named).size === 0) throw unknownWorkspace();
     const workspace = await this.workspaces.hold(tx, scope, named);
-    if (!workspace) throw unfit('is not a workspace that you have access to');
+    if (!workspace) throw unknownWorkspace();
     demandRole(scope, named, anyOf);
     checkOpen(workspace);
     return within(scope, named);
@@ -42,7 +37,7 @@ export class WorkspaceAccess {
    * Admits a change of a resource. The caller then checks `If-Match`, and holds the workspace open. Errors: 404 for an
    * unknown or invisible resource, 403 without one of the roles.
    *
-   * @param row the locked row; null where there is none
+   * @param row the locked row, or null
    * @param kind the noun of problem details, such as `agent`
    */
   admit<Row extends Placed>(
@@ -65,7 +60,7 @@ export class WorkspaceAccess {
   }
 }
 
-/** Returns the resource where the caller may read it. Errors: 404. */
+/** Returns the resource if the caller may read it. Errors: 404. */
 export function readable<Row extends Placed>(
   scope: OrgScope,
   row: Row | null,
@@ -75,20 +70,6 @@ export function readable<Row extends Placed>(
 ): Row {
   if (!row || !holdsAny(scope, row.workspace_id, readers)) throw problem.notFound(kind, id);
   return row;
-}
-
-/** Selects the rows that the caller may read, in one workspace where the query names one. */
-export function whereReadable(scope: OrgScope, workspaceId?: string, readers: AnyOf = READERS): Where {
-  const where = new Where(scope.orgKey);
-  if (workspaceId !== undefined) {
-    return holdsAny(scope, workspaceId, readers)
-      ? where.add(sql`workspace_id = ${workspaceId}`)
-      : where.add(sql`false`);
-  }
-  const reached = readers.map((role) => scope.workspacesWith(role));
-  if (reached.includes(null)) return where;
-  const ids = [...new Set(reached.flatMap((ids) => [...(ids ?? [])]))];
-  return where.add(sql`workspace_id = ANY (${ids})`);
 }
 
 /** Throws 422 when a patch names another workspace than the resource's own. */
@@ -104,22 +85,11 @@ export function checkNotMoved(row: Placed, named: string | undefined): void {
 export const within = (scope: OrgScope, workspaceId: string): Scope =>
   workspaceScope(scope.orgId, workspaceId, scope.principalId, scope.rolesIn(workspaceId), scope.requestId);
 
-const holdsAny = (scope: OrgScope, workspaceId: string, anyOf: AnyOf): boolean => {
-  const held = scope.rolesIn(workspaceId);
-  return anyOf.some((role) => held.has(role));
-};
-
-/** Throws 403 unless the caller holds one of the roles in a workspace. */
-export function demandRole(scope: OrgScope, workspaceId: string, anyOf: AnyOf): void {
-  if (!holdsAny(scope, workspaceId, anyOf)) {
-    throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
-  }
-}
-
 function checkOpen({ archived }: { archived: boolean }): void {
   if (archived) {
     throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
   }
 }
 
-const unfit = (detail: string): Problem => problem.invalidFields([{ pointer: '/workspace_id', detail }]);
+const unknownWorkspace = (): Problem =>
+  problem.invalidFields([{ pointer: '/workspace_id', detail: 'is not a workspace that you have access to' }]);

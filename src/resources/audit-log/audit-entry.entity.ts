@@ -50,11 +50,11 @@ export class AuditEntryEntity {
   @Column('text')
   org_id!: string;
 
-  /** Null for what concerns the whole organization. */
+  /** Null for an action on the whole organization. */
   @Column('text', { nullable: true })
   workspace_id!: string | null;
 
-  /** A user, a service account or a platform principal; the app for a scheduled reconcile. */
+  /** A user, a service account or a platform principal. For a scheduled reconcile, the id of the app. */
   @Column('text')
   principal_id!: string;
 
@@ -70,7 +70,7 @@ export class AuditEntryEntity {
   @Column('jsonb')
   changes!: AuditChange[];
 
-  /** `X-Request-Id` of the request; null for changes that the service made itself. */
+  /** `X-Request-Id` of the request. Null for changes that the service made itself. */
   @Column('text', { nullable: true })
   request_id!: string | null;
 

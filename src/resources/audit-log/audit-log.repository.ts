@@ -1,14 +1,52 @@
 import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
 import { sql, type SqlExecutor } from '#platform/db';
-import type { AuditEntryEntity } from './audit-entry.entity';
+import { newId } from '#platform/ids';
+import type { AuditAction, AuditChange, AuditedType, AuditEntryEntity } from './audit-entry.entity';
 
+/** An action on a resource. */
+export interface Audited {
+  action: AuditAction;
+  type: AuditedType;
+  id: string;
+  /** Null for an action on the whole organization. */
+  workspaceId: string | null;
+  changes?: readonly AuditChange[];
+}
+
+/** The principal who acts, and the request. */
+export type Actor = Pick<OrgScope, 'orgId' | 'principalId' | 'requestId'>;
+
+/** Records who changed what, and when. */
 @Injectable()
-export class AuditLogRepository {
-  /** Writes entries in one statement. Each names its organization. */
-  async insertMany(on: SqlExecutor, entries: readonly AuditEntryEntity[]): Promise<void> {
-    const rows = JSON.stringify(entries);
+export class AuditLog {
+  /**
+   * Writes entries with one statement, in the transaction of the change, so that neither exists without the other.
+   *
+   * @param on that transaction
+   */
+  async record(on: SqlExecutor, actor: Actor, ...done: readonly Audited[]): Promise<void> {
+    if (done.length === 0) return;
+    const now = new Date();
+    const entries = done.map(({ action, type, id, workspaceId, changes = [] }): AuditEntryEntity => ({
+      audit_entry_id: newId('aud'),
+      org_id: actor.orgId,
+      workspace_id: workspaceId,
+      principal_id: actor.principalId,
+      action,
+      resource_type: type,
+      resource_id: id,
+      changes: [...changes],
+      request_id: actor.requestId,
+      created_at: now,
+    }));
     await on.query(
-      sql`INSERT INTO audit_log SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${rows}::jsonb)`,
+      sql`INSERT INTO audit_log
+        SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${JSON.stringify(entries)}::jsonb)`,
     );
   }
 }
+
+/** Returns the changes of a new resource: its names, roles and the like. Leaves null members out. */
+export const given = (members: Record<string, unknown>): AuditChange[] =>
+  Object.entries(members).flatMap(([member, after]) => (after === null ? [] : [{ member, after }]));

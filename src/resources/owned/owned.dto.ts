@@ -1,21 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, MaxLength } from 'class-validator';
 import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
+import { IsFilter } from '../fields';
+import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
-
-/** The members of every resource that lies in a workspace. */
-export class PlacedDto {
-  org_id!: string;
-  workspace_id!: string;
-  /** Rises with every change, and is the ETag. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  generation!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  archived_at!: Date | null;
-}
 
 /** The members of every resource with versions that apps can declare. */
 export class OwnedDto extends PlacedDto {
@@ -34,43 +22,6 @@ export class OwnedDto extends PlacedDto {
   sync_state!: SyncState;
 }
 
-/** The filters of every list of resources that apps can declare. */
-export class OwnedListQueryDto extends NamedListQueryDto {
-  /** Only resources of this workspace. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  workspace_id?: string;
-
-  /** Only the resources with this name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  name?: string;
-
-  /** Only resources in this state. */
-  @NotNull()
-  @IsOneOf(SYNC_STATES, { required: false })
-  sync_state?: SyncState;
-
-  /** Only resources that this app declares. Takes its slug or its id. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
-  app?: string;
-}
-
-/** The columns of `PlacedDto`. */
-export const PLACED_FIELDS = [
-  'org_id',
-  'workspace_id',
-  'generation',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'archived_at',
-] as const;
-
 /** The columns of `OwnedDto`. */
 export const OWNED_FIELDS = [
   ...PLACED_FIELDS,
@@ -80,3 +31,23 @@ export const OWNED_FIELDS = [
   'app',
   'sync_state',
 ] as const;
+
+/** The filters of every list of resources that apps can declare. */
+export class OwnedListQueryDto extends NamedListQueryDto {
+  /** Only resources of this workspace. */
+  @IsFilter()
+  workspace_id?: string;
+
+  /** Only the resources with this name. */
+  @IsFilter()
+  name?: string;
+
+  /** Only resources in this state. */
+  @NotNull()
+  @IsOneOf(SYNC_STATES, { required: false })
+  sync_state?: SyncState;
+
+  /** Only resources that this app declares. Takes its slug or its id. */
+  @IsFilter()
+  app?: string;
+}

@@ -12,10 +12,12 @@ import {
 } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
-import { type AnyOf, whereReadable } from '../access/workspace-access';
+import type { AnyOf } from '../access/any-of';
+import { whereReadable } from '../access/workspace-access.repository';
+import type { OwningApp } from './owned.columns';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity, SyncState } from './owned.entity';
-import { VersionTable } from './version-table';
+import { VersionTable } from './version-table.repository';
 
 /** A table of resources that apps can declare. */
 export interface OwnedTable<Row> {
@@ -24,13 +26,13 @@ export interface OwnedTable<Row> {
   versions: string;
   /** The column of their ids. */
   id: keyof Row & string;
-  /** The columns that make a version. */
+  /** The columns that a version copies. */
   content: readonly (keyof Row & string)[];
   /** Further columns of the resource. */
   others?: readonly (keyof Row & string)[];
-  /** Further columns of a version, see `VersionTableSpec`. */
+  /** Further columns of a version. See `VersionTableSpec`. */
   ownVersionColumns?: readonly string[];
-  /** The column of the name in the app's declaration, where the resource can be renamed. Defaults to `name`. */
+  /** The column of the name in the app's declaration, for resources that can be renamed. Defaults to `name`. */
   declaredName?: keyof Row & string;
   /** A column that is cleared when a resource is archived. */
   secret?: keyof Row & string;
@@ -38,7 +40,7 @@ export interface OwnedTable<Row> {
   compared?: string;
 }
 
-/** The roles that may read resources that apps can declare: deployed agents read them, too. */
+/** The roles that may read resources that apps can declare. Deployed agents hold the role `runtime`. */
 export const OWNED_READERS: AnyOf = ['viewer', 'runtime'];
 
 /** A resource, and its name in the app's declaration. */
@@ -48,7 +50,13 @@ export interface OwnedName {
 }
 
 /** Columns that a reconcile reads of every resource. */
-export type ComparedRow = Pick<OwnedEntity, 'name' | 'app_id' | 'sync_state'>;
+export interface ComparedRow extends Pick<OwnedEntity, 'name' | 'app_id' | 'sync_state' | 'archived_at'> {
+  id: string;
+  /** The name in the app's declaration. */
+  declared_name: string;
+  /** The approximate size of the row in bytes. */
+  bytes: number;
+}
 
 /**
  * Reads, lists and writes resources that apps can declare. Changes of many rows lock them in the order of their ids, so
@@ -131,6 +139,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
 
   /** Reads a page of complete rows, which may be large. */
   findMany(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Row[]> {
+    if (ids.length === 0) return Promise.resolve([]);
     return tx.query<Row>(
       sql`SELECT ${raw(this.columns)} FROM ${this.table}
         WHERE ${this.id} = ANY (${ids}::text[]) AND workspace_id = ${scope.workspaceId}`,
@@ -146,11 +155,12 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     );
   }
 
-  /** Updates rows that got a new version. */
+  /** Updates locked rows. */
   async updateMany(tx: Tx, scope: OrgScope, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
-    const kept = ['version_ordinal', 'version_id', 'sync_state', 'generation', 'updated_at'];
-    const changes = [...this.owned.content, ...kept].map((column) => `${column} = given.${column}`);
+    const kept = ['version_ordinal', 'version_id', 'sync_state', 'generation', 'updated_at', 'archived_at'];
+    const columns = [...this.owned.content, ...(this.owned.others ?? []), ...kept];
+    const changes = columns.map((column) => `${column} = given.${column}`);
     await tx.query(
       sql`UPDATE ${this.table} AS t SET ${raw(changes.join(', '))}
         FROM json_populate_recordset(NULL::${this.table}, ${toJsonText(rows)}) AS given
@@ -162,14 +172,35 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   lockDeclared<Compared extends ComparedRow>(
     tx: Tx,
     scope: Scope,
-    appId: string,
+    { appId }: OwningApp,
     names: readonly string[],
   ): Promise<Compared[]> {
+    const isNamed = sql`name = ANY (${names}::text[])`;
+    return this.lockCompared(tx, scope, sql`archived_at IS NULL AND (app_id = ${appId} OR ${isNamed})`);
+  }
+
+  /** Reads and locks the app's archived resources of these declared names: of each name the one archived last. */
+  lockArchived<Compared extends ComparedRow>(
+    tx: Tx,
+    scope: Scope,
+    { appId, app }: OwningApp,
+    names: readonly string[],
+  ): Promise<Compared[]> {
+    if (names.length === 0) return Promise.resolve([]);
+    // The slug is in the index of the list by app.
+    const last = sql`SELECT DISTINCT ON (${this.declaredName}) ${this.id} FROM ${this.table}
+      WHERE org_id = ${scope.orgId} AND app = ${app} AND app_id = ${appId} AND archived_at IS NOT NULL
+        AND ${this.declaredName} = ANY (${names}::text[])
+      ORDER BY ${this.declaredName}, archived_at DESC, ${this.id} DESC`;
+    return this.lockCompared(tx, scope, sql`${this.id} IN (${last})`);
+  }
+
+  private lockCompared<Compared>(tx: Tx, scope: Scope, condition: Sql): Promise<Compared[]> {
     const compared = this.owned.compared ? raw(`, ${this.owned.compared}`) : empty;
     return tx.query<Compared>(
-      sql`SELECT ${this.id}, name, app_id, sync_state${compared} FROM ${this.table}
-        WHERE workspace_id = ${scope.workspaceId} AND archived_at IS NULL
-          AND (app_id = ${appId} OR name = ANY (${names}::text[]))
+      sql`SELECT ${this.id} AS id, name, ${this.declaredName} AS declared_name, app_id, sync_state, archived_at,
+          bytes${compared}
+        FROM ${this.table} WHERE workspace_id = ${scope.workspaceId} AND ${condition}
         ORDER BY ${this.id} FOR UPDATE`,
     );
   }
@@ -206,7 +237,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   async adopt(
     tx: Tx,
     scope: Scope,
-    { appId, app }: { appId: string; app: string },
+    { appId, app }: OwningApp,
     released: readonly OwnedName[],
   ): Promise<string[]> {
     const [ids, names] = [released.map(({ id }) => id), released.map(({ name }) => name)];
@@ -262,8 +293,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   }
 }
 
-/** The part of an `OwnedRepository` that every reconcile step uses. */
+/** The part of an `OwnedRepository` that changes the ownership and state of an app's resources. */
 export type OwnedRows = Pick<
   OwnedRepository<OwnedEntity, unknown>,
-  'mark' | 'resetFailed' | 'release' | 'adopt' | 'archiveMany'
+  'mark' | 'resetFailed' | 'release' | 'adopt'
 >;

@@ -1,20 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { FieldError } from '#platform/problem';
-import type { AuditLog } from '../audit-log/audit-log';
-import type { OwnedName, OwnedRows } from '../owned/owned.repository';
-import type { SearchIndex } from '../search-index/search-index';
+import type { OwningApp } from '../owned/owned.columns';
+import type { OwnedRows } from '../owned/owned.repository';
 
 /** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
 export const DECLARED_KINDS = ['mcp_server', 'skill', 'agent'] as const;
 export type DeclaredKind = (typeof DECLARED_KINDS)[number];
-
-/** The app that is reconciled. */
-export interface ReconciledApp {
-  appId: string;
-  /** Its slug. */
-  app: string;
-}
 
 /** A resource that an app declares. */
 export interface Declared {
@@ -25,10 +18,16 @@ export interface Declared {
   pointer: string;
 }
 
+/** An error with a pointer into the app, such as `/resources/3/spec/skills/0`. */
+export type DeclarationFault = FieldError & { pointer: string };
+
 /** The ids of the resources of one kind that a reconcile changed. */
 export interface ReconcileResult {
   created: string[];
+  /** Without those that were archived. */
   updated: string[];
+  /** Archived resources that the app declares again. */
+  restored: string[];
   archived: string[];
   /** The number of the app's live resources of this kind afterwards. */
   liveCount: number;
@@ -39,24 +38,19 @@ export interface ReconcileResult {
  * rolled back and answered 422 `validation_failed` with these faults.
  */
 export class ReconcileRefused extends Error {
-  /** @param faults pointers into the app, such as `/resources/3/spec/skills/0` */
-  constructor(readonly faults: readonly (FieldError & { pointer: string })[]) {
+  constructor(readonly faults: readonly DeclarationFault[]) {
     super('The declarations cannot be applied.');
   }
 }
 
 /**
- * Reconciles the resources of one kind. The area that owns the kind provides the step and adds it to `ReconcileSteps`, in
- * the API and in the worker.
+ * Reconciles the resources of one kind. The area that owns the kind provides the step, an `OwnedReconcileStep`, and adds
+ * it to `ReconcileSteps`, in the API and in the worker.
  */
-export abstract class ReconcileStep {
-  abstract readonly kind: DeclaredKind;
-
-  protected constructor(
-    private readonly rows: OwnedRows,
-    protected readonly audit: AuditLog,
-    protected readonly index: SearchIndex,
-  ) {}
+export interface ReconcileStep {
+  readonly kind: DeclaredKind;
+  /** The resources of the kind. */
+  readonly rows: OwnedRows;
 
   /**
    * Returns the form errors of a declaration's spec, which the app's create and PATCH answer with 400. References are
@@ -64,76 +58,45 @@ export abstract class ReconcileStep {
    *
    * @param pointer of the spec in the body, such as `/resources/3/spec`
    */
-  abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
+  faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
 
   /**
    * Returns the errors of well-formed declarations taken together, such as too many for one reconcile.
    *
-   * @param _declared all of the kind that the app declares
+   * @param declared all of the kind that the app declares
    */
-  faultsAmong(_declared: readonly Declared[]): FieldError[] {
-    return [];
-  }
+  faultsAmong(declared: readonly Declared[]): FieldError[];
 
   /**
    * Makes the app's resources match its declarations, in the transaction of the reconcile: creates missing resources,
-   * updates different ones, archives undeclared ones, and leaves all of them `synced`. The number of statements does not
-   * grow with the number of resources. Large content is compared by digest and written in pages of some MiB. Throws
-   * `ReconcileRefused`.
+   * restores those that the app owned and declares again, updates different ones, archives undeclared ones, and leaves all
+   * of them `synced`. The number of statements does not grow with the number of resources. Large content is compared by
+   * digest and written in pages of some MiB. Throws `ReconcileRefused`.
    *
    * @param scope the app's workspace
    */
-  abstract apply(
-    tx: Tx,
-    scope: Scope,
-    app: ReconciledApp,
-    declared: readonly Declared[],
-  ): Promise<ReconcileResult>;
+  apply(tx: Tx, scope: Scope, app: OwningApp, declared: readonly Declared[]): Promise<ReconcileResult>;
+}
 
-  /** Sets the state of the app's live resources with these names. */
-  mark(
-    tx: Tx,
-    scope: Scope,
-    { appId }: ReconciledApp,
-    names: readonly string[],
-    state: 'pending' | 'failed',
-  ): Promise<void> {
-    return this.rows.mark(tx, scope, appId, names, state);
+/** The steps of a reconcile, one for each kind. An application that reconciles does not start without them. */
+@Injectable()
+export class ReconcileSteps {
+  private readonly steps = new Map<DeclaredKind, ReconcileStep>();
+
+  /** Adds a step. Each step calls this in its constructor. */
+  add(step: ReconcileStep): void {
+    if (this.steps.has(step.kind)) throw new Error(`Two steps reconcile the kind ${step.kind}.`);
+    this.steps.set(step.kind, step);
   }
 
-  /** Sets the app's `failed` resources back to `pending`, except those with these names. */
-  resetFailed(tx: Tx, scope: Scope, { appId }: ReconciledApp, except: readonly string[]): Promise<void> {
-    return this.rows.resetFailed(tx, scope, appId, except);
+  of(kind: DeclaredKind): ReconcileStep {
+    const step = this.steps.get(kind);
+    if (!step) throw new Error(`No step reconciles the kind ${kind}.`);
+    return step;
   }
 
-  /** Makes the app's resources `unmanaged`. @returns the live ones */
-  release(tx: Tx, scope: Scope, { appId }: ReconciledApp): Promise<OwnedName[]> {
-    return this.rows.release(tx, scope, appId);
-  }
-
-  /** Makes released resources that are still live and unmanaged `pending` under the app. @returns their ids */
-  adopt(tx: Tx, scope: Scope, app: ReconciledApp, released: readonly OwnedName[]): Promise<string[]> {
-    return this.rows.adopt(tx, scope, app, released);
-  }
-
-  /** Archives locked resources that the app declares no longer. */
-  protected async archive(tx: Tx, scope: Scope, ids: readonly string[], at = new Date()): Promise<void> {
-    await this.rows.archiveMany(tx, scope, ids, at);
-    await this.recordArchived(
-      tx,
-      scope,
-      ids.map((id) => ({ id, workspaceId: scope.workspaceId })),
-    );
-  }
-
-  /** Records archived resources in the audit log, and removes them from the search index. */
-  protected async recordArchived(
-    tx: Tx,
-    scope: Scope,
-    archived: readonly { id: string; workspaceId: string }[],
-  ): Promise<void> {
-    const entries = archived.map((one) => ({ ...one, action: 'archive' as const, type: this.kind }));
-    await this.audit.record(tx, scope, ...entries);
-    await this.index.remove(tx, scope, this.kind, ...archived.map(({ id }) => id));
+  /** Returns the steps in the order of a reconcile. */
+  inOrder(): ReconcileStep[] {
+    return DECLARED_KINDS.map((kind) => this.of(kind));
   }
 }

@@ -4,7 +4,7 @@ import type { Environment } from '#platform/config';
 /** The identity of the built-in embedder. Change it whenever its vectors change, so that documents are embedded again. */
 export const BUILTIN_IDENTITY = 'builtin_2';
 
-/** The variables that choose what embeds. */
+/** The variables that select the embedder. */
 export type EmbeddingsConfig = Pick<
   Environment,
   'EMBEDDINGS_BASE_URL' | 'EMBEDDINGS_MODEL' | 'EMBEDDINGS_DIMENSIONS'

@@ -14,7 +14,7 @@ export const SEARCH_TYPES = [
 ] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];
 
-/** A resource as search finds it. It must hold nothing secret. */
+/** A resource in the search index. It must not contain secrets. */
 export interface SearchDocument {
   type: SearchType;
   id: string;
@@ -23,14 +23,14 @@ export interface SearchDocument {
   description: string | null;
   /** Further text to search, such as the instructions of a skill. */
   body?: string;
-  /** The `updated_at` of the resource; now by default. */
+  /** The `updated_at` of the resource. Defaults to now. */
   updatedAt?: Date;
 }
 
 /** Characters of a body that keyword search covers. */
 export const BODY_MAX = 64 * 1024;
 
-/** Characters of a document that are embedded: about what models read, and what the built-in embedder has time for. */
+/** The characters of a document that are embedded. Models read about as many. */
 export const EMBEDDED_MAX = 8_000;
 
 /** Returns the text to embed: the name, the description and the beginning of the body, each on a line of its own. */

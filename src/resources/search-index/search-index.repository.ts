@@ -9,7 +9,7 @@ export class SearchIndexRepository {
    * Writes documents with their embeddings. An embedding that is pending keeps the vector of the earlier texts until a
    * worker replaces it.
    *
-   * @param identity of what made `parts`; null where the embeddings are pending
+   * @param identity the embedder that made `parts`, or null if the embeddings are pending
    */
   async put(
     tx: Tx,

@@ -8,7 +8,7 @@ import { BUILTIN_IDENTITY, embeddingIdentity, partsLiteral } from './embedding';
 import { embeddedText, type SearchDocument, type SearchType } from './search-document';
 import { SearchIndexRepository } from './search-index.repository';
 
-/** Documents that are embedded, in some milliseconds, before other requests get their turn. */
+/** The number of documents that are embedded before other work on the event loop gets a turn. */
 const BATCH = 20;
 
 /** The index behind `POST /registry/v1/search`. Every change of a resource of a `SearchType` updates it. */

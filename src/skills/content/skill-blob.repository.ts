@@ -39,7 +39,7 @@ export class SkillBlobRepository {
     return new Map(rows.map(({ sha256, data }) => [sha256, data]));
   }
 
-  /** Returns a range of the bytes of a content, or nothing where it is missing. */
+  /** Returns a range of the bytes of a content, or no bytes if it is missing. */
   async piece(
     on: SqlExecutor,
     scope: OrgScope,

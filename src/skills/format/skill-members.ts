@@ -21,7 +21,7 @@ export interface SkillMembers {
   description: string;
   license: string | null;
   compatibility: string | null;
-  /** Null where SKILL.md does not mention tools. */
+  /** Null if SKILL.md does not mention tools. */
   allowed_tools: string[] | null;
   metadata: object;
   /** The text after the frontmatter. */

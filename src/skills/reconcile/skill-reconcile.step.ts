@@ -8,22 +8,21 @@ import { validateBody } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import {
-  AuditLog,
   type Declared,
-  pagesOf,
-  planReconcile,
-  type ReconciledApp,
-  ReconcileRefused,
-  type ReconcileResult,
-  ReconcileStep,
+  type DeclarationFault,
+  type Matched,
+  OwnedReconcileStep,
+  type OwningApp,
+  type ReconcileDraft,
   ReconcileSteps,
-  SearchIndex,
+  ResourceKit,
 } from '../../resources';
 import type { SkillContent } from '../format/skill-content';
 import { NAME_MAX, SKILL_NAME } from '../format/skill-members';
 import type { SkillEntity } from '../skills/skill.entity';
 import { type ComparedSkill, SkillRepository } from '../skills/skill.repository';
-import { newSkill, nextVersion, type SkillDraft, SkillWriter } from '../skills/skill-writer';
+import { SKILL } from '../skills/skill.service';
+import { columnsOf, newSkill, SkillWriter } from '../skills/skill-writer';
 import { contentOfSpec } from '../upload/skill-spec';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 
@@ -51,20 +50,25 @@ const keyOf = (name: string, spec: object): string =>
     .update(toJsonText([name, spec]))
     .digest('base64');
 
+/** A declared skill. Its content is made once it is to be written. */
+interface DeclaredSkill {
+  declared: Declared;
+  content?: SkillContent;
+}
+
 /** Reconciles the skills that an app declares. */
 @Injectable()
-export class SkillReconcileStep extends ReconcileStep {
+export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, DeclaredSkill, ComparedSkill> {
   readonly kind = 'skill';
   private readonly digests = new DeclaredDigests();
 
   constructor(
     steps: ReconcileSteps,
-    private readonly skills: SkillRepository,
+    kit: ResourceKit,
+    skills: SkillRepository,
     private readonly writer: SkillWriter,
-    audit: AuditLog,
-    index: SearchIndex,
   ) {
-    super(skills, audit, index);
+    super(kit, skills, { ...SKILL, versions: { ordinal: 'version_ordinal', fields: ['source_digest'] } });
     steps.add(this);
   }
 
@@ -84,71 +88,64 @@ export class SkillReconcileStep extends ReconcileStep {
     return faults;
   }
 
-  async apply(
-    tx: Tx,
-    scope: Scope,
-    app: ReconciledApp,
-    declared: readonly Declared[],
-  ): Promise<ReconcileResult> {
-    const names = declared.map(({ name }) => name);
-    const plan = planReconcile(
-      app,
-      declared,
-      await this.skills.lockDeclared<ComparedSkill>(tx, scope, app.appId, names),
-    );
-    if (plan.faults.length > 0) throw new ReconcileRefused(plan.faults);
-    const { different, matching } = await this.compare(plan.present);
-    const changes = await contentsOf([
-      ...plan.missing.map((one) => ({ declared: one, row: null })),
-      ...different,
-    ]);
-    const archived = idsOf(plan.undeclared);
-    await this.archive(tx, scope, archived);
-    // Contents of all skills are stored in one order, so that concurrent reconciles do not deadlock.
-    await this.writer.keepContents(
-      tx,
-      scope,
-      changes.map(({ content }) => content),
-    );
-    const created: string[] = [];
-    for (const page of pagesOf(changes, bytesOf))
-      created.push(...(await this.writePage(tx, scope, app, page)));
-    const unsettled = matching.filter(({ sync_state }) => sync_state !== 'synced');
-    await this.skills.settle(tx, scope, idsOf(unsettled));
-    return { created, updated: idsOf(different.map(({ row }) => row)), archived, liveCount: declared.length };
+  protected read(_tx: Tx, _scope: Scope, declared: readonly Declared[]) {
+    return Promise.resolve({ contents: declared.map((one) => ({ declared: one })), faults: [] });
   }
 
   /** Compares skills with their declarations by digest, without reading their contents. */
-  private async compare(present: readonly PresentSkill[]) {
+  protected async different(_tx: Tx, _scope: Scope, present: readonly PresentSkill[]) {
     const different: PresentSkill[] = [];
-    const matching: ComparedSkill[] = [];
     for (const [index, one] of present.entries()) {
       if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
-      const { name, spec } = one.declared;
-      const digest = this.digests.get(name, spec) ?? contentOf(one.declared).source_digest;
-      if (one.row.source_digest === digest) matching.push(one.row);
-      else different.push(one);
+      const { declared } = one.content;
+      const digest = this.digests.get(declared.name, declared.spec) ?? contentOf(declared).source_digest;
+      if (one.row.source_digest !== digest) different.push(one);
     }
-    return { different, matching };
+    return different;
   }
 
-  /** Writes a page of skills. People may have made present ones larger than memory. @returns the ids of new skills */
-  private async writePage(
+  /** Stores the contents of all skills in one order, so that concurrent reconciles do not deadlock. */
+  protected override async beforeWrite(
     tx: Tx,
     scope: Scope,
-    app: ReconciledApp,
-    page: readonly ChangedSkill[],
-  ): Promise<string[]> {
-    const owned = page.flatMap(({ row }) => row ?? []);
-    const rows = owned.length > 0 ? await this.skills.findMany(tx, scope, idsOf(owned)) : [];
-    const byId = new Map(rows.map((row) => [row.skill_id, row]));
-    const drafts = page.map(({ row, content }) =>
-      draftOf(scope, app, row && byId.get(row.skill_id)!, content),
+    changes: readonly ChangedSkill[],
+  ): Promise<void> {
+    const contents: SkillContent[] = [];
+    for (const [index, { content }] of changes.entries()) {
+      if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
+      content.content = contentOf(content.declared);
+      contents.push(content.content);
+    }
+    await this.writer.keepContents(tx, scope, contents);
+  }
+
+  protected override bytesOf({ row, content }: ChangedSkill): number {
+    return ROW_BYTES + (row?.bytes ?? 0) + content.content!.size_bytes;
+  }
+
+  protected newRow(scope: Scope, app: OwningApp, _name: string, { content }: DeclaredSkill): SkillEntity {
+    return newSkill(scope, scope.workspaceId, content!, app);
+  }
+
+  protected columnsOf(_row: SkillEntity, { content }: DeclaredSkill): Partial<SkillEntity> {
+    return columnsOf(content!);
+  }
+
+  protected override write(
+    tx: Tx,
+    scope: Scope,
+    drafts: readonly ReconcileDraft<SkillEntity, DeclaredSkill>[],
+  ): Promise<void> {
+    return this.writer.write(
+      tx,
+      scope,
+      drafts.map(({ before, row, content }) => ({ before, row, files: content.content!.files })),
     );
-    await this.writer.write(tx, scope, drafts);
-    return idsOf(drafts.filter(({ before }) => !before).map(({ row }) => row));
   }
 }
+
+type PresentSkill = Matched<DeclaredSkill, ComparedSkill, ComparedSkill>;
+type ChangedSkill = Matched<DeclaredSkill, ComparedSkill>;
 
 const NAME_RULE = `must be words of lower-case letters and digits with single hyphens between them, of at most ${NAME_MAX} characters`;
 
@@ -156,7 +153,7 @@ const NAME_RULE = `must be words of lower-case letters and digits with single hy
 const PLACEHOLDER = 'x';
 
 /** @param pointer of the spec */
-function faultsOf(problem: Problem, pointer: string): { pointer: string; detail: string }[] {
+function faultsOf(problem: Problem, pointer: string): DeclarationFault[] {
   const faults = (problem.errors ?? []).flatMap((one) =>
     'pointer' in one ? [{ pointer: pointer + one.pointer, detail: one.detail }] : [],
   );
@@ -167,51 +164,8 @@ function faultsOf(problem: Problem, pointer: string): { pointer: string; detail:
 const contentOf = ({ name, spec }: Pick<Declared, 'name' | 'spec'>): SkillContent =>
   contentOfSpec(name, spec as unknown as SkillSpecDto);
 
-function draftOf(
-  scope: Scope,
-  { appId, app }: ReconciledApp,
-  before: SkillEntity | null,
-  content: SkillContent,
-): SkillDraft {
-  const owner = { app_id: appId, app, sync_state: 'synced' } as const;
-  const row = before
-    ? nextVersion(before, content, 'synced')
-    : newSkill(scope, scope.workspaceId, content, owner);
-  return { before, row, files: content.files };
-}
-
-const idsOf = (rows: readonly Pick<SkillEntity, 'skill_id'>[]): string[] =>
-  rows.map(({ skill_id }) => skill_id);
-
 /** The number of specs, at some milliseconds each, that are read before other work on the event loop gets a turn. */
 const SPECS_PER_TICK = 20;
 
-/** A skill and its declaration. */
-interface PresentSkill {
-  declared: Declared;
-  row: ComparedSkill;
-}
-
-/** A skill that gets a version. */
-interface ChangedSkill {
-  /** Null for a new skill. */
-  row: ComparedSkill | null;
-  content: SkillContent;
-}
-
-async function contentsOf(
-  given: readonly { declared: Declared; row: ComparedSkill | null }[],
-): Promise<ChangedSkill[]> {
-  const changes: ChangedSkill[] = [];
-  for (const [index, { declared, row }] of given.entries()) {
-    if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
-    changes.push({ row, content: contentOf(declared) });
-  }
-  return changes;
-}
-
 /** The size of a row without its content. */
 const ROW_BYTES = 4 * 1024;
-
-const bytesOf = ({ row, content }: ChangedSkill): number =>
-  ROW_BYTES + (row?.bytes ?? 0) + content.size_bytes;

@@ -3,12 +3,12 @@ import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ReferredSkill, type SkillReference, SkillRepository } from './skill.repository';
 
-/** Answers what other areas ask about the skills of a workspace, each question with one statement. */
+/** Looks up the skills of a workspace for other areas, each time with one statement. */
 @Injectable()
 export class SkillDirectory {
   constructor(private readonly skills: SkillRepository) {}
 
-  /** Resolves references in their order. Null where the workspace has no such live skill, or the skill no such version. */
+  /** Resolves references in their order. Null if the workspace has no such live skill, or the skill has no such version. */
   async findAmong(
     on: SqlExecutor,
     scope: Scope,

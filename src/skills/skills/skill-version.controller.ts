@@ -1,20 +1,11 @@
 import { Controller, Get, Param, Post, Query } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiExtraModels,
-  ApiHeader,
-  ApiOkResponse,
-  ApiTags,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
-  ApiBodies,
   created,
   IfMatch,
   pathNumber,
   type Reply,
-  RequestBody,
   RequestSignal,
   SpooledBody,
   type SpooledRequest,
@@ -31,7 +22,7 @@ import {
   SkillVersionPageDto,
 } from './skill-version.dto';
 import { SkillService } from './skill.service';
-import { UPLOAD_MEDIA, uploadBodies, uploadLimit, ZIP_MEDIA } from '../upload/skill-upload';
+import { TakesSkill, ZIP_MEDIA } from '../upload/skill-upload';
 
 const KIND = 'skill version';
 
@@ -50,13 +41,7 @@ export class SkillVersionController {
    */
   @Post()
   @RequireRoleSomewhere('editor')
-  @RequestBody({
-    kind: 'file',
-    media: UPLOAD_MEDIA,
-    limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
-  })
-  @ApiExtraModels(CreateSkillVersionDto)
-  @ApiBodies(uploadBodies({ $ref: getSchemaPath(CreateSkillVersionDto) }, []))
+  @TakesSkill(CreateSkillVersionDto)
   @ApiHeader({
     name: 'If-Match',
     required: false,

@@ -1,10 +1,11 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
+import { SkillDto } from './skill.dto';
 import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 
 /** A complete version. Members that you leave out are not taken from the version before. */
@@ -22,31 +23,15 @@ export class CreateSkillVersionDto extends SkillSpecDto {
 }
 
 /** A version of a skill. Versions never change. */
-export class SkillVersionDto {
-  skill_id!: string;
-  org_id!: string;
-  workspace_id!: string;
+export class SkillVersionDto extends PickType(SkillDto, [
+  ...VERSIONED_FIELDS,
+  'created_at',
+  'updated_at',
+  'created_by',
+]) {
+  /** From 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  name!: string;
-  description!: string;
-  instructions!: string;
-  license!: string | null;
-  compatibility!: string | null;
-  @ApiProperty({ type: [String], nullable: true } as object)
-  allowed_tools!: object | null;
-  @AnyJsonObject()
-  metadata!: object;
-  /** See the member of the skill. */
-  source_digest!: string;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  file_count!: number;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  size_bytes!: number;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
+  override version_ordinal!: number;
   /** Always null, because versions are only archived with their skill. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;

@@ -10,10 +10,10 @@ import {
   AuditLog,
   changedColumns,
   given,
+  newOwned,
+  type OwningApp,
   type SearchDocument,
   SearchIndex,
-  stamps,
-  type SyncState,
 } from '../../resources';
 import { SkillContents } from '../content/skill-contents';
 import type { SkillContent } from '../format/skill-content';
@@ -21,17 +21,17 @@ import { SKILL_MD, type SkillFile } from '../format/skill-files';
 import type { SkillEntity } from './skill.entity';
 import { SkillRepository, type VersionArchive } from './skill.repository';
 
-/** A skill that gets a version. */
+/** A skill to write. It gets a version if `row` has another `version_id`. */
 export interface SkillDraft {
   /** The present row, or null for a new skill. */
   before: SkillEntity | null;
-  /** The row to write, see `newSkill` and `nextVersion`. */
+  /** See `newSkill` and `nextVersion`. */
   row: SkillEntity;
   files: readonly SkillFile[];
 }
 
 /** The members whose values the audit log shows. */
-export const AUDITED_FIELDS = ['license', 'source_digest'] as const;
+const AUDITED_FIELDS = ['license', 'source_digest'] as const;
 
 /** The members that the audit log names, other than the digest. */
 const SKILL_MD_FIELDS = [
@@ -49,7 +49,7 @@ const ARCHIVES_PER_TICK = 20;
 /** The most UTF-16 units of paths in a search document, so that the instructions still fit in. */
 const INDEXED_PATHS_MAX = 16 * 1024;
 
-/** Writes versions of skills, with files, audit entries and search documents. The number of statements is fixed. */
+/** Writes skills with versions, files, audit entries and search documents. The number of statements is fixed. */
 @Injectable()
 export class SkillWriter {
   constructor(
@@ -70,10 +70,12 @@ export class SkillWriter {
       scope,
       drafts.filter(({ before }) => before).map(({ row }) => row),
     );
-    await this.keepContents(tx, scope, drafts);
-    await this.skills.keepArchived(tx, scope, await this.archivesOf(tx, scope, drafts));
-    await this.skills.insertFiles(tx, drafts.flatMap(fileRows));
-    await this.audit.record(tx, scope, ...drafts.map(auditEntry));
+    await this.writeVersions(
+      tx,
+      scope,
+      drafts.filter(({ before, row }) => row.version_id !== before?.version_id),
+    );
+    await this.audit.record(tx, scope, ...drafts.flatMap(auditEntries));
     await this.index.put(tx, scope, ...drafts.map(toDocument));
   }
 
@@ -92,6 +94,13 @@ export class SkillWriter {
     await this.index.put(tx, scope, toDocument({ row, files }));
   }
 
+  private async writeVersions(tx: Tx, scope: OrgScope, drafts: readonly SkillDraft[]): Promise<void> {
+    if (drafts.length === 0) return;
+    await this.keepContents(tx, scope, drafts);
+    await this.skills.keepArchived(tx, scope, await this.archivesOf(tx, scope, drafts));
+    await this.skills.insertFiles(tx, drafts.flatMap(fileRows));
+  }
+
   private async archivesOf(
     tx: Tx,
     scope: OrgScope,
@@ -107,38 +116,31 @@ export class SkillWriter {
   }
 }
 
-/** Returns the row of a new skill with its first version. */
+/** Returns the row of a new skill with its first version. @param owner the app that declares it, if any */
 export const newSkill = (
   scope: OrgScope,
   workspaceId: string,
   content: SkillContent,
-  owner: Pick<SkillEntity, 'app_id' | 'app' | 'sync_state'> = UNOWNED,
+  owner?: OwningApp,
 ): SkillEntity => ({
-  ...stamps(scope),
+  ...newOwned(scope, workspaceId, owner),
   skill_id: newId('skl'),
-  org_id: scope.orgId,
-  workspace_id: workspaceId,
   ...columnsOf(content),
-  version_ordinal: 1,
-  version_id: newId('ver'),
-  ...owner,
-  generation: 1,
 });
 
-const UNOWNED = { app_id: null, app: null, sync_state: 'unmanaged' } as const;
-
 /** Returns the row of a skill with its next version. */
-export const nextVersion = (row: SkillEntity, content: SkillContent, state: SyncState): SkillEntity => ({
+export const nextVersion = (row: SkillEntity, content: SkillContent): SkillEntity => ({
   ...row,
   ...columnsOf(content),
   version_ordinal: row.version_ordinal + 1,
   version_id: newId('ver'),
-  sync_state: state,
+  sync_state: row.app_id === null ? 'unmanaged' : 'drifted',
   generation: row.generation + 1,
   updated_at: new Date(),
 });
 
-const columnsOf = ({ members, source_digest, file_count, size_bytes }: SkillContent) => ({
+/** Returns the columns of a skill that its content decides. */
+export const columnsOf = ({ members, source_digest, file_count, size_bytes }: SkillContent) => ({
   name: members.name,
   description: members.description,
   license: members.license,
@@ -163,17 +165,20 @@ const fileRows = ({ row, files }: SkillDraft) =>
     size_bytes,
   }));
 
-/** Names the members of SKILL.md that changed, and the digest where other files did. */
-function auditEntry({ before, row, files }: SkillDraft): Audited {
+/** Names the members of SKILL.md that changed, and the digest if other files changed. */
+function auditEntries({ before, row, files }: SkillDraft): Audited[] {
   const entry = { type: 'skill', id: row.skill_id, workspaceId: row.workspace_id } as const;
-  if (!before) return { ...entry, action: 'create', changes: given({ name: row.name }) };
+  if (!before) return [{ ...entry, action: 'create', changes: given({ name: row.name }) }];
+  const restored = before.archived_at ? [{ ...entry, action: 'restore' } as const] : [];
+  if (row.version_id === before.version_id) return restored;
   const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
   const hasNewFiles = files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
   const changed = {
     ...changedColumns(before, members as Partial<SkillEntity>),
     ...((hasNewFiles || row.file_count !== before.file_count) && { source_digest: row.source_digest }),
   };
-  return { ...entry, action: 'update', changes: auditedChanges(before, changed, AUDITED_FIELDS) };
+  const changes = auditedChanges<SkillEntity>(before, changed, AUDITED_FIELDS);
+  return [...restored, { ...entry, action: 'update', changes }];
 }
 
 /** The paths precede the instructions, which may exceed what search indexes. */

@@ -1,12 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
-  ApiBodies,
   created,
   IfMatch,
   type Reply,
-  RequestBody,
   RequestSignal,
   SpooledBody,
   type SpooledRequest,
@@ -23,7 +21,7 @@ import {
 } from './skill.dto';
 import { SkillService } from './skill.service';
 import { SkillUploadService } from './skill-upload.service';
-import { UPLOAD_MEDIA, uploadBodies, uploadLimit } from '../upload/skill-upload';
+import { TakesSkill } from '../upload/skill-upload';
 
 @ApiTags('Skills')
 @Controller('skill/v1/skills')
@@ -36,13 +34,7 @@ export class SkillController {
   /** Create a skill from JSON members or from an upload of its directory */
   @Post()
   @RequireRoleSomewhere('editor')
-  @RequestBody({
-    kind: 'file',
-    media: UPLOAD_MEDIA,
-    limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
-  })
-  @ApiExtraModels(CreateSkillDto)
-  @ApiBodies(uploadBodies({ $ref: getSchemaPath(CreateSkillDto) }, ['workspace_id']))
+  @TakesSkill(CreateSkillDto, ['workspace_id'])
   @ApiCreatedResponse({ type: SkillDto })
   async create(
     @CurrentScope() scope: OrgScope,

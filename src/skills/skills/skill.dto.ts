@@ -1,11 +1,9 @@
-import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
+import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
-import { OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
-import { SKILL_MD_MAX } from '../format/skill-md';
-import { COMPATIBILITY_MAX, DESCRIPTION_MAX, LICENSE_MAX, TOOLS_MAX } from '../format/skill-members';
-import { AreTools, IsNotPatched, IsSkillName, IsTextOf, SkillSpecDto } from '../upload/skill-spec.dto';
+import { IsFilter, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';
 
 @ReadOnlyMembersOf(() => SkillDto)
@@ -21,15 +19,17 @@ export class CreateSkillDto extends SkillSpecDto {
 /** The query of an upload as `application/zip`. */
 export class SkillUploadQueryDto {
   /** The workspace. Required with `application/zip`. In other bodies it is a member. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsFilter()
   workspace_id?: string;
 }
 
+const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility', 'allowed_tools'] as const;
+
 /** A merge patch (RFC 7396). A change makes a version with a new SKILL.md and the same other files. */
 @ReadOnlyMembersOf(() => SkillDto)
-export class PatchSkillDto {
+export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
+  skipNullProperties: false,
+}) {
   /** Must be the present one, because a skill cannot be moved (422). */
   @NotNull()
   @IsString()
@@ -45,29 +45,6 @@ export class PatchSkillDto {
   @IsString()
   name?: string;
 
-  @NotNull()
-  @IsTextOf(DESCRIPTION_MAX)
-  description?: string;
-
-  @NotNull()
-  @IsString()
-  @MaxLength(SKILL_MD_MAX)
-  instructions?: string;
-
-  @IsOptional()
-  @IsTextOf(LICENSE_MAX)
-  license?: string | null;
-
-  @IsOptional()
-  @IsTextOf(COMPATIBILITY_MAX)
-  compatibility?: string | null;
-
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(TOOLS_MAX)
-  @AreTools()
-  allowed_tools?: string[] | null;
-
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
   metadata?: object | null;
@@ -80,9 +57,7 @@ export class PatchSkillDto {
 
 export class SkillListQueryDto extends OwnedListQueryDto {
   /** Words, or beginnings of words, in the name or the description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsFilter(1000)
   q?: string;
 }
 
@@ -94,7 +69,7 @@ export class SkillDto extends OwnedDto {
   instructions!: string;
   license!: string | null;
   compatibility!: string | null;
-  /** Null where SKILL.md does not mention tools. */
+  /** Null if SKILL.md does not mention tools. */
   @ApiProperty({ type: [String], nullable: true } as object)
   allowed_tools!: object | null;
   /** `metadata` of SKILL.md. */

@@ -18,7 +18,7 @@ export class SkillEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   compatibility!: string | null;
 
-  /** A list of strings. Null where SKILL.md does not mention tools. */
+  /** A list of strings. Null if SKILL.md does not mention tools. */
   @JsonColumn({ nullable: true })
   allowed_tools!: RawJson | null;
 

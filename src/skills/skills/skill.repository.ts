@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { BulkColumns, Database, sql, type SqlExecutor, type Tx } from '#platform/db';
-import { explainConstraint } from '#platform/problem';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { SkillFile } from '../format/skill-files';
 import { CONTENT_FIELDS, SkillEntity, type SkillVersionRow } from './skill.entity';
 
-explainConstraint('skills_name', 'conflict', 'The workspace already has a skill with this name.');
-
 /** Columns that a reconcile reads of a skill. */
 export interface ComparedSkill extends ComparedRow {
-  skill_id: string;
   source_digest: string;
-  /** The approximate size of the row. */
-  bytes: number;
 }
 
 /** A file and its version. */
@@ -66,7 +60,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
       id: 'skill_id',
       content: CONTENT_FIELDS,
       ownVersionColumns: ['archive_sha256', 'archive_bytes'],
-      compared: 'source_digest, bytes',
+      compared: 'source_digest',
     });
   }
 

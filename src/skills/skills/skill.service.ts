@@ -5,7 +5,13 @@ import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { OrgResourceService, OWNED_READERS, type ResourceKind, ResourceKit } from '../../resources';
+import {
+  OrgResourceService,
+  OWNED_READERS,
+  type ResourceKind,
+  ResourceKit,
+  withUniqueName,
+} from '../../resources';
 import { SkillContents } from '../content/skill-contents';
 import { contentWith, type SkillContent } from '../format/skill-content';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
@@ -25,7 +31,7 @@ import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
 
 /** `SkillWriter` writes versions, audits them and puts skills into the search index, because it writes many at once. */
-const SKILL: ResourceKind<SkillEntity, SkillDto> = {
+export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   noun: 'skill',
   type: 'skill',
   readers: OWNED_READERS,
@@ -64,7 +70,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       await this.kit.access.enter(tx, scope, workspaceId, ['editor']);
       checkClient();
       const row = newSkill(scope, workspaceId, content);
-      await this.explained(row, () =>
+      await withUniqueName(SKILL, row, () =>
         this.writer.write(tx, scope, [{ before: null, row, files: content.files }]),
       );
       return this.versioned(row);
@@ -72,7 +78,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 
   /**
-   * Adds a version, or returns the newest where it has the same files. Errors: 400 for an invalid upload; those of every
+   * Adds a version, or returns the newest one if it has the same files. Errors: 400 for an invalid upload; those of every
    * change, with `If-Match` on the skill's ETag.
    *
    * @param checkClient throws when the client has disconnected
@@ -151,7 +157,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     before: SkillEntity,
     content: SkillContent,
   ): Promise<SkillEntity> {
-    const row = nextVersion(before, content, before.app_id === null ? 'unmanaged' : 'drifted');
+    const row = nextVersion(before, content);
     await this.writer.write(tx, scope, [{ before, row, files: content.files }]);
     return row;
   }
@@ -168,7 +174,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 }
 
-/** Returns the SKILL.md that a patch makes, or null where it changes nothing. Errors: 400. */
+/** Returns the SKILL.md that a patch makes, or null if the patch changes nothing. Errors: 400. */
 function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
   try {
     const skillMd = SkillMd.read(bytes);

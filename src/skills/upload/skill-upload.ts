@@ -1,8 +1,12 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import {
+  ApiBodies,
   type FormFile,
   MULTIPART_MEDIA,
   parseBody,
   readFormFiles,
+  RequestBody,
   type SpooledRequest,
   validateBody,
 } from '#platform/http';
@@ -17,7 +21,6 @@ import { filesOfZip, isZip } from './zip.reader';
 
 export const ZIP_MEDIA = 'application/zip';
 const JSON_MEDIA = 'application/json';
-export const UPLOAD_MEDIA = [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA];
 
 const MIB = 1024 * 1024;
 
@@ -29,14 +32,30 @@ const FIELD_BYTES = 1024;
 /** Room for system files, which are dropped. */
 const FORM_FILES_MAX = 2 * FILES_MAX;
 
+/**
+ * Declares that a route takes a skill as JSON, as a form or as a zip archive.
+ *
+ * @param type the DTO of the JSON form
+ * @param required the fields of the form besides `file`
+ */
+export const TakesSkill = (type: SpecType, required: readonly string[] = []): MethodDecorator =>
+  applyDecorators(
+    RequestBody({
+      kind: 'file',
+      media: [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA],
+      limit: ({ BODY_LIMIT_BYTES }, media) => limitOf(BODY_LIMIT_BYTES, media),
+    }),
+    ApiExtraModels(type),
+    ApiBodies(bodiesOf({ $ref: getSchemaPath(type) }, required)),
+  );
+
 /** Returns the body limit of an upload in bytes. @param json the limit of JSON bodies */
-export function uploadLimit(json: number, media: string): number {
+function limitOf(json: number, media: string): number {
   if (media === ZIP_MEDIA) return ZIP_MAX_BYTES;
   return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
 }
 
-/** Returns the OpenAPI schemas of the three forms of an upload. @param json the schema of the JSON form */
-export const uploadBodies = (json: object, required: string[]): Record<string, object> => ({
+const bodiesOf = (json: object, required: readonly string[]): Record<string, object> => ({
   [JSON_MEDIA]: json,
   [MULTIPART_MEDIA]: {
     type: 'object',

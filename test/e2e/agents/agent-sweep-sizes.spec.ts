@@ -77,8 +77,8 @@ describe('a sweep of large agents, or of many', () => {
     const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
     const agents = app.get(AgentRepository);
     await app.database.transaction(async (tx) => {
-      const [owned] = await agents.lockDeclared<ComparedAgent>(tx, scope, '', ['one']);
-      const [row] = await agents.findMany(tx, scope, [owned!.agent_id]);
+      const [owned] = await agents.lockDeclared<ComparedAgent>(tx, scope, { appId: '', app: '' }, ['one']);
+      const [row] = await agents.findMany(tx, scope, [owned!.id]);
       expect(row!.instructions).toBe(odd);
       expect(owned!.content_sha256).toBe(digestOf(row!));
     });

@@ -79,7 +79,7 @@ describe('a sweep of an app with agents', () => {
     ]);
   });
 
-  it('brings back what drifted, makes anew what was archived, and archives what is declared no longer', async () => {
+  it('repairs agents that drifted, restores archived ones, and archives undeclared ones', async () => {
     await on.declare([
       agent('drifting', { instructions: 'as declared' }),
       agent('gone'),
@@ -98,9 +98,8 @@ describe('a sweep of an app with agents', () => {
     const now = await on.agents();
     expect(now).toMatchObject([
       { agent_id: drifting.agent_id, instructions: 'as declared', version_ordinal: 3, sync_state: 'synced' },
-      { name: 'gone', version_ordinal: 1 },
+      { agent_id: gone.agent_id, name: 'gone', version_ordinal: 1, sync_state: 'synced' },
     ]);
-    expect(now[1]!.agent_id).not.toBe(gone.agent_id);
     expect((await on.editor.get(`/agent/v1/agents/${undeclared.agent_id}`)).body.archived_at).not.toBeNull();
     const versions = await on.editor.get(`/agent/v1/agents/${drifting.agent_id}/versions`);
     expect(versions.body.items.map((one: Agent) => one.instructions)).toEqual([
@@ -115,7 +114,7 @@ describe('a sweep of an app with agents', () => {
     const restored = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);
     expect([restored.status, restored.body.detail]).toEqual([
       409,
-      'The app support owns this agent. Declare it in the app; its next reconcile creates it anew.',
+      'The app support owns this agent. Declare it in the app; its next reconcile restores it.',
     ]);
     await on.admin.post('/registry/v1/apps/support/archive');
     const released = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);

@@ -28,7 +28,7 @@ describe('MCP servers that an app declares', () => {
     expect(
       (await entries(`resource_id=${one.server_id}`)).map(({ action, changes }) => [action, changes]),
     ).toEqual([['create', [{ member: 'name', after: 'a' }]]]);
-    expect(await countsOf()).toEqual({ created: 1, updated: 0, archived: 0 });
+    expect(await countsOf()).toEqual({ created: 1, updated: 0, restored: 0, archived: 0 });
   });
 
   it('are told to the log where their tools change, once with what else does, and are counted', async () => {
@@ -58,7 +58,7 @@ describe('MCP servers that an app declares', () => {
       [],
       [[{ member: 'tools' }]],
     ]);
-    expect(await countsOf()).toEqual({ created: 0, updated: 2, archived: 0 });
+    expect(await countsOf()).toEqual({ created: 0, updated: 2, restored: 0, archived: 0 });
     const before = await on.everything();
     await on.reconcile(slug);
     expect(await on.everything()).toEqual(before);

@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
-import { APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
+import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 describe('a reconcile of an app', () => {
   let app: TestApp;
@@ -117,14 +117,94 @@ describe('a reconcile of an app', () => {
     expect(ids).toEqual([a.server_id, b.server_id]);
   });
 
-  it('makes anew what was archived by hand', async () => {
-    const slug = await on.reconciled(server('a'));
-    const [before] = await on.serversOf(slug);
-    await on.admin.post(`${SERVERS}/${before.server_id}/archive`);
-    expect((await on.reconcile(slug)).body.live_count).toBe(1);
-    const [after] = await on.serversOf(slug);
-    expect(after.name).toBe('a');
-    expect(after.server_id).not.toBe(before.server_id);
+  it('restores resources of each kind that were archived by hand', async () => {
+    const slug = await on.reconciled(server('alpha'), skill('beta'), agent('gamma'));
+    const before = await on.ownedBy(slug);
+    for (const one of before) await on.admin.post(`${one.path}/archive`);
+    expect((await on.reconcile(slug)).body.live_count).toBe(3);
+    const after = await on.ownedBy(slug);
+    expect(after).toEqual(before.map((one) => ({ ...one, generation: one.generation + 2 })));
+    for (const { id } of after) {
+      expect((await audited(`resource_id=${id}`)).map(({ action }) => action as string)).toEqual([
+        'restore',
+        'archive',
+        'create',
+      ]);
+    }
+    const [{ changes }] = await audited('action=reconcile');
+    expect(changes).toEqual([
+      { member: 'created', after: 0 },
+      { member: 'updated', after: 0 },
+      { member: 'restored', after: 3 },
+      { member: 'archived', after: 0 },
+    ]);
+    for (const { name, id } of after) {
+      const found = await on.editor.post('/registry/v1/search', { query: name, mode: 'keyword' });
+      expect(found.body.items.map((one: any) => one.id)).toContain(id);
+    }
+  });
+
+  it('restores a resource that is declared again as it is declared now, with its versions', async () => {
+    const slug = await on.reconciled(server('alpha'), skill('beta'), agent('gamma'));
+    const before = await on.ownedBy(slug);
+    await on.patch(slug, { resources: [] });
+    expect((await on.reconcile(slug)).body.live_count).toBe(0);
+    const changed = { description: 'Changed' };
+    const spec = { ...changed, instructions: 'Do it.' };
+    await on.patch(slug, {
+      resources: [server('alpha', changed), { ...skill('beta'), spec }, agent('gamma', changed)],
+    });
+    expect((await on.reconcile(slug)).body.live_count).toBe(3);
+    const after = await on.ownedBy(slug);
+    expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+    for (const { path, id } of after) {
+      expect((await on.editor.get(path)).body).toMatchObject({ ...changed, version_ordinal: 2 });
+      expect((await on.editor.get(`${path}/versions`)).body.page.total).toBe(2);
+      expect((await audited(`resource_id=${id}&action=update`))[0].changes).toEqual([
+        { member: 'description' },
+      ]);
+    }
+    const entries = await on.everything();
+    expect((await on.reconcile(slug)).body.live_count).toBe(3);
+    expect(await on.everything()).toEqual(entries);
+  });
+
+  it('restores a server under its declared name and with its tools, even after others took its name', async () => {
+    const tools = ['kept', 'gone'].map((name) => ({ name, input_schema: {} }));
+    const slug = await on.reconciled(server('a', { tools }), server('listed', { tools }));
+    const [one, listed] = await on.serversOf(slug);
+    await app.database.query('UPDATE mcp_servers SET tools_listed_at = now() WHERE server_id = $1', [
+      listed.server_id,
+    ]);
+    await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'mine' });
+    for (const { server_id } of [one, listed]) await on.admin.post(`${SERVERS}/${server_id}/archive`);
+    const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
+    expect((await on.editor.post(SERVERS, own)).status).toBe(201);
+    await on.patch(slug, { resources: [server('a', { tools: tools.slice(0, 1) }), server('listed')] });
+    expect((await on.reconcile(slug)).body.live_count).toBe(2);
+    expect((await on.serversOf(slug)).map(({ name, server_id }) => [name, server_id])).toEqual([
+      ['a', one.server_id],
+      ['listed', listed.server_id],
+    ]);
+    const toolsOf = async ({ server_id }: any) =>
+      (await on.editor.get(`${SERVERS}/${server_id}/tools`)).body.items.map(
+        ({ name }: any) => name as string,
+      );
+    expect([await toolsOf(one), await toolsOf(listed)]).toEqual([['kept'], ['gone', 'kept']]);
+  });
+
+  it('restores the resource that was archived last, and none that the app released', async () => {
+    const slug = await on.reconciled(skill('b'));
+    const [first] = await on.ownedBy(slug);
+    await on.admin.post(`${APPS}/${slug}/archive`);
+    await on.admin.post(`${first!.path}/archive`);
+    await on.admin.post(`${APPS}/${slug}/restore`);
+    await on.reconcile(slug);
+    const [second] = await on.ownedBy(slug);
+    expect(second!.id).not.toBe(first!.id);
+    await on.admin.post(`${second!.path}/archive`);
+    await on.reconcile(slug);
+    expect((await on.ownedBy(slug)).map(({ id }) => id)).toEqual([second!.id]);
   });
 
   it('archives what the app owns and declares no longer, and nothing else', async () => {
@@ -223,6 +303,7 @@ describe('a reconcile of an app', () => {
       changes: [
         { member: 'created', after: 1 },
         { member: 'updated', after: 0 },
+        { member: 'restored', after: 0 },
         { member: 'archived', after: 2 },
       ],
     });

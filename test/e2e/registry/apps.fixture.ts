@@ -68,6 +68,27 @@ export class AppsFixture {
     return (await this.editor.get(`${SERVERS}?app=${app}&sort=name&limit=500`)).body.items;
   }
 
+  /** The resources of all kinds that an app owns. */
+  async ownedBy(app: string): Promise<{ id: string; path: string; name: string; generation: number }[]> {
+    const kinds = [
+      [SERVERS, 'server_id'],
+      ['/skill/v1/skills', 'skill_id'],
+      ['/agent/v1/agents', 'agent_id'],
+    ] as const;
+    const lists = await Promise.all(
+      kinds.map(async ([list, id]) => {
+        const { items } = (await this.editor.get(`${list}?app=${app}&sort=name`)).body;
+        return (items as any[]).map((one) => ({
+          id: one[id] as string,
+          path: `${list}/${one[id]}`,
+          name: one.name as string,
+          generation: one.generation as number,
+        }));
+      }),
+    );
+    return lists.flat();
+  }
+
   /** All that the organization has, archived things too, but for the app itself. */
   async everything(): Promise<unknown> {
     const tables = ['mcp_servers', 'mcp_server_versions', 'mcp_tools', 'search_documents', 'audit_log'];

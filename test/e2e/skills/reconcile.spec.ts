@@ -80,6 +80,7 @@ describe('skills that an app declares', () => {
     expect(await sweep({ one: spec('changed'), three: spec('3') })).toEqual({
       created: [],
       updated: [],
+      restored: [],
       archived: [],
       liveCount: 2,
     });
@@ -126,12 +127,12 @@ describe('skills that an app declares', () => {
   it('are marked and let go', async () => {
     const { scope, owner, list, sweep } = await newApp();
     await sweep({ one: spec('1'), two: spec('2') });
-    await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one'], 'pending'));
+    await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, ['one'], 'pending'));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 2 }, { sync_state: 'synced' }]);
-    await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one', 'two'], 'failed'));
-    await app.database.transaction((tx) => step.resetFailed(tx, scope, owner, ['two']));
+    await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, ['one', 'two'], 'failed'));
+    await app.database.transaction((tx) => step.rows.resetFailed(tx, scope, owner.appId, ['two']));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 4 }, { sync_state: 'failed' }]);
-    await app.database.transaction((tx) => step.release(tx, scope, owner));
+    await app.database.transaction((tx) => step.rows.release(tx, scope, owner.appId));
     expect(await list()).toMatchObject([
       { app: null, sync_state: 'unmanaged' },
       { app: null, sync_state: 'unmanaged' },

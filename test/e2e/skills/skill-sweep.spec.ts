@@ -99,7 +99,7 @@ describe('a sweep of many skills', () => {
     const { created } = await sweep(specs);
     expect(Math.max(...bytesOf((await sweep(specs)).seen))).toBeLessThan(10_000);
     const names = Object.keys(specs);
-    await app.database.transaction((tx) => step.mark(tx, scope, owner, names, 'pending'));
+    await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, names, 'pending'));
     expect(Math.max(...bytesOf((await sweep(specs)).seen))).toBeLessThan(10_000);
     const { body } = await callers.editor.get(
       `${SKILLS}?workspace_id=${scope.workspaceId}&sync_state=synced&limit=0`,

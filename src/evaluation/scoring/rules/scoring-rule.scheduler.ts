@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerShutdown } from '#platform/jobs';
-import { LiveWorkspaceRepository } from '../../../resources';
+import { WorkspaceAccessRepository } from '../../../resources';
 import { TraceFeedRepository } from '../../../telemetry';
 import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
@@ -24,7 +24,7 @@ export class ScoringRuleScheduler {
   constructor(
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceFeedRepository,
-    private readonly workspaces: LiveWorkspaceRepository,
+    private readonly workspaces: WorkspaceAccessRepository,
     private readonly runner: ScoringRuleRunner,
     private readonly shutdown: WorkerShutdown,
   ) {}
@@ -62,7 +62,7 @@ export class ScoringRuleScheduler {
     }));
     const ready = await this.arrivals.nonEmptyRanges(watched);
     if (ready.length === 0) return [];
-    const live = await this.workspaces.among(ready.map(({ workspace_id }) => workspace_id));
+    const live = await this.workspaces.liveAmong(ready.map(({ workspace_id }) => workspace_id));
     const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));
     const leased = await this.rules.lease(
       possible.map(({ rule }) => rule.rule_id),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared, raw, sql } from '#platform/db';
 import { EMBEDDED_MAX, partsLiteral } from '../../../resources';
 
-/** A document that is to be embedded, as it is now. */
+/** A document to embed, in its present state. */
 export interface PendingEmbedding {
   document_id: number;
   revision: number;
@@ -11,7 +11,7 @@ export interface PendingEmbedding {
   body: string;
 }
 
-/** How long a worker may take to embed what it took, in seconds, before another one takes it. */
+/** The lease of a worker on the documents that it took, in seconds. */
 const LEASE_S = 900;
 
 /** The back-off after the first failed attempt, in seconds. It doubles with each attempt, up to a day. */
@@ -26,7 +26,7 @@ const BATCH = 2_000;
 export class EmbeddingRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the length of an embedder's vectors; undefined while it has made none. */
+  /** Returns the number of dimensions of an embedder's vectors, or undefined while it has made none. */
   async dimensions(identity: string): Promise<number | undefined> {
     const [row] = await this.database.query<{ dimensions: number }>(
       sql`SELECT (SELECT sum(cube_dim(part)) FROM unnest(parts) part)::integer AS dimensions
@@ -35,7 +35,7 @@ export class EmbeddingRepository {
     return row?.dimensions;
   }
 
-  /** Makes an embedder the one that all documents are embedded by. */
+  /** Selects the embedder for all documents. */
   async select(identity: string): Promise<void> {
     await this.database.query(
       sql`INSERT INTO search_embedder (identity) VALUES (${identity})
@@ -48,7 +48,7 @@ export class EmbeddingRepository {
     return rows.length > 0;
   }
 
-  /** Marks what other embedders made as pending. */
+  /** Marks the embeddings of other embedders as pending. */
   async markStale(identity: string): Promise<void> {
     for (let count = BATCH; count === BATCH;) {
       const rows = await this.database.query(
@@ -63,7 +63,7 @@ export class EmbeddingRepository {
     }
   }
 
-  /** Takes documents that are due, so that no other worker does meanwhile. @param isRetry those that failed before */
+  /** Takes a lease on documents that are due. @param isRetry whether to take those that failed before */
   take(limit: number, isRetry: boolean): Promise<PendingEmbedding[]> {
     const statement = sql`WITH due AS MATERIALIZED (
         SELECT document_id FROM search_embeddings
@@ -93,7 +93,7 @@ export class EmbeddingRepository {
     );
   }
 
-  /** Returns what was taken, to be retried after a back-off; at once where nobody tried it. */
+  /** Returns documents for a retry: after a back-off, or at once if nobody tried to embed them. */
   async giveBack(pending: readonly PendingEmbedding[], isTried: boolean): Promise<void> {
     const ids = pending.map((one) => one.document_id);
     const revisions = pending.map((one) => one.revision);

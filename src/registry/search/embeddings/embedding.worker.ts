@@ -10,10 +10,10 @@ import { VectorIndexRepository } from './vector-index.repository';
 const FILL_MS = 1_000;
 const UPKEEP_MS = 60_000;
 
-/** Texts of one request. Servers of models take 32 and more. */
+/** Texts per request. Model servers take at least 32. */
 const BATCH = 32;
 
-/** Batches of one turn. */
+/** Batches per run. */
 const BATCHES = 50;
 
 /** How long a failing backend is left alone, in ms. It doubles with each failure, unless the backend says how long. */
@@ -21,8 +21,8 @@ const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
 /**
- * Embeds documents in the background: those that remote backends are to embed, and those that another embedder has
- * embedded. The embedder of the worker that started last counts; other workers stop embedding. A text that fails is
+ * Embeds documents in the background: new ones with a remote backend, and those that another embedder embedded. The
+ * embedder of the worker that started last is used, and other workers stop embedding. A text that fails is
  * retried alone, so that it does not hold up the rest of its batch.
  */
 @Injectable()
@@ -52,7 +52,7 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     this.stopping.abort(new Error('the worker stops'));
   }
 
-  /** Embeds what is due: first what is new, then what failed before. */
+  /** Embeds the documents that are due: new ones first, then retries. */
   async fill(): Promise<void> {
     if (!(await this.isSelected())) return;
     for (const isRetry of [false, true]) {
@@ -65,7 +65,7 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     }
   }
 
-  /** Queues what other embedders made, and maintains the index of pgvector. */
+  /** Queues documents that other embedders embedded, and maintains the pgvector index. */
   async upkeep(): Promise<void> {
     if (!(await this.isSelected())) return;
     await this.embeddings.markStale(this.identity);

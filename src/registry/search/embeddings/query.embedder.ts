@@ -9,14 +9,14 @@ import { BUILTIN_DIMENSIONS, embedBuiltin, embeddingIdentity } from '../../../re
 import { EmbeddingRepository } from './embedding.repository';
 import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 
-/** Vectors of queries that are cached, of some KB each, so that pages of one search ask once. */
+/** The number of cached query vectors, at some KB each, so that the pages of a search embed its query once. */
 const CACHED = 500;
 
 /** How long a failing backend is left alone, in ms, unless it says how long. */
 const PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 60_000;
 
-/** Queries that a backend embeds at once, and that wait besides, of all organizations together. */
+/** The most queries of all organizations that the backend embeds at once, and that wait. */
 const CONCURRENCY = 8;
 const WAITING_MAX = 200;
 
@@ -109,7 +109,7 @@ const unavailable = (detail: string, cause?: unknown) =>
     cause,
   });
 
-/** English words that hold sentences together and say nothing of their subject. */
+/** English words without a subject of their own. */
 const STOP_WORDS = new Set(
   (
     'a about after all also am an and any are as at be been before being both but by can could did do does doing for from ' +
@@ -119,7 +119,7 @@ const STOP_WORDS = new Set(
   ).split(' '),
 );
 
-/** Fewer words, as in `my car`, are no sentence: each may be part of a name. */
+/** Shorter queries, such as `my car`, keep all words, because each may be part of a name. */
 const SENTENCE_MIN = 4;
 
 /** Returns a sentence without its stop words, on one line. Other queries keep all their words. */

@@ -3,7 +3,7 @@ import { sql, type Where } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
 import { type SearchType, whereReadable } from '../../resources';
 
-/** The documents among which a search looks. */
+/** The documents that a search covers. */
 export interface SearchReach {
   workspaceId?: string;
   types?: readonly SearchType[];

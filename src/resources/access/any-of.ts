@@ -1,0 +1,21 @@
+import type { OrgScope, Role } from '#platform/auth';
+import { problem } from '#platform/problem';
+
+/** Any one of these roles. */
+export type AnyOf = readonly [Role, ...Role[]];
+
+/** The roles that may read, by default. */
+export const READERS: AnyOf = ['viewer'];
+
+/** Returns whether the caller holds one of the roles in a workspace. */
+export function holdsAny(scope: OrgScope, workspaceId: string, anyOf: AnyOf): boolean {
+  const held = scope.rolesIn(workspaceId);
+  return anyOf.some((role) => held.has(role));
+}
+
+/** Throws 403 unless the caller holds one of the roles in a workspace. */
+export function demandRole(scope: OrgScope, workspaceId: string, anyOf: AnyOf): void {
+  if (!holdsAny(scope, workspaceId, anyOf)) {
+    throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
+  }
+}

@@ -1,0 +1,276 @@
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import type { FieldError } from '#platform/problem';
+import type { AuditChange } from '../audit-log/audit-entry.entity';
+import { type Audited, given } from '../audit-log/audit-log.repository';
+import { auditedChanges, changedColumns, raisedColumns } from '../change';
+import type { OwningApp } from '../owned/owned.columns';
+import type { OwnedEntity } from '../owned/owned.entity';
+import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
+import type { ResourceKind } from '../resource-kind';
+import type { ResourceKit } from '../resource.service';
+import { pick } from '../view.dto';
+import {
+  type Declared,
+  type DeclarationFault,
+  type DeclaredKind,
+  ReconcileRefused,
+  type ReconcileResult,
+  type ReconcileStep,
+} from './reconcile-step';
+
+/** A declaration and the app's resource of its name. */
+export interface Matched<Content, Compared, Known extends Compared | null = Compared | null> {
+  name: string;
+  /** What the step read from the declaration. */
+  content: Content;
+  /** Null for a resource to create. */
+  row: Known;
+}
+
+/** A resource to write. */
+export interface ReconcileDraft<Row, Content> {
+  /** The stored row, or null for a new resource. */
+  before: Row | null;
+  row: Row;
+  /** The columns that a declaration changed. */
+  changed: Partial<Row>;
+  content: Content;
+}
+
+/**
+ * The steps common to all kinds: locks, matches by declared name, refuses, archives, restores, creates and updates in
+ * pages, with versions, audit entries and search documents. A kind adds how its declarations are read and compared.
+ */
+export abstract class OwnedReconcileStep<
+  Row extends OwnedEntity,
+  Content,
+  Compared extends ComparedRow = ComparedRow,
+> implements ReconcileStep {
+  abstract readonly kind: DeclaredKind;
+
+  protected constructor(
+    protected readonly kit: ResourceKit,
+    readonly rows: OwnedRepository<Row, unknown>,
+    private readonly resource: ResourceKind<Row, unknown>,
+  ) {}
+
+  abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
+
+  faultsAmong(_declared: readonly Declared[]): FieldError[] {
+    return [];
+  }
+
+  async apply(tx: Tx, scope: Scope, app: OwningApp, declared: readonly Declared[]): Promise<ReconcileResult> {
+    const names = declared.map(({ name }) => name);
+    const live = await this.rows.lockDeclared<Compared>(tx, scope, app, names);
+    const { contents, faults } = await this.read(tx, scope, declared);
+    const refused = [...takenNames(app, declared, live), ...faults];
+    if (refused.length > 0) throw new ReconcileRefused(refused);
+
+    // All of them are the app's own, because the names of others are refused.
+    const owned = new Map(live.map((row) => [row.declared_name, row]));
+    const missing = names.filter((name) => !owned.has(name));
+    for (const row of await this.rows.lockArchived<Compared>(tx, scope, app, missing)) {
+      owned.set(row.declared_name, row);
+    }
+    const wanted = new Set(names);
+    const undeclared = idsOf(live.filter(({ declared_name }) => !wanted.has(declared_name)));
+    await this.archive(tx, scope, undeclared, new Date());
+
+    const matched = declared.map(({ name }, index) => {
+      return { name, content: contents[index]!, row: owned.get(name) ?? null };
+    });
+    const present = matched.filter(isPresent);
+    const different = new Set<object>(await this.different(tx, scope, present));
+    const changes = matched.filter((one) => !one.row || one.row.archived_at || different.has(one));
+    await this.beforeWrite(tx, scope, changes);
+    const result: ReconcileResult = {
+      created: [],
+      updated: [],
+      restored: [],
+      archived: undeclared,
+      liveCount: declared.length,
+    };
+    for (const page of pagesOf(changes, (one) => this.bytesOf(one))) {
+      const drafts = await this.draftsOf(tx, scope, app, page);
+      await this.write(tx, scope, drafts);
+      for (const { before, row } of drafts) {
+        const done = before ? (before.archived_at ? result.restored : result.updated) : result.created;
+        done.push(this.idOf(row));
+      }
+    }
+    const written = new Set([...result.updated, ...result.restored]);
+    const unsettled = present.filter(({ row }) => row.sync_state !== 'synced' && !written.has(row.id));
+    await this.rows.settle(tx, scope, idsOf(unsettled.map(({ row }) => row)));
+    return result;
+  }
+
+  /** Reads declarations without form errors, in their order. Returns unknown references as faults. */
+  protected abstract read(
+    tx: Tx,
+    scope: Scope,
+    declared: readonly Declared[],
+  ): Promise<{ contents: Content[]; faults: DeclarationFault[] }>;
+
+  /** Returns the resources that may differ from their declarations. Those to restore are among the given ones. */
+  protected abstract different(
+    tx: Tx,
+    scope: Scope,
+    present: readonly Matched<Content, Compared, Compared>[],
+  ): Promise<readonly object[]>;
+
+  /** Returns the row of a resource to create. */
+  protected abstract newRow(scope: Scope, app: OwningApp, name: string, content: Content): Row;
+
+  /** Returns the columns that a declaration decides. */
+  protected abstract columnsOf(row: Row, content: Content): Partial<Row>;
+
+  /** Hook for what must precede the first page. */
+  protected beforeWrite(
+    _tx: Tx,
+    _scope: Scope,
+    _changes: readonly Matched<Content, Compared>[],
+  ): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Returns the bytes that writing a resource holds in memory. */
+  protected bytesOf({ row }: Matched<Content, Compared>): number {
+    return row?.bytes ?? 0;
+  }
+
+  /** Returns the changes that the audit log shows, as for a PATCH. */
+  protected auditedChanges(before: Row, changed: Partial<Row>): AuditChange[] {
+    return auditedChanges(before, changed, this.resource.auditedFields ?? []);
+  }
+
+  /** Writes resources with their versions, audit entries and search documents. */
+  protected async write(
+    tx: Tx,
+    scope: Scope,
+    drafts: readonly ReconcileDraft<Row, Content>[],
+  ): Promise<void> {
+    const rowsOf = (some: readonly ReconcileDraft<Row, Content>[]) => some.map(({ row }) => row);
+    await this.rows.insertMany(tx, rowsOf(drafts.filter(({ before }) => !before)));
+    await this.rows.updateMany(tx, scope, rowsOf(drafts.filter(({ before }) => before)));
+    const versions = rowsOf(drafts.filter(({ before, row }) => row.version_id !== before?.version_id));
+    await this.rows.keepVersions(
+      tx,
+      scope,
+      versions.map((row) => this.idOf(row)),
+    );
+    await this.kit.audit.record(tx, scope, ...drafts.flatMap((draft) => this.auditEntries(draft)));
+    const documents = drafts.flatMap(({ row }) => this.resource.search?.document(row) ?? []);
+    await this.kit.index.put(tx, scope, ...documents);
+  }
+
+  /** Archives locked resources that the app declares no longer. */
+  protected async archive(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
+    await this.rows.archiveMany(tx, scope, ids, at);
+    await this.recordArchived(
+      tx,
+      scope,
+      ids.map((id) => ({ id, workspaceId: scope.workspaceId })),
+    );
+  }
+
+  /** Records archived resources in the audit log, and removes them from the search index. */
+  protected async recordArchived(
+    tx: Tx,
+    scope: Scope,
+    archived: readonly { id: string; workspaceId: string }[],
+  ): Promise<void> {
+    const entries = archived.map((one) => ({ ...one, action: 'archive' as const, type: this.kind }));
+    await this.kit.audit.record(tx, scope, ...entries);
+    await this.kit.index.remove(tx, scope, this.kind, ...idsOf(archived));
+  }
+
+  /** Returns the resources of a page to write. Some may not differ after all. */
+  private async draftsOf(
+    tx: Tx,
+    scope: Scope,
+    app: OwningApp,
+    page: readonly Matched<Content, Compared>[],
+  ): Promise<ReconcileDraft<Row, Content>[]> {
+    const ids = page.flatMap(({ row }) => row?.id ?? []);
+    const rows = await this.rows.findMany(tx, scope, ids);
+    const stored = new Map(rows.map((row) => [this.idOf(row), row]));
+    return page.flatMap(({ name, content, row }): ReconcileDraft<Row, Content>[] => {
+      if (!row) return [{ before: null, row: this.newRow(scope, app, name, content), changed: {}, content }];
+      // `beforeWrite` may have taken its name away.
+      const before = { ...stored.get(row.id)!, name: row.name };
+      const changed = changedColumns<Row>(before, this.columnsOf(before, content));
+      if (!changed && !row.archived_at) return [];
+      return [{ before, row: this.nextRow(before, changed ?? {}), changed: changed ?? {}, content }];
+    });
+  }
+
+  private nextRow(before: Row, changed: Partial<Row>): Row {
+    return {
+      ...before,
+      ...changed,
+      ...raisedColumns(this.resource, before, changed),
+      sync_state: 'synced',
+      archived_at: null,
+    };
+  }
+
+  private auditEntries({ before, row, changed }: ReconcileDraft<Row, Content>): Audited[] {
+    const entry = { type: this.kind, id: this.idOf(row), workspaceId: row.workspace_id } as const;
+    if (!before) {
+      return [{ ...entry, action: 'create', changes: given(pick(row, this.resource.createdFields ?? [])) }];
+    }
+    const changes = this.auditedChanges(before, changed);
+    return [
+      ...(before.archived_at ? [{ ...entry, action: 'restore' } as const] : []),
+      ...(changes.length > 0 ? [{ ...entry, action: 'update', changes } as const] : []),
+    ];
+  }
+
+  private idOf(row: Row): string {
+    return row[this.resource.id] as string;
+  }
+}
+
+/** Refuses names that resources of others have, because an app does not take over what it does not own. */
+function takenNames(
+  { appId }: OwningApp,
+  declared: readonly Declared[],
+  live: readonly ComparedRow[],
+): DeclarationFault[] {
+  const others = new Map(live.filter(({ app_id }) => app_id !== appId).map((row) => [row.name, row]));
+  return declared.flatMap(({ name, pointer }) => {
+    const other = others.get(name);
+    if (!other) return [];
+    const owner = other.app_id === null ? 'no app' : 'another app';
+    return {
+      pointer: `${pointer}/name`,
+      detail: `is taken by a resource in the workspace that ${owner} declares`,
+    };
+  });
+}
+
+const isPresent = <Content, Compared>(
+  one: Matched<Content, Compared>,
+): one is Matched<Content, Compared, Compared> => one.row !== null;
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+
+/** The size of a page of complete resources. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Splits resources into pages of at most 4 MiB, or of one resource. */
+function pagesOf<Item>(items: readonly Item[], bytesOf: (item: Item) => number): Item[][] {
+  const pages: Item[][] = [];
+  let bytes = Infinity;
+  for (const item of items) {
+    bytes += bytesOf(item);
+    if (bytes > PAGE_BYTES) {
+      pages.push([]);
+      bytes = bytesOf(item);
+    }
+    pages.at(-1)!.push(item);
+  }
+  return pages;
+}

@@ -1,0 +1,52 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
+import { IsDescription } from './fields';
+import { STAMP_FIELDS, StampsDto } from './view.dto';
+
+/** The members of every resource of an organization. */
+export class OrgResourceDto extends StampsDto {
+  org_id!: string;
+  /** Rises with every change, and is the ETag. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  generation!: number;
+}
+
+/** The members of every resource that lies in a workspace. */
+export class PlacedDto extends OrgResourceDto {
+  workspace_id!: string;
+}
+
+/** The columns of `OrgResourceDto`. */
+export const ORG_RESOURCE_FIELDS = ['org_id', 'generation', ...STAMP_FIELDS] as const;
+
+/** The columns of `PlacedDto`. */
+export const PLACED_FIELDS = [...ORG_RESOURCE_FIELDS, 'workspace_id'] as const;
+
+/** The free-form member of every create. */
+export class MetadataBodyDto {
+  @IsOptional()
+  @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
+  metadata?: object | null;
+}
+
+/** The free-form members of the create of a resource that has a description. */
+export class DescribedBodyDto extends MetadataBodyDto {
+  @IsOptional()
+  @IsDescription()
+  description?: string | null;
+}
+
+/** The free-form member of every PATCH. */
+export class MetadataPatchDto {
+  @IsOptional()
+  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
+  metadata?: object | null;
+}
+
+/** The free-form members of the PATCH of a resource that has a description. */
+export class DescribedPatchDto extends MetadataPatchDto {
+  @IsOptional()
+  @IsDescription()
+  description?: string | null;
+}

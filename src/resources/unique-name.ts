@@ -1,0 +1,44 @@
+import { duplicateOf, explainConstraint, Problem } from '#platform/problem';
+import type { ResourceKind, ResourceRow } from './resource-kind';
+
+type Kind<Row extends ResourceRow> = Pick<ResourceKind<Row, unknown>, 'noun' | 'unique'>;
+
+/**
+ * A write that violates the unique name of its kind. The transaction is lost, so only its caller can look up the resource
+ * that has the name.
+ */
+export class NameTaken<Row> extends Problem {
+  constructor(
+    readonly row: Row,
+    detail: string,
+    cause: unknown,
+  ) {
+    super('conflict', detail, { cause });
+  }
+}
+
+/** Runs a write of a row. Throws `NameTaken` when another resource has its name. */
+export async function withUniqueName<Row extends ResourceRow>(
+  kind: Kind<Row>,
+  row: Row,
+  write: () => Promise<void>,
+): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    const isTaken = kind.unique && duplicateOf(error) === kind.unique.constraint;
+    throw isTaken ? new NameTaken(row, takenDetail(kind), error) : error;
+  }
+}
+
+/** Declares the 409 for the kind's unique constraint, also for statements that write many rows. */
+export function explainUniqueName<Row extends ResourceRow>(kind: Kind<Row>): void {
+  if (kind.unique) explainConstraint(kind.unique.constraint, 'conflict', takenDetail(kind));
+}
+
+/** Returns the detail of a 409. @param id of the resource that has the name, where the caller may read it */
+export function takenDetail<Row extends ResourceRow>({ noun, unique }: Kind<Row>, id?: string): string {
+  const { field, within = 'workspace' } = unique!;
+  const article = /^(?!us)[aeiou]/.test(noun) ? 'an' : 'a';
+  return `The ${within} already has ${article} ${noun} with this ${field}${id === undefined ? '' : `: ${id}`}.`;
+}
