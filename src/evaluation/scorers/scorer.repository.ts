@@ -2,26 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import { explainConstraint } from '#platform/problem';
 import { VersionTable } from '../../resources';
 import type { ScorerListQueryDto } from './scorer.dto';
-import { ScorerEntity, type ScorerVersionRow } from './scorer.entity';
-
-explainConstraint('scorers_name', 'conflict', 'The workspace already has a scorer with this name.');
-
-const VERSION_COLUMNS: (keyof ScorerVersionRow)[] = [
-  'scorer_id',
-  'workspace_id',
-  'scorer_version',
-  'version_id',
-  'name',
-  'description',
-  'scorer_kind',
-  'grain',
-  'definition',
-  'tags',
-  'metadata',
-];
+import { ScorerEntity, type ScorerVersionRow, VERSION_FIELDS } from './scorer.entity';
 
 @Injectable()
 export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
@@ -34,7 +17,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
       resources: 'scorers',
       id: 'scorer_id',
       ordinal: 'scorer_version',
-      columns: VERSION_COLUMNS,
+      columns: [...VERSION_FIELDS],
     });
   }
 
@@ -48,7 +31,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
     return listPage<ScorerEntity>(
       this.database,
       {
-        columns: [...VERSION_COLUMNS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
+        columns: [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
         from: 'scorers',
         where,
         id: 'scorer_id',
