@@ -15,7 +15,7 @@ export { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH } from './definitions/lim
 export { type Answer, readAnswer, type ScoredAnswer, scoreOfAnswer } from './definitions/output.answer';
 export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions/prompt.template';
 export { toolCallOf } from './engine/checks/tool-call.reader';
-export { CodeEngine } from './engine/code.engine';
+export { CodeEngine } from './engine/threads/code.engine';
 export type { ScoreOutcome, ScoringSubject } from './engine/score-outcome';
 export { type Grain, GRAINS, type PinnedScorer, type ScorerEntity } from './scorer.entity';
 export { ScorerRepository } from './scorer.repository';

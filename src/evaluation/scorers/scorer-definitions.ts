@@ -4,7 +4,7 @@ import { Environment } from '#platform/config';
 import { problem } from '#platform/problem';
 import { faultsOfHuman, faultsOfJudge, type ScorerKind } from './definitions/definition.forms';
 import type { FormFault } from './definitions/form';
-import { CodeEngine } from './engine/code.engine';
+import { CodeEngine } from './engine/threads/code.engine';
 
 /** Checks definitions by the kind of their scorer. */
 @Injectable()

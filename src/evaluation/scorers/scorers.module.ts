@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
-import { CodeEngine } from './engine/code.engine';
+import { CodeEngine } from './engine/threads/code.engine';
 import { ScorerDefinitions } from './scorer-definitions';
 import { ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';

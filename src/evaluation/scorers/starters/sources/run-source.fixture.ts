@@ -1,4 +1,4 @@
-import { TestEngine } from '../../engine/code-engine.fixture';
+import { TestEngine } from '../../engine/threads/code-engine.fixture';
 import type { ScoreOutcome, ScoringSubject } from '../../engine/score-outcome';
 
 /** Runs a script in the sandbox, as the service does. */

@@ -4,19 +4,19 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type Owner, TaskTimeout, ThreadStartError, WorkerPool } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import { describeFaults, faultsOfCode, type ScriptDefinition } from '../definitions/definition.forms';
-import type { FormFault } from '../definitions/form';
+import { describeFaults, faultsOfCode, type ScriptDefinition } from '../../definitions/definition.forms';
+import type { FormFault } from '../../definitions/form';
 import {
   CHECKS_TIMEOUT_MS,
   DEFAULT_MEMORY_MB,
   DEFAULT_TIMEOUT_MS,
   MAX_DEFINITION_LENGTH,
   THREAD_HEAP_MB,
-} from '../definitions/limits';
+} from '../../definitions/limits';
 import type * as tasks from './code.thread';
-import { describeStop } from './javascript/script.result';
-import type { ScoreOutcome, ScoringSubject } from './score-outcome';
-import { encodeSubject } from './subject.codec';
+import { describeStop } from '../javascript/script.result';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import { encodeSubject } from '../subject.codec';
 
 /** Native stack of a thread, in MiB: so large that the interpreter reaches its own limit first and can report it. */
 const STACK_MB = 16;

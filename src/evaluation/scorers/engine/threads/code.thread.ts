@@ -1,12 +1,12 @@
 // The tasks of the threads that run code scorers. Subjects are encoded by `encodeSubject`, definitions are JSON texts.
-import { faultsOfCode } from '../definitions/definition.forms';
-import type { FormFault } from '../definitions/form';
-import { ChecksRunner } from './checks/checks.runner';
-import { fixClock } from './javascript/fixed-clock';
-import { QuickJsInstance, type RawOutcome, type ScriptRun } from './javascript/quickjs.instance';
-import { readCheckOutcome, readScriptOutcome } from './javascript/script.result';
-import type { ScoreOutcome } from './score-outcome';
-import { decodeSubject, type EncodedSubject } from './subject.codec';
+import { faultsOfCode } from '../../definitions/definition.forms';
+import type { FormFault } from '../../definitions/form';
+import { ChecksRunner } from '../checks/checks.runner';
+import { fixClock } from '../javascript/fixed-clock';
+import { QuickJsInstance, type RawOutcome, type ScriptRun } from '../javascript/quickjs.instance';
+import { readCheckOutcome, readScriptOutcome } from '../javascript/script.result';
+import type { ScoreOutcome } from '../score-outcome';
+import { decodeSubject, type EncodedSubject } from '../subject.codec';
 
 /** A script with its limits. */
 export interface ScriptTask extends ScriptRun {

@@ -1,5 +1,5 @@
 import { TestEngine } from './code-engine.fixture';
-import type { ScoreOutcome, ScoringSubject } from './score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
 
 describe('scripts', () => {
   let engine: TestEngine;
