@@ -6,10 +6,10 @@ export { Pace, yieldToEventLoop } from './pace';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';
 export { ByteBudget, type ByteLease } from './byte-budget';
+export { TaskTimeout, ThreadStartError } from './pool-thread';
 export {
   isExhausted,
   type RunTask,
-  TaskTimeout,
   WorkerPool,
   type WorkerPoolOptions,
   type WorkerTaskOptions,

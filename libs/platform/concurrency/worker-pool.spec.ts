@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { ResourceLimits } from 'node:worker_threads';
 import { WorkerPool } from './worker-pool';
 import type * as tasks from './worker-pool.thread.fixture';
 
@@ -8,13 +11,23 @@ const A = { orgId: 'a', workspaceId: 'a' };
 
 describe('WorkerPool', () => {
   const pools: WorkerPool<typeof tasks>[] = [];
-  const open = (threads: number, maxWaiting = 10, name = 'worker-pool'): WorkerPool<typeof tasks> => {
+  const open = (
+    threads: number,
+    maxWaiting = 10,
+    name = 'worker-pool',
+    resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 32 },
+  ): WorkerPool<typeof tasks> => {
     const file = path.join(__dirname, `${name}.thread.fixture.js`);
-    const resourceLimits = { maxOldGenerationSizeMb: 32 };
-    const pool = new WorkerPool<typeof tasks>({ file, threads, maxWaiting, deadlineMs: 30_000, resourceLimits });
+    const pool = new WorkerPool<typeof tasks>({
+      file,
+      threads,
+      maxWaiting,
+      deadlineMs: 30_000,
+      resourceLimits,
+    });
     pools.push(pool);
     return pool;
-  }; // prettier-ignore
+  };
   afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.close())));
 
   it('runs tasks in threads, and returns their results and errors', async () => {
@@ -80,6 +93,34 @@ describe('WorkerPool', () => {
       code: 'ERR_WORKER_OUT_OF_MEMORY',
     });
     expect(await pool.run(A, NEVER, 'double', 4)).toBe(8);
+  });
+
+  it('accepts a result that arrived in time while this process was blocked', async () => {
+    const pool = open(1);
+    await pool.run(A, NEVER, 'double', 1);
+    const result = pool.run(A, NEVER, 'double', 2, { deadlineMs: 300 });
+    await delay(50);
+    const until = performance.now() + 600;
+    while (performance.now() < until);
+    expect(await result).toBe(4);
+  });
+
+  it('fails a task whose thread cannot start', async () => {
+    const pool = open(1, 10, 'worker-pool', { maxOldGenerationSizeMb: 1, maxYoungGenerationSizeMb: 1 });
+    await expect(pool.run(A, NEVER, 'double', 4)).rejects.toMatchObject({
+      name: 'ThreadStartError',
+      cause: { code: 'ERR_WORKER_OUT_OF_MEMORY' },
+    });
+  });
+
+  it('does not keep the process alive with an idle thread', async () => {
+    const script = `
+      const { WorkerPool } = require(${JSON.stringify(path.join(__dirname, 'worker-pool.js'))});
+      const file = ${JSON.stringify(path.join(__dirname, 'worker-pool.thread.fixture.js'))};
+      const pool = new WorkerPool({ file, threads: 1, maxWaiting: 1, deadlineMs: 30000, idleMs: 60000 });
+      pool.run('a', new AbortController().signal, 'double', 4).then((result) => console.log(result));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { timeout: 20_000 });
+    expect(stdout).toBe('8\n');
   });
 
   it('holds a thread while the input of its tasks is loaded', async () => {

@@ -1,13 +1,7 @@
-import path from 'node:path';
 import type { ResourceLimits } from 'node:worker_threads';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import Piscina from 'piscina';
-import { rootLogger } from '#platform/logging';
 import { FairLimiter, type Owner } from './fair-limiter';
-import { linkedSignal } from './linked-signal';
-import type { ThreadTask } from './worker-thread';
-
-const THREAD_FILE = path.join(__dirname, 'worker-thread.js');
+import { PoolThread, type PoolThreadOptions, TaskTimeout } from './pool-thread';
 
 export interface WorkerPoolOptions {
   /** The compiled file whose exported functions are the tasks. Only the threads load it. */
@@ -46,15 +40,6 @@ export type RunTask<Tasks> = <Name extends keyof Tasks & string>(
   options?: WorkerTaskOptions,
 ) => Promise<Result<Tasks, Name>>;
 
-/** A task did not end by its deadline. Its thread was terminated. */
-export class TaskTimeout extends Error {
-  override readonly name = 'TaskTimeout';
-
-  constructor(task: string, deadlineMs: number) {
-    super(`The task ${task} did not end within ${deadlineMs} ms.`);
-  }
-}
-
 /** Whether a task was ended because of its deadline or the heap of its thread. */
 export const isExhausted = (error: unknown): boolean =>
   error instanceof TaskTimeout || (error as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -71,30 +56,20 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
   readonly threads: number;
   private readonly deadlineMs: number;
   private readonly limiter: FairLimiter;
-  private readonly piscina: Piscina<ThreadTask, unknown>;
-  /** Starts the clock of a task, by the task's number. */
-  private readonly clocks = new Map<number, () => void>();
-  private lastTask = 0;
-  private isClosed = false;
+  private readonly threadOptions: PoolThreadOptions;
+  private readonly busy = new Set<PoolThread>();
+  private idle: PoolThread[] = [];
+  private closed = false;
 
-  constructor({ file, threads, maxWaiting, deadlineMs, idleMs = 10_000, resourceLimits }: WorkerPoolOptions) {
+  constructor({ threads, maxWaiting, deadlineMs, idleMs = 10_000, ...thread }: WorkerPoolOptions) {
     this.threads = threads;
     this.deadlineMs = deadlineMs;
     this.limiter = new FairLimiter({ concurrency: threads, maxWaiting });
-    this.piscina = new Piscina({
-      filename: THREAD_FILE,
-      workerData: { file },
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: idleMs,
-      // neither secrets nor hooks of this process are for the threads
-      env: {},
-      execArgv: [],
-      recordTiming: false,
-      ...(resourceLimits && { resourceLimits }),
-    });
-    this.piscina.on('message', (begun: number) => this.clocks.get(begun)?.());
-    this.piscina.on('error', (error: Error) => rootLogger.error({ err: error }, 'A worker thread failed.'));
+    this.threadOptions = { ...thread, idleMs };
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
   }
 
   /**
@@ -102,7 +77,7 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
    *
    * @param signal ends the waiting, and terminates the thread of a running task
    * @throws the signal's reason when it is aborted; 503 `service_overloaded` if too many wait; `TaskTimeout` after the
-   *   deadline; what the task throws
+   *   deadline; `ThreadStartError`; what the task throws; an Error when the pool is closed
    */
   run<Name extends keyof Tasks & string>(
     owner: Owner,
@@ -130,8 +105,10 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
 
   /** Terminates all threads. Running and waiting tasks fail. */
   async close(): Promise<void> {
-    this.isClosed = true;
-    await this.piscina.destroy();
+    this.closed = true;
+    const threads = [...this.busy, ...this.idle];
+    this.idle = [];
+    await Promise.all(threads.map((thread) => thread.terminate()));
   }
 
   onApplicationShutdown(): Promise<void> {
@@ -144,25 +121,22 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
     input: Input<Tasks, Name>,
     { deadlineMs = this.deadlineMs, transfer = [] }: WorkerTaskOptions = {},
   ): Promise<Result<Tasks, Name>> {
-    if (this.isClosed) throw new Error('The worker pool is closed.');
+    if (this.closed) throw new Error(CLOSED);
     signal.throwIfAborted();
-    const deadline = new AbortController();
-    // if this process was blocked, a result may be queued behind the timer and goes first
-    const expire = (): void => void setImmediate(() => deadline.abort(new TaskTimeout(name, deadlineMs)));
-    let timer: NodeJS.Timeout | undefined;
-    const id = ++this.lastTask;
-    this.clocks.set(id, () => (timer = setTimeout(expire, deadlineMs)));
-    const ending = linkedSignal(signal, deadline.signal);
+    this.idle = this.idle.filter(({ isDead }) => !isDead);
+    // the thread used last, so that surplus threads reach their idle time
+    const thread = this.idle.pop() ?? new PoolThread(this.threadOptions);
+    this.busy.add(thread);
     try {
-      const transferList = [...transfer] as ArrayBuffer[];
-      const result = await this.piscina.run({ id, name, input }, { signal: ending.signal, transferList });
+      const result = await thread.run({ name, input }, { deadlineMs, signal, transfer });
       return result as Result<Tasks, Name>;
     } catch (error) {
-      throw ending.signal.aborted ? ending.signal.reason : error;
+      throw this.closed ? new Error(CLOSED, { cause: error }) : error;
     } finally {
-      this.clocks.delete(id);
-      clearTimeout(timer);
-      ending.unlink();
+      this.busy.delete(thread);
+      if (!thread.isDead) this.idle.push(thread);
     }
   }
 }
+
+const CLOSED = 'The worker pool is closed.';

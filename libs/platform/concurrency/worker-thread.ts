@@ -1,33 +1,39 @@
 // The entry of every thread of a `WorkerPool`. It calls the tasks that the file in `workerData` exports.
 import { pathToFileURL } from 'node:url';
-import { parentPort, workerData } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 
 type Tasks = Record<string, (input: unknown) => unknown>;
 
-/** A call of a task. The thread sends its number to the pool when it begins the task. */
+/** A message to the thread: a call of a task. */
 export interface ThreadTask {
-  id: number;
   name: string;
   input: unknown;
 }
 
+/** The answer of the thread. Before the first one, the thread sends an empty message when it has loaded the tasks. */
+export type ThreadReply = { result: unknown } | { error: unknown };
+
+const port = parentPort!;
 const { file } = workerData as { file: string };
-let tasks: Promise<Tasks> | undefined;
 
-export default async function runTask({ id, name, input }: ThreadTask): Promise<unknown> {
-  tasks ??= import(pathToFileURL(file).href) as Promise<Tasks>;
-  const task = (await tasks)[name];
-  if (!task) throw new Error(`${file} exports no task ${name}.`);
-  parentPort!.postMessage(id);
-  return moved(await task(input));
-}
+// the output of tasks would mix with the logs of the process
+for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
-/** Has the typed arrays of a result moved to the caller instead of copied. */
-function moved(result: unknown): unknown {
-  const buffers = [...buffersOf(result)];
-  if (buffers.length === 0) return result;
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: result as object });
+void (import(pathToFileURL(file).href) as Promise<Tasks>).then((tasks) => {
+  port.on('message', (task: ThreadTask) => void perform(tasks, task));
+  port.postMessage(null);
+});
+
+async function perform(tasks: Tasks, { name, input }: ThreadTask): Promise<void> {
+  try {
+    const task = tasks[name];
+    if (!task) throw new Error(`${file} exports no task ${name}.`);
+    const result = await task(input);
+    // typed arrays are moved instead of copied
+    port.postMessage({ result } satisfies ThreadReply, [...buffersOf(result)] as Transferable[]);
+  } catch (error) {
+    port.postMessage({ error } satisfies ThreadReply);
+  }
 }
 
 /** Finds the typed arrays within a result. A Buffer may share its memory with others, so it stays. */

@@ -6,22 +6,17 @@ export {
   type JudgeDefinition,
   minAnnotationsOf,
   type Output,
+  SCORER_KINDS,
+  type ScorerKind,
   type SingleOutput,
 } from './definitions/definition.forms';
 export { resolvePath } from './definitions/json.path';
 export { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH } from './definitions/limits';
 export { type Answer, readAnswer, type ScoredAnswer, scoreOfAnswer } from './definitions/output.answer';
 export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions/prompt.template';
-export {
-  type Grain,
-  GRAINS,
-  type PinnedScorer,
-  SCORER_KINDS,
-  type ScorerKind,
-} from './definitions/scorer-kind';
 export { toolCallOf } from './engine/checks/tool-call.reader';
-export { CodeEngine } from './engine/pool/scorer.engine';
+export { CodeEngine } from './engine/threads/code.engine';
 export type { ScoreOutcome, ScoringSubject } from './engine/score-outcome';
-export type { ScorerEntity } from './scorer.entity';
+export { type Grain, GRAINS, type PinnedScorer, type ScorerEntity } from './scorer.entity';
 export { ScorerRepository } from './scorer.repository';
 export { ScorerService } from './scorer.service';

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { problem } from '#platform/problem';
-import { faultsOfHuman, faultsOfJudge } from './definitions/definition.forms';
+import { faultsOfHuman, faultsOfJudge, type ScorerKind } from './definitions/definition.forms';
 import type { FormFault } from './definitions/form';
-import type { ScorerKind } from './definitions/scorer-kind';
-import { CodeEngine } from './engine/pool/scorer.engine';
+import { CodeEngine } from './engine/threads/code.engine';
 
 /** Checks definitions by the kind of their scorer. */
 @Injectable()
@@ -15,7 +14,7 @@ export class ScorerDefinitions {
     private readonly environment: Environment,
   ) {}
 
-  /** Errors: 400 with each fault and its JSON pointer. A check that takes long delays only the same workspace. */
+  /** Errors: 400 with each fault and its JSON pointer. A slow check delays only its own workspace. */
   async check(scope: Scope, kind: ScorerKind, definition: object): Promise<void> {
     const faults = await this.faultsOf(scope, kind, definition);
     if (faults.length === 0) return;

@@ -11,9 +11,15 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DEFINITIONS } from './definitions/definition.forms';
-import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from './definitions/scorer-kind';
-import type { ScorerEntity, ScorerVersionRow } from './scorer.entity';
+import { pick } from '../../resources';
+import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
+import {
+  type Grain,
+  GRAINS,
+  type ScorerEntity,
+  type ScorerVersionRow,
+  VERSION_FIELDS,
+} from './scorer.entity';
 
 /** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
 const IsDefinition =
@@ -175,24 +181,8 @@ export class ScorerVersionPageDto {
   page!: PageMetaDto;
 }
 
-export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto => ({
-  scorer_id: row.scorer_id,
-  workspace_id: row.workspace_id,
-  scorer_version: row.scorer_version,
-  version_id: row.version_id,
-  name: row.name,
-  description: row.description,
-  scorer_kind: row.scorer_kind,
-  grain: row.grain,
-  definition: row.definition,
-  tags: row.tags,
-  metadata: row.metadata,
-  created_at: row.created_at,
-  created_by: row.created_by,
-});
+export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto =>
+  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by']);
 
-export const toScorerDto = (row: ScorerEntity): ScorerDto => ({
-  ...toScorerVersionDto(row),
-  updated_at: row.updated_at,
-  archived_at: row.archived_at,
-});
+export const toScorerDto = (row: ScorerEntity): ScorerDto =>
+  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at']);

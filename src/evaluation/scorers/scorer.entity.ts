@@ -1,7 +1,17 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type { Grain, ScorerKind } from './definitions/scorer-kind';
+import type { ScorerKind } from './definitions/definition.forms';
+
+export const GRAINS = ['trace', 'session'] as const;
+/** The subject of one score: a trace or a whole session. */
+export type Grain = (typeof GRAINS)[number];
+
+/** One version of a scorer. */
+export interface PinnedScorer {
+  scorer_id: string;
+  scorer_version: number;
+}
 
 /** A scorer of a workspace. `scorer_versions` keeps each of its versions. */
 @Entity('scorers')
@@ -43,3 +53,18 @@ export class ScorerEntity extends ArchivableEntity {
 
 /** A row of `scorer_versions`. */
 export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at'>;
+
+/** The members of a version, without its stamps. */
+export const VERSION_FIELDS = [
+  'scorer_id',
+  'workspace_id',
+  'scorer_version',
+  'version_id',
+  'name',
+  'description',
+  'scorer_kind',
+  'grain',
+  'definition',
+  'tags',
+  'metadata',
+] as const satisfies (keyof ScorerVersionRow)[];

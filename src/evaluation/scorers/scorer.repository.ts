@@ -5,21 +5,7 @@ import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/pa
 import { VersionTable } from '../../resources';
 import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
-import { ScorerEntity, type ScorerVersionRow } from './scorer.entity';
-
-const VERSION_COLUMNS: (keyof ScorerVersionRow)[] = [
-  'scorer_id',
-  'workspace_id',
-  'scorer_version',
-  'version_id',
-  'name',
-  'description',
-  'scorer_kind',
-  'grain',
-  'definition',
-  'tags',
-  'metadata',
-];
+import { ScorerEntity, type ScorerVersionRow, VERSION_FIELDS } from './scorer.entity';
 
 @Injectable()
 export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implements ScorerDirectory {
@@ -32,7 +18,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
       resources: 'scorers',
       id: 'scorer_id',
       ordinal: 'scorer_version',
-      columns: VERSION_COLUMNS,
+      columns: [...VERSION_FIELDS],
     });
   }
 
@@ -54,7 +40,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     return listPage<ScorerEntity>(
       this.database,
       {
-        columns: [...VERSION_COLUMNS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
+        columns: [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
         from: 'scorers',
         where,
         id: 'scorer_id',

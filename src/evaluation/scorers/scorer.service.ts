@@ -36,7 +36,7 @@ const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   toView: toScorerDto,
 };
 
-/** Scorers. Every change makes a version. Runs keep the version they began with, also when the scorer is archived. */
+/** Scorers. Every change makes a version. A run keeps the version it started with, even if the scorer is archived. */
 @Injectable()
 export class ScorerService extends WorkspaceResourceService<ScorerEntity, ScorerDto> {
   constructor(
@@ -70,7 +70,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     return this.page(await this.scorers.list(scope, query));
   }
 
-  /** Errors: 400 for a definition that does not fit the kind; those of every change. */
+  /** Errors: 400 for a definition that does not fit the kind, and those of every PATCH. */
   async patch(
     scope: Scope,
     id: string,

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
 import { ScorerDirectory } from '../experiments';
-import { CodeEngine } from './engine/pool/scorer.engine';
+import { CodeEngine } from './engine/threads/code.engine';
 import { ScorerDefinitions } from './scorer-definitions';
 import { ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';

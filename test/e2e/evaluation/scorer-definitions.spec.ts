@@ -4,7 +4,7 @@ import { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
 import { ScorerDefinitions } from '../../../src/evaluation/scorers/scorer-definitions';
-import type { ScorerKind } from '../../../src/evaluation/scorers/definitions/scorer-kind';
+import type { ScorerKind } from '../../../src/evaluation/scorers/definitions/definition.forms';
 
 const CHOICE = {
   type: 'choice',

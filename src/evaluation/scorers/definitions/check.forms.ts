@@ -57,7 +57,7 @@ const COMMON = {
       max: 100,
     }),
   ),
-  negate: optional(flag('Swaps passed and failed. A path that leads to nothing fails all the same.'), false),
+  negate: optional(flag('Swaps passed and failed. A path that selects nothing fails in either case.'), false),
 };
 const OF_VALUE = {
   ...COMMON,
@@ -91,14 +91,14 @@ function checkBounds({ min, max }: { min?: number; max?: number }, place: Place)
 
 const EQUALS = form(
   'EqualsCheckDto',
-  'Passes where both are the same JSON value. The order of members does not matter.',
+  'Passes if both values are the same JSON value. The order of members does not matter.',
   { type: oneOf('', ['equals']), ...COMPARING, ...CASE },
   checkComparand,
 );
 
 const CONTAINS = form(
   'ContainsCheckDto',
-  'Passes where a text contains a text, a list an equal item, or an object the same members.',
+  'Passes if a text contains the text, a list has an equal item, or an object has the same members.',
   {
     type: oneOf('', ['contains']),
     ...COMPARING,
@@ -119,7 +119,7 @@ const CONTAINS = form(
 
 const REGEX = form(
   'RegexCheckDto',
-  'Passes where the pattern matches anywhere in the text. A value that is not a string is matched as JSON.',
+  'Passes if the pattern matches anywhere in the text. A value that is not a string is matched as JSON.',
   {
     type: oneOf('', ['regex']),
     ...OF_VALUE,
@@ -146,7 +146,7 @@ const REGEX = form(
 
 const JSON_SCHEMA = form(
   'JsonSchemaCheckDto',
-  'Passes where the value is valid under `schema`.',
+  'Passes if the value is valid under `schema`.',
   {
     type: oneOf('', ['json_schema']),
     ...OF_VALUE,
@@ -155,7 +155,7 @@ const JSON_SCHEMA = form(
       { oneOf: [{ type: 'object', additionalProperties: true }, { type: 'boolean' }] },
       () => undefined,
     ),
-    parse_json: optional(flag('Parses the value, a text, as JSON first. Fails where it is not JSON.'), false),
+    parse_json: optional(flag('Parses the value, a text, as JSON first. Fails if it is not JSON.'), false),
   },
   ({ schema }, place) => {
     try {
@@ -169,14 +169,14 @@ const JSON_SCHEMA = form(
 
 const LEVENSHTEIN = form(
   'LevenshteinCheckDto',
-  'Compares two texts by their similarity: 1 less the number of edits divided by the length of the longer text.',
+  'Compares two texts by their similarity: 1 minus the number of edits divided by the length of the longer text.',
   {
     type: oneOf('', ['levenshtein']),
     ...COMPARING,
     ...CASE,
     threshold: optional(
       number(
-        'The least similarity that passes. Without it only equal texts pass, and the check counts in `mean` with its similarity.',
+        'Lowest similarity that passes. Without it, only equal texts pass, and `mean` counts the similarity.',
         0,
         1,
       ),
@@ -187,7 +187,7 @@ const LEVENSHTEIN = form(
 
 const NUMERIC_RANGE = form(
   'NumericRangeCheckDto',
-  'Passes where a number, or a text that is a number, is from `min` to `max`. One of them may be left out.',
+  'Passes if a number, or a text that is a number, is from `min` to `max`. Either bound may be left out.',
   {
     type: oneOf('', ['numeric_range']),
     ...OF_VALUE,
@@ -202,7 +202,7 @@ const NUMERIC_RANGE = form(
 
 const TOOL_CALLED = form(
   'ToolCalledCheckDto',
-  'Passes where each tool was called `min` to `max` times. Give either `tool` or `tools`.',
+  'Passes if each tool was called `min` to `max` times. Give either `tool` or `tools`.',
   {
     type: oneOf('', ['tool_called']),
     ...COMMON,
@@ -220,7 +220,7 @@ const TOOL_CALLED = form(
   },
 );
 
-const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes where the tools were called in this order.', {
+const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes if the tools were called in this order.', {
   type: oneOf('', ['tool_order']),
   ...COMMON,
   tools: tools('In the order in which their spans start.'),
@@ -235,21 +235,21 @@ const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes where the tools were called
 
 const MAX_STEPS = form(
   'MaxStepsCheckDto',
-  'Passes where the trace has at most `max` calls of models and tools.',
+  'Passes if the trace has at most `max` calls of models and tools.',
   {
     type: oneOf('', ['max_steps']),
     ...COMMON,
     max: integer('', 0, COUNT_MAX),
     count: optional(
-      oneOf('Counts only calls of models, or of tools. Where spans are neither, each span is a step.', [
-        'model',
-        'tool',
-      ]),
+      oneOf(
+        'Counts only calls of models, or only calls of tools. Without `count`, a trace that has neither counts its spans.',
+        ['model', 'tool'],
+      ),
     ),
   },
 );
 
-const MAX_DURATION = form('MaxDurationCheckDto', 'Passes where the trace took at most `max` ms.', {
+const MAX_DURATION = form('MaxDurationCheckDto', 'Passes if the trace took at most `max` ms.', {
   type: oneOf('', ['max_duration_ms']),
   ...COMMON,
   max: number('', 0),
@@ -257,7 +257,7 @@ const MAX_DURATION = form('MaxDurationCheckDto', 'Passes where the trace took at
 
 const MAX_COST = form(
   'MaxCostCheckDto',
-  'Passes where the trace cost at most `max` US dollars. An error where its cost is not fully known.',
+  'Passes if the trace cost at most `max` US dollars. An error if its cost is not fully known.',
   { type: oneOf('', ['max_cost_usd']), ...COMMON, max: number('', 0) },
 );
 

@@ -31,6 +31,9 @@ import {
 } from './limits';
 import { parsePrompt } from './prompt.template';
 
+export const SCORER_KINDS = ['code', 'llm_judge', 'human'] as const;
+export type ScorerKind = (typeof SCORER_KINDS)[number];
+
 const SCRIPT = form('ScriptDefinitionDto', 'A scorer of kind `code`, in JavaScript.', {
   language: optional(oneOf('', ['javascript']), 'javascript'),
   source: value<string>(
@@ -65,7 +68,7 @@ const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code`, by checks i
   }),
   aggregate: optional(
     oneOf(
-      'How the checks become one score. `all`: 1 where all passed, else 0. `any`: 1 where one passed, else 0. `mean`: the share that passed.',
+      'How the checks become one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
       ['all', 'any', 'mean'],
     ),
     'all',
@@ -80,10 +83,14 @@ const CHOICE = form('ChoiceDto', 'A value to choose.', {
   score: number('The score of an answer with this value.'),
   description: nullable(text('', { min: 0, max: TEXT_MAX })),
 });
-const CHOICE_OUTPUT = form('ChoiceOutputDto', 'One of several values. The score is the one of the choice.', {
-  type: oneOf('', ['choice']),
-  choices: list('', CHOICE, { noun: 'choices', min: 2, max: 100, key: 'value' }),
-});
+const CHOICE_OUTPUT = form(
+  'ChoiceOutputDto',
+  'One of several values. The score is that of the chosen value.',
+  {
+    type: oneOf('', ['choice']),
+    choices: list('', CHOICE, { noun: 'choices', min: 2, max: 100, key: 'value' }),
+  },
+);
 const BOOLEAN_OUTPUT = form('BooleanOutputDto', 'True or false. The score is 1 or 0.', {
   type: oneOf('', ['boolean']),
 });
@@ -112,9 +119,9 @@ const QUESTIONS_OUTPUT = form(
 );
 const OUTPUT = byType({ ...SINGLE_OUTPUTS, questions: QUESTIONS_OUTPUT });
 
-/** The `output` of a definition that is answered with one value. */
+/** An `output` that takes a single value as its answer. */
 export type SingleOutput = TypeOf<typeof SINGLE_OUTPUT>;
-/** What a judge or a person answers with. */
+/** The form of the answer of a judge or a person. */
 export type Output = TypeOf<typeof OUTPUT>;
 
 export const JUDGE_BACKENDS = ['llm', 'classifier'] as const;
@@ -142,7 +149,7 @@ function faultOfPrompt(prompt: string): string | undefined {
 const LLM = form('LlmDefinitionDto', 'A scorer of kind `llm_judge`: a question to a language model.', {
   backend: nullable(oneOf('', ['llm']), 'llm'),
   prompt: text(
-    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535). A session or trace is inserted as a transcript. Inserted values stand between delimiters that mark them as data. An unknown variable is refused.',
+    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535). A session or trace is inserted as a transcript. Delimiters around inserted values mark them as data. An unknown variable is refused.',
     { max: PROMPT_MAX },
     faultOfPrompt,
   ),
@@ -151,11 +158,11 @@ const LLM = form('LlmDefinitionDto', 'A scorer of kind `llm_judge`: a question t
 });
 const CLASSIFIER = form(
   'ClassifierDefinitionDto',
-  'A scorer of kind `llm_judge`: a classifier that chooses. It is asked once.',
+  'A scorer of kind `llm_judge`: a classifier that chooses a value. It is asked once.',
   {
     backend: oneOf('', ['classifier']),
     prompt: nullable(
-      text('Without a prompt the classifier sees the output.', { max: PROMPT_MAX }, faultOfPrompt),
+      text('Without a prompt, the classifier sees the output.', { max: PROMPT_MAX }, faultOfPrompt),
     ),
     output: CHOICE_OUTPUT,
     ...OF_JUDGE,
@@ -193,7 +200,7 @@ export const DEFINITION_COMPONENTS = Object.fromEntries(
 
 /**
  * Returns what is wrong with the definition of a `code` scorer. Does not evaluate a source, and compiles patterns and
- * schemas in the caller's thread: `ScorerEngine.validate` does both in a thread of its own.
+ * schemas in the caller's thread: `CodeEngine.validate` does both in a thread.
  *
  * @param takesUnknown whether unknown members are ignored, as they are in definitions of earlier releases
  */
@@ -227,7 +234,7 @@ function faultsOf(of: Form<unknown>, definition: unknown, takesUnknown = false):
   return faults;
 }
 
-/** The faults as the error of an item that such a definition was to score. */
+/** Describes the faults of a definition as the error of an item. */
 export function describeFaults(faults: readonly FormFault[]): string {
   const listed = faults.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
   return cutText(`the definition cannot be used: ${listed.join('; ')}`, MAX_ERROR_LENGTH);

@@ -6,9 +6,9 @@ export interface FormFault {
   detail: string;
 }
 
-/** Faults that are reported of one definition at most. */
+/** Most faults reported for one definition. */
 const FAULTS_MAX = 50;
-/** Characters of a member's name that a pointer repeats. */
+/** Longest part of a member's name in a pointer, in UTF-16 code units. */
 const TOKEN_MAX = 100;
 
 /** A place in a definition, and where its faults are collected. */
@@ -25,7 +25,7 @@ export class Place {
     return new Place(`${this.pointer}/${token}`, this.faults, this.takesUnknown);
   }
 
-  /** Reports a fault, and returns false. @param below a JSON pointer from this place on */
+  /** Reports a fault, and returns false. @param below a JSON pointer relative to this place */
   fault(detail: string, below = ''): false {
     if (!this.isFull) this.faults.push({ pointer: this.pointer + below, detail });
     return false;
@@ -35,7 +35,7 @@ export class Place {
     return this.faults.length;
   }
 
-  /** No more faults are reported, so nothing more needs to be looked at. */
+  /** Whether the most faults are reported. Nothing more needs to be checked then. */
   get isFull(): boolean {
     return this.faults.length >= FAULTS_MAX;
   }
@@ -64,14 +64,14 @@ type ObjectOf<M> = { [Name in Exclude<keyof M, OptionalNames<M>>]: TypeOf<M[Name
 
 const refOf = (name: string): string => `#/components/schemas/${name}`;
 
-/** An object with members of its own, which OpenAPI knows by its name. */
+/** An object with a fixed set of members, which is a named component in OpenAPI. */
 export interface Form<Type> extends Value<Type> {
   readonly name: string;
   /** Its schema in the components of the OpenAPI document; `schema` refers to it. */
   readonly component: object;
 }
 
-/** A value by its schema and a function that returns what is wrong with it. */
+/** Defines a value by its schema and a function that returns its fault. */
 export const value = <Type>(
   description: string,
   schema: object,
@@ -84,14 +84,14 @@ export const value = <Type>(
   },
 });
 
-/** A member that may be left out. @param byDefault what it is then, for OpenAPI */
+/** A member that may be left out. @param byDefault its default, for OpenAPI */
 export const optional = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type> => ({
   check: of.check.bind(of) as Value<Type>['check'],
   schema: { ...of.schema, ...(byDefault !== undefined && { default: byDefault }) },
   isOptional: true,
 });
 
-/** A member that may be left out or null, which means the same. */
+/** A member that may be left out or null. Both mean the same. */
 export const nullable = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type | null> => {
   const { schema } = optional(of, byDefault) as { schema: { type?: string; enum?: unknown[] } };
   const { type, enum: values } = schema;
@@ -163,11 +163,11 @@ export interface ListOptions {
   max?: number;
   /** The member by which items differ. */
   key?: string;
-  /** The longest JSON text of the list, in UTF-16 code units. */
+  /** Longest JSON text of the list, in UTF-16 code units. */
   maxText?: number;
 }
 
-/** A list of at least `min` and at most `max` items. The items of a list that is too long are not looked at. */
+/** A list of at least `min` and at most `max` items. The items of a list that is too long are not checked. */
 export const list = <Item>(description: string, item: Value<Item>, options: ListOptions): Value<Item[]> => {
   const { noun, min, max, key, maxText = Infinity } = options;
   const size = max === undefined ? `${min} or more` : `${min} to ${max}`;
@@ -197,9 +197,9 @@ export const list = <Item>(description: string, item: Value<Item>, options: List
 };
 
 /**
- * An object with these members. Other members are faults, so that a misspelt one is noticed.
+ * Defines an object with these members. Any other member is a fault, so that typing errors are noticed.
  *
- * @param rule reports what is wrong between members, once each of them is valid
+ * @param rule reports members that contradict each other. Called when each of them is valid
  */
 export function form<M extends Members>(
   name: string,

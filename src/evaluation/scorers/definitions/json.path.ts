@@ -7,10 +7,10 @@ const INDEX = /^\[(0|-?[1-9]\d{0,9})\]/;
 const QUOTED = /^\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/s;
 
 /**
- * Parses a singular query of RFC 9535 (section 2.3.5.1), which leads to one place at most: `$.output.text`,
+ * Parses a singular query of RFC 9535 (section 2.3.5.1), which selects at most one value: `$.output.text`,
  * `$.output.items[0]['a b']`. The leading `$.` is optional. Unlike RFC 9535, a plain name may contain a dash.
  *
- * @throws SyntaxError naming the place that is wrong
+ * @throws SyntaxError with the part that is wrong
  */
 export function parsePath(path: string): PathStep[] {
   if (path.length > MAX_PATH_LENGTH)
@@ -30,7 +30,7 @@ export function parsePath(path: string): PathStep[] {
   return steps;
 }
 
-/** Returns the value at a path. `found` is false where the path leads to nothing. Follows only own members. */
+/** Returns the value at a path. `found` is false if the path selects nothing. Follows only own members. */
 export function resolvePath(value: unknown, steps: readonly PathStep[]): { found: boolean; value: unknown } {
   let current = value;
   for (const step of steps) {

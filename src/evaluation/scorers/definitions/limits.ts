@@ -1,4 +1,4 @@
-/** Members of a subject, in the order in which they are passed to a sandbox thread. */
+/** Members of a subject, in the order in which a thread gets them. */
 export const SUBJECT_MEMBERS = ['input', 'output', 'expected', 'metadata', 'trace', 'session'] as const;
 
 /**
@@ -10,7 +10,7 @@ export const SUBJECT_MEMBERS = ['input', 'output', 'expected', 'metadata', 'trac
 export const MAX_SUBJECT_LENGTH = 8_388_608;
 /** Longest definition that is parsed, as JSON text in UTF-16 code units. */
 export const MAX_DEFINITION_LENGTH = 1_048_576;
-/** Heap of a sandbox thread in MiB, without the memory of its interpreters. */
+/** Heap of a thread in MiB, without the memory of its interpreters. */
 export const THREAD_HEAP_MB = 1_024;
 
 /** Heap of the interpreter for one script, in MiB (`memory_mb`). */

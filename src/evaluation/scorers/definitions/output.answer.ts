@@ -24,12 +24,12 @@ export interface ScoredAnswer {
 const MEMBERS = ['choice', 'value', 'answers'] as const;
 const MEMBER_OF = { choice: 'choice', boolean: 'value', numeric: 'value', questions: 'answers' } as const;
 
-/** Characters of the known choices that a fault lists. */
+/** Longest list of known choices in a fault, in UTF-16 code units. */
 const SHOWN_CHOICES_MAX = 1_000;
 
 /** The faults of an answer. */
 interface Faults {
-  /** Wrong form, missing, or out of bounds. */
+  /** Missing, of the wrong type, or out of bounds. */
   form: FieldError[];
   /** Unknown choices. */
   unknown: FieldError[];
@@ -40,7 +40,7 @@ interface Faults {
  * boolean, the number itself, or the mean over the questions.
  *
  * Throws 400 for an answer that is missing, of another type, out of bounds, or for another type of output. The returned
- * `scored` throws 422 for an unknown choice. There are two steps because a request's 404 and 409 come in between.
+ * `scored` throws 422 for an unknown choice. There are two steps because a request's 404 and 409 come between 400 and 422.
  */
 export function readAnswer(output: Output, given: GivenAnswer): { scored: () => ScoredAnswer } {
   const faults: Faults = { form: [], unknown: [] };
@@ -131,7 +131,7 @@ function readSingle(
   }
 }
 
-/** Returns the mean, which is finite even where the sum is not. */
+/** Returns the mean, which is finite even if the sum is not. */
 function mean(numbers: readonly number[]): number {
   const sum = numbers.reduce((total, one) => total + one, 0);
   if (Number.isFinite(sum)) return sum / numbers.length;

@@ -12,7 +12,7 @@ const TOO_MUCH_WHITESPACE = new RegExp(`\\s{${WHITESPACE_MAX + 1}}`);
 /** The path that a name of a template stands for. */
 export interface TemplatePath {
   readonly steps: readonly PathStep[];
-  /** It begins with `$`, so it starts from the variables even within a section. */
+  /** Whether it begins with `$` and so starts from the variables even within a section. */
   readonly isAbsolute: boolean;
 }
 
@@ -34,8 +34,8 @@ type Token = readonly [type: string, value: string, start: number, end: number, 
  * 9535. Sections and inverted sections work as in Mustache. Nothing is escaped, so two and three braces mean the same.
  * Partials are refused, because nothing defines any.
  *
- * @throws SyntaxError for an invalid template, and for an unknown variable outside of sections, because a misspelt one
- *   would silently judge nothing
+ * @throws SyntaxError for an invalid template, and for an unknown variable outside of sections, because a misspelt
+ *   one would silently insert nothing
  */
 export function parsePrompt(text: string): TemplatePart[] {
   if (TOO_MUCH_WHITESPACE.test(text)) {
@@ -53,7 +53,7 @@ export function parsePrompt(text: string): TemplatePart[] {
   return partsOf(tokens, 0, false);
 }
 
-/** @param isNaming whether the parts are in a section whose value defines names. An inverted section defines none. */
+/** @param isNaming whether the parts are in a section whose value defines names. Inverted sections define no names. */
 function partsOf(tokens: readonly Token[], depth: number, isNaming: boolean): TemplatePart[] {
   if (depth > DEPTH_MAX) throw new SyntaxError(`has sections more than ${DEPTH_MAX} deep`);
   return tokens.flatMap((token): TemplatePart | [] => {

@@ -1,5 +1,5 @@
 /**
- * What a scorer sees of one target. Members are JSON values, and null where there is nothing. For a session `trace` is
+ * What a scorer sees of one target. Members are JSON values; missing ones are null. For a session `trace` is
  * absent: a scorer sees null, and checks of traces read the traces of the session.
  */
 export interface ScoringSubject {
@@ -14,7 +14,7 @@ export interface ScoringSubject {
 /**
  * The outcome of scoring one target: a score, or an error. A failure is never a score of 0.
  *
- * `score` is finite, or null where the scorer abstains. `error` has at most 2,000 characters and addresses the scorer's
+ * `score` is finite, or null if the scorer abstains. `error` has at most 2,000 characters and addresses the scorer's
  * author.
  */
 export type ScoreOutcome =

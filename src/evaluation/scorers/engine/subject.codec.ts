@@ -2,12 +2,19 @@ import { toJsonText } from '#platform/json';
 import { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH, SUBJECT_MEMBERS } from '../definitions/limits';
 import type { ScoringSubject } from './score-outcome';
 
+/** A subject for a thread: a JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only for what it reads. */
+export interface EncodedSubject {
+  readonly members: readonly string[];
+  /** Whether a session is scored: the subject has no member `trace`. */
+  readonly ofSession: boolean;
+}
+
 /**
- * Encodes a subject for a sandbox thread: one JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only for the
- * members it reads. Texts of clients are passed on unparsed, so that they do not block this process. A subject that is too
- * large, or that JSON cannot express (a cycle, a bigint, an infinite number, thousands of levels), is an item's error.
+ * Encodes a subject for a thread. Texts of clients are passed on unparsed, so that they do not block this process. A
+ * subject that is too large, or that JSON cannot express (a cycle, a bigint, an infinite number, thousands of levels),
+ * is an item's error.
  */
-export function encodeSubject(subject: ScoringSubject): { members: string[] } | { error: string } {
+export function encodeSubject(subject: ScoringSubject): EncodedSubject | { error: string } {
   let members: string[];
   try {
     members = SUBJECT_MEMBERS.map((name) =>
@@ -18,24 +25,19 @@ export function encodeSubject(subject: ScoringSubject): { members: string[] } | 
     return { error: cutText(`the subject cannot be written as JSON: ${why}`, MAX_ERROR_LENGTH) };
   }
   const length = members.reduce((sum, text) => sum + text.length, 0);
-  if (length <= MAX_SUBJECT_LENGTH) return { members };
+  if (length <= MAX_SUBJECT_LENGTH) return { members, ofSession: subject.trace === undefined };
   return {
     error: `the subject has ${length} characters as JSON; at most ${MAX_SUBJECT_LENGTH} are allowed`,
   };
 }
 
-/** Decodes what {@link encodeSubject} wrote. @param encoded `ofSession`: the subject has no member `trace` */
+/** Decodes what {@link encodeSubject} wrote. */
 export function decodeSubject({ members, ofSession }: EncodedSubject): ScoringSubject {
   const values = members.map((text): unknown => JSON.parse(text));
   const entries = SUBJECT_MEMBERS.map((name, index) => [name, values[index]] as const);
   return Object.fromEntries(
     entries.filter(([name]) => !(ofSession && name === 'trace')),
   ) as unknown as ScoringSubject;
-}
-
-interface EncodedSubject {
-  readonly members: readonly string[];
-  readonly ofSession: boolean;
 }
 
 /** Above this share of characters beyond ASCII, escaping takes more memory in the interpreter than it saves. */

@@ -2,7 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../definitions/scorer-kind';
+import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
+import { type Grain, GRAINS } from '../scorer.entity';
 import type { ScorerStarter, StarterExample } from './starter.types';
 
 /** Starters are listed by topic. `sort=-created_at` reverses the order. */

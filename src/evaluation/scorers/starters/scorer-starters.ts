@@ -5,7 +5,7 @@ import type { CodeStarter, HumanStarter, ScorerStarter } from './starter.types';
 import { TEXT_STARTERS } from './text.starters';
 import { TRACE_STARTERS } from './trace.starters';
 
-/** What an output must not reveal. */
+/** Scorers for content that an output must not reveal. */
 const PRIVACY_STARTERS: CodeStarter[] = [
   {
     starter_id: 'personal_data',
@@ -35,18 +35,18 @@ const PEOPLE_STARTERS: HumanStarter[] = [
     starter_id: 'thumbs',
     name: 'Thumbs',
     description:
-      'What people think of an answer: `up` (1) or `down` (0). A result gets the share of thumbs up once `min_annotations` people have scored it.',
+      'What people think of an answer: `up` (1) or `down` (0). A result gets the share of `up` once `min_annotations` people have scored it.',
     tags: ['people'],
     scorer_kind: 'human',
     grain: 'trace',
     definition: {
       rubric:
-        'Would you have been content with this answer? Thumbs up where it is right, complete, and of use as it stands; thumbs down where you would have had to ask again, look it up, or put something right. Say in the comment what decided it.',
+        'Would this answer have satisfied you? Choose thumbs up if it is correct, complete and useful as it stands. Choose thumbs down if you would have had to ask again, look it up or correct it. Give your reason in the comment.',
       output: {
         type: 'choice',
         choices: [
-          { value: 'up', score: 1, description: 'Right, complete, and of use as it stands.' },
-          { value: 'down', score: 0, description: 'Wrong, incomplete, or of no use.' },
+          { value: 'up', score: 1, description: 'Correct, complete and useful as it stands.' },
+          { value: 'down', score: 0, description: 'Wrong, incomplete or not useful.' },
         ],
       },
       min_annotations: 1,

@@ -1,7 +1,7 @@
 import { promptOf } from './prompts';
 import type { ExampleSubject, JudgeStarter } from './starter.types';
 
-/** Makes a session of messages, whose input is the first user message and whose output is the last answer. */
+/** Creates a session of messages, whose input is the first user message and whose output is the last answer. */
 function talk(...messages: [role: 'user' | 'assistant', content: string][]): ExampleSubject {
   const said = (by: string) => messages.filter(([role]) => role === by).map(([, content]) => content);
   return {
@@ -24,32 +24,32 @@ export const SESSION_STARTERS: JudgeStarter[] = [
     definition: {
       backend: 'llm',
       prompt: promptOf(
-        'Did the assistant do what the user came for?',
+        'Did the assistant achieve what the user came for?',
         [
           ['first_request', 'input'],
           ['session', 'session'],
           ['last_answer', 'output'],
         ],
         [
-          'The task is what the user asked for first, with what they added, changed or took back since.',
-          'Believe what was done rather than what was promised: a tool that failed, or was never called, has done nothing, whatever the assistant says of it.',
-          'A task that cannot or must not be done is completed where the assistant says so and why, and offers what is possible.',
-          'How many steps it took, and how polite it was, does not matter here.',
+          'The task is the first request of the user, including what they added, changed or withdrew later.',
+          'Judge actions, not promises: a tool that failed or was never called achieved nothing, whatever the assistant says about it.',
+          'A task that is impossible or not allowed counts as completed if the assistant says so, explains why and offers what is possible.',
+          'The number of steps and the politeness of the assistant do not matter.',
         ],
       ),
       output: {
         type: 'choice',
         choices: [
-          { value: 'completed', score: 1, description: 'All that the user came for was done.' },
+          { value: 'completed', score: 1, description: 'Everything that the user came for was done.' },
           {
             value: 'partly_completed',
             score: 0.5,
-            description: 'A part was done that is of use by itself; another is missing or wrong.',
+            description: 'A part that is useful by itself was done. Another part is missing or wrong.',
           },
           {
             value: 'not_completed',
             score: 0,
-            description: 'Nothing of use was done, or something else than was asked for.',
+            description: 'Nothing useful was done, or something other than the request.',
           },
         ],
       },
@@ -90,17 +90,17 @@ export const SESSION_STARTERS: JudgeStarter[] = [
         'How frustrated with the assistant did the user become in this session?',
         [['session', 'session']],
         [
-          'Judge what the user says. Signs are: complaints about the answers, having to say the same thing again, correcting the assistant over and over, curt or angry words, asking for a human, giving up.',
-          'Count what is aimed at the assistant. Trouble that the user came with, however great, is not frustration with it.',
+          'Judge what the user says. Signs are: complaints about the answers, having to repeat themselves, correcting the assistant again and again, curt or angry words, asking for a human, giving up.',
+          'Count only frustration with the assistant. The problem that brought the user here, however serious, does not count.',
           'One follow-up question or one correction is an ordinary conversation.',
-          'The strongest moment counts, also where the session ended well after it.',
+          'The strongest moment counts, even if the session ended well.',
         ],
       ),
       output: {
         type: 'choice',
         choices: [
-          { value: 'none', score: 1, description: 'No sign of it.' },
-          { value: 'some', score: 0.5, description: 'Impatience, or a thing that had to be said again.' },
+          { value: 'none', score: 1, description: 'No sign of frustration.' },
+          { value: 'some', score: 0.5, description: 'Impatience, or something that the user had to repeat.' },
           { value: 'strong', score: 0, description: 'Anger, repeated complaints, or the user gave up.' },
         ],
       },

@@ -5,7 +5,7 @@ import type {
   ScriptDefinition,
 } from '../definitions/definition.forms';
 import type { Answer } from '../definitions/output.answer';
-import type { Grain } from '../definitions/scorer-kind';
+import type { Grain } from '../scorer.entity';
 
 /** The subject of an example. Absent members are null for the scorer. */
 export interface ExampleSubject {

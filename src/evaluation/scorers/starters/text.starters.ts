@@ -1,7 +1,7 @@
 import { NUMERIC_CLOSENESS } from './sources/numeric-closeness.source';
 import type { CodeStarter } from './starter.types';
 
-/** Comparisons of the output with what was expected, and of its form. */
+/** Scorers that compare the output with `expected`, or check its form. */
 export const TEXT_STARTERS: CodeStarter[] = [
   {
     starter_id: 'exact_match',
@@ -40,7 +40,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'levenshtein',
     name: 'Levenshtein similarity',
     description:
-      'The similarity of the output and the expected text, from 0 to 1: 1 less the edit distance divided by the length of the longer text. Texts have at most 20,000 characters. Set `threshold` on the check to make it pass or fail instead.',
+      'The similarity of the output and the expected text, from 0 to 1: 1 minus the edit distance divided by the length of the longer text. Texts have at most 20,000 characters. Set `threshold` on the check to make it pass or fail instead.',
     tags: ['text', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -55,7 +55,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'numeric_closeness',
     name: 'Numeric closeness',
     description:
-      'How close the output is to the expected number, from 0 to 1: 1 less their difference as a share of the larger one. Both are numbers or texts that hold one number, in which commas may separate thousands. An output that is not a number scores 0. An expected value that is not a number is an error.',
+      'How close the output is to the expected number, from 0 to 1: 1 minus their difference as a share of the larger one. Both are numbers or texts that hold one number, in which commas may separate thousands. An output that is not a number scores 0. An expected value that is not a number is an error.',
     tags: ['number', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',
@@ -70,7 +70,7 @@ export const TEXT_STARTERS: CodeStarter[] = [
     starter_id: 'contains',
     name: 'Contains',
     description:
-      'Whether the output contains `expected`, ignoring case: a text the expected text, a list an equal item, an object the same members.',
+      'Whether the output contains `expected`, ignoring case: a text contains the expected text, a list has an equal item, or an object has the same members.',
     tags: ['text', 'reference'],
     scorer_kind: 'code',
     grain: 'trace',

@@ -3,7 +3,7 @@ import type { CodeStarter, ExampleSpan, ExampleTrace } from './starter.types';
 
 const BEGIN = Date.parse('2026-01-05T09:00:00.000Z');
 
-/** A trace of an agent that calls tools one after another, each for 100 ms. */
+/** Creates the trace of an agent that calls tools one after another, each for 100 ms. */
 function agentTrace(
   calls: [name: string, args: object][],
   durationMs: number,
@@ -40,7 +40,7 @@ const EXPECTED = [
 ];
 const INPUT = 'Refund my last order.';
 
-/** What an agent did on its way, and what that took. */
+/** Scorers for the steps of an agent, their time and their cost. */
 export const TRACE_STARTERS: CodeStarter[] = [
   {
     starter_id: 'tool_call_accuracy',

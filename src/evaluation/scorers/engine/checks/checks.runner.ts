@@ -34,7 +34,7 @@ import type { Verdict } from './verdict';
 /**
  * Runs definitions by checks. Caches the definitions it parsed and the patterns and schemas it compiled.
  *
- * Hostile patterns and subjects may take seconds, so run it in a thread that can be ended.
+ * Hostile patterns and subjects may take seconds, so run it in a thread that can be terminated.
  */
 export class ChecksRunner {
   private readonly definitions = new LRUCache<string, ChecksDefinition | { error: string }>({ max: 50 });
@@ -44,8 +44,8 @@ export class ChecksRunner {
   /**
    * Scores one subject by a definition as JSON text. An invalid definition is the item's error.
    *
-   * `reasoning` says which checks failed and why. `answers` has for each check true or false, or what it measured: the
-   * similarity, the number, the count. A check that has nothing to look at makes the outcome an error.
+   * `reasoning` says which checks failed and why. `answers` holds for each check whether it passed, or what it measured:
+   * the similarity, the number, the count. A check that lacks its data makes the outcome an error.
    */
   run(text: string, subject: ScoringSubject): ScoreOutcome {
     const definition = this.parse(text);
@@ -143,7 +143,7 @@ function negated(check: Check, verdict: Verdict): Verdict {
   return { ...verdict, passed: !verdict.passed, grade };
 }
 
-/** Each check with its name: the one it was given, else its type, numbered from the second of a type on. */
+/** Names each check: by its own name, else by its type, with a number from the second check of a type on. */
 function named(checks: Check[]): { name: string; check: Check }[] {
   const taken = new Set(checks.map(({ name }) => name));
   return checks.map((check) => {

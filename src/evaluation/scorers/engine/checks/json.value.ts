@@ -4,7 +4,7 @@ import { cutText } from '../../definitions/limits';
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether two JSON values are equal. Strings may be compared without case. */
+/** Whether two JSON values are equal. Can ignore the case of strings. */
 export function isSame(a: unknown, b: unknown, caseSensitive = true): boolean {
   if (typeof a === 'string' && typeof b === 'string')
     return fold(a, caseSensitive) === fold(b, caseSensitive);
@@ -32,14 +32,14 @@ export function includes(whole: unknown, part: unknown, caseSensitive = true): b
   );
 }
 
-/** Returns a text for comparison, in lower case where case does not matter. */
+/** Returns a text for comparison, in lower case if case does not matter. */
 export function fold(text: string, caseSensitive: boolean): string {
   return caseSensitive ? text : text.toLowerCase();
 }
 
 const BRIEF_LENGTH = 80;
 
-/** Returns a value for people to read: as JSON, cut to 80 characters. Serializes no more than that. */
+/** Returns a value for people to read: as JSON, cut to 80 characters. Serializes only that much. */
 export function brief(value: unknown): string {
   return cutText(beginning(value, BRIEF_LENGTH + 1), BRIEF_LENGTH);
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import type { JsonObject } from './json.value';
 
-/** A tool call read from a span. `args` and `result` are undefined where the span lacks them. */
+/** A tool call read from a span. `args` and `result` are undefined if the span lacks them. */
 export interface ToolCall {
   name: string;
   args: unknown;

@@ -6,8 +6,8 @@ import type { Verdict } from './verdict';
 import { IN_PART } from './whole.subject';
 
 /*
- * Of a trace that is seen in part, more calls may be there than are seen. A check then says what no further call could
- * change, and else that it cannot be made.
+ * A truncated trace may have more calls than the reader sees. A check then decides only if no further call could change
+ * its outcome. Otherwise it throws `CannotCheck`.
  */
 
 export function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReader): Verdict {
@@ -55,7 +55,7 @@ export function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader)
   };
 }
 
-/** How many of these names occur among others, in their order. */
+/** Counts how many of the names occur among others, in order. */
 function followed(names: readonly string[], among: readonly string[]): number {
   let next = 0;
   for (const name of among) if (name === names[next]) next += 1;

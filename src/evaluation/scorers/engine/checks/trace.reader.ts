@@ -14,10 +14,10 @@ export interface Figure {
 
 interface Trace {
   spans: JsonObject[];
-  /** Whether all of its spans are seen. */
+  /** Whether the trace is complete. */
   isWhole: boolean;
   durationMs: number | undefined;
-  /** Null where the cost is known to be incomplete. */
+  /** Null if the cost is known to be incomplete. */
   costUsd: number | null | undefined;
 }
 
@@ -30,14 +30,14 @@ const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
  * Reads a trace for checks: a list of spans `{name, attributes, started_at, ended_at, duration_ms, …}`, or an object
  * `{spans, duration_ms, cost_usd, …}`. For a session, reads all of its traces.
  *
- * Spans are understood by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
+ * Reads spans by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
  * `gen_ai.tool.name`), OpenInference (`openinference.span.kind`), OpenLLMetry (`traceloop.span.kind`) and the AI SDK.
  */
 export class TraceReader {
   private readonly traces: Trace[];
   private readonly hasAllTraces: boolean;
 
-  /** @throws CannotCheck where the subject has no trace */
+  /** @throws CannotCheck when the subject has no trace */
   constructor(subject: ScoringSubject) {
     const session =
       isJsonObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
@@ -50,7 +50,7 @@ export class TraceReader {
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
   }
 
-  /** Whether everything is seen. If not, more tools may have been called, before, in between and after. */
+  /** Whether the traces are complete. If not, more tools may have been called before, between and after. */
   get isWhole(): boolean {
     return this.hasAllTraces && this.traces.every((trace) => trace.isWhole);
   }
@@ -60,7 +60,7 @@ export class TraceReader {
     return this.spans().flatMap((span) => toolCallOf(span) ?? []);
   }
 
-  /** Counts the steps: calls of models and tools, or all spans where none is such a call. */
+  /** Counts the steps: calls of models and tools, or all spans if there is no such call. */
   stepCount(kind: 'model' | 'tool' | undefined): Figure {
     const spans = this.spans();
     const tools = spans.filter((span) => toolCallOf(span)).length;

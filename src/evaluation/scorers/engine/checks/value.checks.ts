@@ -15,7 +15,7 @@ const DEFAULT_PATH = 'output';
 const DEFAULT_EXPECTED_PATH = 'expected';
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
-/** Returns the value that a check looks at, or the failed verdict where there is none. */
+/** Returns the value to check, or a failed verdict if there is no value. */
 export function readValue(
   check: { path?: string },
   subject: ScoringSubject,
@@ -110,7 +110,7 @@ export function checkNumericRange(check: CheckOf<'numeric_range'>, value: unknow
   return { passed: true, value: number, reason: `${number} is within the range` };
 }
 
-/** @throws CannotCheck when the value at the path was cut, because a part of it must not decide */
+/** @throws CannotCheck when the value at the path was cut, because a part must not decide */
 function lookUp(subject: ScoringSubject, path: string): { found: boolean; value: unknown } {
   const steps = parsePath(path);
   if (isPathCut(subject, steps)) {

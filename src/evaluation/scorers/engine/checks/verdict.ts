@@ -1,6 +1,6 @@
 /**
- * The outcome of a check. `value` is what it measured, if anything (a similarity, a number, a count). `grade` is its weight
- * in `mean` where that is not 1 or 0.
+ * The outcome of a check. `value` is what it measured, if anything (a similarity, a number, a count). `grade` is its
+ * contribution to `mean` if that is not 1 or 0.
  */
 export interface Verdict {
   passed: boolean;
@@ -10,7 +10,7 @@ export interface Verdict {
   reason: string;
 }
 
-/** A check has nothing to look at. The message says what is missing, and becomes the item's error. */
+/** A check lacks its data. The message says what is missing, and becomes the item's error. */
 export class CannotCheck extends Error {
   override name = 'CannotCheck';
 }

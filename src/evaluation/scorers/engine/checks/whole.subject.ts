@@ -3,7 +3,7 @@ import type { ScoringSubject } from '../score-outcome';
 import type { JsonObject } from './json.value';
 import type { PathStep } from '../../definitions/json.path';
 
-/** Why a check cannot be decided from the part of a trace or session that a scorer is shown. */
+/** Error of a check that the shown part of a trace or session does not decide. */
 export const IN_PART =
   'the trace is too large to be shown to a scorer in full, and the part that is shown does not decide the check';
 
@@ -11,7 +11,7 @@ type Kind = 'trace' | 'session' | 'span' | 'message';
 
 const isCut = (value: unknown): boolean => isJsonObject(value) && value.is_truncated === true;
 
-/** Whether a list is complete: by its count or, without one, because nothing is marked as left out. */
+/** Whether a list is complete: by its count or, without a count, because its owner is not marked as truncated. */
 const hasAll = (list: unknown, count: unknown, of: JsonObject): boolean =>
   typeof count === 'number' ? Array.isArray(list) && list.length >= count : !isCut(of);
 
@@ -25,7 +25,7 @@ export function isWholeTrace(trace: JsonObject): boolean {
 export const hasAllTraces = (session: JsonObject): boolean =>
   hasAll(session.traces, session.trace_count, session);
 
-/** Whether a path leads to something in a trace or session that was cut because of its size. */
+/** Whether a path selects a part of a trace or session that was cut because of its size. */
 export function isPathCut(subject: ScoringSubject, [first, ...steps]: readonly PathStep[]): boolean {
   return first === 'trace' || first === 'session' ? leadsToCut(first, subject[first], steps) : false;
 }

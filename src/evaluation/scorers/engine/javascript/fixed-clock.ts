@@ -1,13 +1,13 @@
-/** What the clock shows in the sandbox, always: 2000-01-01T00:00:00Z, in milliseconds since the epoch. */
+/** The time that the clock in the sandbox always shows: 2000-01-01T00:00:00Z, in milliseconds since the epoch. */
 export const SANDBOX_TIME_MS = Date.UTC(2000, 0, 1);
 
 /**
- * Stops the clock of the realm that calls it, and sets it to UTC.
+ * Stops the clock of a realm, and sets it to UTC.
  *
  * The interpreter has no clock of its own: for `Date`, for the time zone and for the seed of `Math.random` it asks
  * its host, whose only source is the global `Date`. With that one fixed, every run of a scorer sees the same time,
- * the same zone and the same random numbers, whatever machine it runs on. Only for a thread that runs nothing but
- * the sandbox; such a thread measures deadlines by `performance.now()`.
+ * the same zone and the same random numbers, whatever machine it runs on. Use it only in a thread that runs
+ * nothing but the sandbox. Such a thread measures deadlines by `performance.now()`.
  */
 export function fixClock(realm: { Date: DateConstructor }): void {
   const RealDate = realm.Date;

@@ -1,20 +1,20 @@
-/** The name that the interpreter gives the scorer's source in stacks. */
+/** The name of the scorer's source in stacks. */
 export const SOURCE_NAME = 'scorer.js';
 
 /**
- * What stands in the sandbox before a scorer's source is evaluated: a function that takes the host's functions and
- * returns those the host calls.
+ * The source that the interpreter evaluates before a scorer's: a function that takes the host's functions and returns
+ * the functions that the host calls.
  *
- * It is text, because it is evaluated by the sandbox's own interpreter. It keeps every built-in it needs in its
- * closure and calls no method of a value, so a source that replaces built-ins or prototypes changes what it gets
- * itself and nothing of how its result is read. Only strings of JSON and error texts cross to the host.
+ * It is text because the sandbox's own interpreter evaluates it. It keeps every built-in it needs in its closure and
+ * calls no method of a value, so a source that replaces built-ins or prototypes does not affect how its result is read.
+ * Only JSON and error texts cross to the host.
  *
- * Host functions: `member(index)` answers the JSON text of a member of the subject; `distance(a, b)` the edit
- * distance of two strings given as JSON texts.
+ * Host functions: `member(index)` returns the JSON text of a member of the subject; `distance(a, b)` returns the edit
+ * distance of two strings, which are given as JSON texts.
  *
- * Returned: `isDefined()`, whether the source defined a function `score`; `run()`, which calls it and answers `=` and
- * the result as JSON, or `!` and an error text as a JSON string; `describe(thrown)`, which answers in the second way.
- * In an error text the stack follows the message after a NUL.
+ * Returned functions: `isDefined()` tells whether the source defined a function `score`. `run()` calls it and returns
+ * `=` and the result as JSON, or `!` and an error text as a JSON string. `describe(thrown)` returns an error text in the
+ * same form. In an error text, a NUL separates the message from the stack.
  */
 export const PRELUDE = String.raw`(function (host, limits) {
   'use strict';
@@ -76,7 +76,7 @@ export const PRELUDE = String.raw`(function (host, limits) {
       const name = thrown.name, message = thrown.message, stack = thrown.stack;
       if (typeof message !== 'string') {
         const text = stringify(thrown);
-        return typeof text === 'string' ? 'threw ' + cut(text) : 'threw a value that is no Error';
+        return typeof text === 'string' ? 'threw ' + cut(text) : 'threw a value that is not an Error';
       }
       const title = typeof name === 'string' && name !== '' ? cut(name) + ': ' : '';
       return title + cut(message) + '\u0000' + (typeof stack === 'string' ? cut(stack) : '');

@@ -17,30 +17,29 @@ import { escapeSparseUnicode } from '../subject.codec';
 import { PRELUDE, SOURCE_NAME } from './prelude';
 import { type Allocator, RestorableMemory, STACK_BYTES } from './restorable.memory';
 
-/** What is to be run: a source, and the subject's members as JSON texts in the order of {@link SUBJECT_MEMBERS}. */
+/** A source to run, and the subject's members as JSON texts in the order of {@link SUBJECT_MEMBERS}. */
 export interface ScriptRun {
   source: string;
-  /** Absent: `score` is not called, only looked for. */
+  /** Without members, `score` is looked for and not called. */
   members?: readonly string[];
   timeoutMs: number;
 }
 
-/** Which bound ended a run; `fault` is a trap in the interpreter. */
+/** The limit that ended a run. `fault` is a trap in the interpreter. */
 export type Stop = 'deadline' | 'memory' | 'stack' | 'fault';
 
 /**
- * How a run ended: the text that the prelude answered (see {@link PRELUDE}) and whether the scorer was refused memory
- * on the way, or the bound that it met.
+ * How a run ended: the text that the prelude returned (see {@link PRELUDE}) and whether memory ran out meanwhile, or the
+ * limit that stopped it.
  */
 export type RawOutcome = { text: string; isExhausted: boolean } | { stop: Stop };
 
 /**
- * One QuickJS interpreter in a WebAssembly memory of bounded size, made to run many sources that must not see each
- * other.
+ * A QuickJS interpreter in a WebAssembly memory of bounded size. Runs many sources that must not see each other.
  *
- * The whole state of the interpreter is its memory, and that is put back after each run to how it was before the
- * first one. So nothing of a run outlasts it, at less than a tenth of what a new context costs and a hundredth of a
- * new instance. `isSpent` says that it could not be put back: then the instance must be replaced.
+ * The whole state of the interpreter is its memory, which is restored after each run. So nothing of a run outlasts it,
+ * at less than a tenth of the cost of a new context and a hundredth of a new instance. `isSpent` says that the memory
+ * could not be restored and the instance must be replaced.
  */
 export class QuickJsInstance {
   isSpent = false;
@@ -54,16 +53,16 @@ export class QuickJsInstance {
     private readonly module: EmscriptenModule,
     private readonly context: QuickJSContext,
   ) {
-    // About 3,000 calls deep; beyond it a scorer gets an InternalError, which it may catch.
+    // About 3,000 nested calls. Beyond them a scorer gets an InternalError, which it may catch.
     context.runtime.setMaxStackSize(STACK_BYTES);
     context.runtime.setInterruptHandler(() => (this.isLate = performance.now() > this.deadline));
     this.entry = this.evaluatePrelude();
   }
 
   /**
-   * Makes an instance of the compiled interpreter.
+   * Creates an instance of the compiled interpreter.
    *
-   * @param memoryMb what the heap of a run may take, in MiB, 2 or more
+   * @param memoryMb largest heap of a run, in MiB, 2 or more
    */
   static async create(wasm: WebAssembly.Module, memoryMb: number): Promise<QuickJsInstance> {
     const memory = new RestorableMemory(memoryMb);
@@ -73,7 +72,7 @@ export class QuickJsInstance {
       ...variant,
       async importModuleLoader() {
         const load = await variant.importModuleLoader();
-        if (typeof load !== 'function') throw new Error('the interpreter has no loader');
+        if (typeof load !== 'function') throw new Error('The interpreter has no loader.');
         return async (options) => {
           const module = await load(options);
           writeTextFast(module);
@@ -121,7 +120,7 @@ export class QuickJsInstance {
   private call(entry: QuickJSHandle, ...args: QuickJSHandle[]): RawOutcome {
     const { context } = this;
     const result = context.callFunction(entry, context.undefined, ...args);
-    // Only what cannot be caught in the sandbox gets here. It is not looked at: that could run the scorer's code.
+    // Only errors that the sandbox cannot catch. They are not inspected, because that could run the scorer's code.
     if (result.error) return { stop: this.stopReason('stack') };
     const text = context.getString(result.value);
     return text === '' ? { stop: this.stopReason('memory') } : { text, isExhausted: this.memory.isExhausted };
@@ -135,7 +134,7 @@ export class QuickJsInstance {
   private evaluatePrelude(): QuickJsInstance['entry'] {
     const { context } = this;
     const host = context.newObject();
-    // The handles are never disposed, so that no run can let go of the last reference to a host function.
+    // The handles are never disposed, so that no run can release the last reference to a host function.
     context.setProp(
       host,
       'member',
@@ -170,7 +169,7 @@ export class QuickJsInstance {
     return made;
   }
 
-  /** The strings come as JSON texts because the interpreter's plain strings lose NULs and lone surrogates. */
+  /** The strings are JSON texts because plain strings of the interpreter lose NULs and lone surrogates. */
   private distance(a: QuickJSHandle, b: QuickJSHandle): number {
     const first: unknown = JSON.parse(this.context.getString(a));
     const second: unknown = JSON.parse(this.context.getString(b));
@@ -179,7 +178,7 @@ export class QuickJsInstance {
     return distance(first, second);
   }
 
-  /** The library copies a text to wherever the allocator says, also to address 0 when it has no room: ask first. */
+  /** Without room, the allocator returns address 0, and the library would copy the text there. */
   private hasRoomFor(text: string): boolean {
     const pointer = this.module._malloc(Buffer.byteLength(text) + 1);
     if (pointer === 0) return false;
@@ -188,7 +187,7 @@ export class QuickJsInstance {
   }
 }
 
-/** Copies texts into the memory natively: for one of 5 MB 10 ms where the module's own loop takes 80. */
+/** Copies texts into the memory natively, which takes 10 ms for 5 MB; the module's own loop takes 80 ms. */
 function writeTextFast(module: EmscriptenModule): void {
   const encoder = new TextEncoder();
   module.lengthBytesUTF8 = (text) => Buffer.byteLength(text);

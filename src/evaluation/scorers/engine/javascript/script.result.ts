@@ -31,7 +31,7 @@ export function readScriptOutcome(raw: RawOutcome, bounds: ScriptBounds): ScoreO
   };
 }
 
-/** Returns why a source cannot be a scorer, with the line. Null where it defines `score`. */
+/** Returns why a source cannot be a scorer, with the line. Null if it defines `score`. */
 export function readCheckOutcome(raw: RawOutcome, bounds: ScriptBounds): string | null {
   if ('stop' in raw) return describeStop(raw.stop, bounds);
   if (raw.text === 'true') return null;

@@ -1,5 +1,5 @@
-// The part of the WebAssembly namespace that the sandbox uses. It is declared here because TypeScript has it only
-// in its browser library, which would bring in the browser's globals too, and @types/node 20 does not have it.
+// The part of the WebAssembly namespace that the sandbox uses. TypeScript has it only in its browser library, which would
+// add the browser's globals, and @types/node 20 does not have it.
 declare namespace WebAssembly {
   interface MemoryDescriptor {
     /** Pages of 64 KiB at the start. */
@@ -16,4 +16,5 @@ declare namespace WebAssembly {
     constructor(bytes: Uint8Array);
     private readonly brand;
   }
+  function compile(bytes: Uint8Array): Promise<Module>;
 }

@@ -1,5 +1,5 @@
 /** JavaScript of the scorer `numeric_closeness`. */
-export const NUMERIC_CLOSENESS = String.raw`// Scores 1 less the difference of output and expected, as a share of the larger of the two. Never below 0.
+export const NUMERIC_CLOSENESS = String.raw`// Scores 1 minus the difference of output and expected, as a share of the larger of the two. Never below 0.
 function score({ output, expected }) {
   const wanted = numberOf(expected);
   if (wanted === null) throw new Error('expected is not a number');

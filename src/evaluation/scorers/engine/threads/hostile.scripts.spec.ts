@@ -1,26 +1,16 @@
-import { SandboxPool } from './sandbox.pool';
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import { JavaScriptSandbox } from './javascript.sandbox';
+import { TestEngine } from './code-engine.fixture';
+import type { ScoreOutcome } from '../score-outcome';
 
-const EMPTY: ScoringSubject = {
-  input: null,
-  output: null,
-  expected: null,
-  metadata: null,
-  trace: null,
-  session: null,
-};
 const DEADLINE = 'did not finish within';
 const MEMORY = 'needs more than 32 MB of memory';
 
 describe('hostile scorers', () => {
-  let sandbox: JavaScriptSandbox;
-  beforeAll(() => (sandbox = new JavaScriptSandbox(new SandboxPool({ threads: 2 }))));
-  afterAll(() => sandbox.close());
+  let engine: TestEngine;
+  beforeAll(() => (engine = new TestEngine(2)));
+  afterAll(() => engine.close());
 
-  function run(source: string, timeoutMs = 5_000): Promise<ScoreOutcome> {
-    return sandbox.run({ source, timeoutMs, memoryMb: 32 }, { ...EMPTY, output: 'o' });
-  }
+  const run = (source: string, timeoutMs = 5_000): Promise<ScoreOutcome> =>
+    engine.script(source, { output: 'o' }, { timeoutMs });
 
   /** The scorer ends in the item's error, while another that runs beside it and one after it are scored. */
   async function endsIn(source: string, problem: string | RegExp, timeoutMs?: number): Promise<void> {
@@ -182,10 +172,9 @@ describe('hostile scorers', () => {
         offset: 0,
       },
     });
-    const other = new JavaScriptSandbox(new SandboxPool({ threads: 1 }));
+    const other = new TestEngine();
     try {
-      const script = { source, timeoutMs: 5_000, memoryMb: 16 };
-      expect(await other.run(script, EMPTY)).toEqual(outcomes[0]);
+      expect(await other.script(source)).toEqual(outcomes[0]);
     } finally {
       await other.close();
     }

@@ -1,27 +1,17 @@
-import { SandboxPool } from './sandbox.pool';
+import { TestEngine } from './code-engine.fixture';
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import { JavaScriptSandbox } from './javascript.sandbox';
 
-const EMPTY: ScoringSubject = {
-  input: null,
-  output: null,
-  expected: null,
-  metadata: null,
-  trace: null,
-  session: null,
-};
-
-describe('JavaScriptSandbox', () => {
-  let sandbox: JavaScriptSandbox;
-  beforeAll(() => (sandbox = new JavaScriptSandbox(new SandboxPool({ threads: 1 }))));
-  afterAll(() => sandbox.close());
+describe('scripts', () => {
+  let engine: TestEngine;
+  beforeAll(() => (engine = new TestEngine()));
+  afterAll(() => engine.close());
 
   function run(
     source: string,
     subject: Partial<ScoringSubject> = {},
     timeoutMs = 5_000,
   ): Promise<ScoreOutcome> {
-    return sandbox.run({ source, timeoutMs, memoryMb: 32 }, { ...EMPTY, ...subject });
+    return engine.script(source, subject, { timeoutMs });
   }
   const returning = (expression: string): Promise<ScoreOutcome> =>
     run(`function score() { return (${expression}); }`);
@@ -136,8 +126,8 @@ describe('JavaScriptSandbox', () => {
     });
 
     it('reports a subject that needs more memory than the scorer has, and goes on with the next', async () => {
-      const script = { source: 'const score = ({output}) => output.length', timeoutMs: 5_000, memoryMb: 8 };
-      expect(await sandbox.run(script, { ...EMPTY, output: 'x'.repeat(8_000_000) })).toEqual({
+      const source = 'const score = ({output}) => output.length';
+      expect(await engine.script(source, { output: 'x'.repeat(8_000_000) }, { memoryMb: 8 })).toEqual({
         error: 'the scorer needs more than 8 MB of memory (memory_mb)',
       });
       expect(await returning('1')).toEqual({ score: 1 });
@@ -204,26 +194,30 @@ describe('JavaScriptSandbox', () => {
     });
   });
 
-  describe('checkJavaScript', () => {
-    it('accepts what defines score', async () => {
-      expect(await sandbox.checkJavaScript('const score = () => 1')).toBeNull();
-      expect(await sandbox.checkJavaScript('function score() { throw 1 }')).toBeNull();
+  describe('validated', () => {
+    const faults = (source: string): Promise<string[]> => engine.faults({ language: 'javascript', source });
+
+    it('may be anything that defines score', async () => {
+      expect(await faults('const score = () => 1')).toEqual([]);
+      expect(await faults('function score() { throw 1 }')).toEqual([]);
     });
 
-    it('tells the line of a syntax error', async () => {
-      expect(await sandbox.checkJavaScript('function score() {\n  return 1;\n}}')).toMatch(
-        /SyntaxError: .*line 3/,
-      );
+    it('have the line of a syntax error in the fault', async () => {
+      expect(await faults('function score() {\n  return 1;\n}}')).toEqual([
+        expect.stringMatching(/^\/source SyntaxError: .*line 3/),
+      ]);
     });
 
-    it('tells that score is missing', async () => {
-      expect(await sandbox.checkJavaScript('const scorer = () => 1')).toBe(
-        'the source defines no function score',
-      );
+    it('must define score', async () => {
+      expect(await faults('const scorer = () => 1')).toEqual([
+        '/source the source defines no function score',
+      ]);
     });
 
-    it('is not held up by a source that never ends', async () => {
-      expect(await sandbox.checkJavaScript('while (true) {}')).toContain('did not finish within 1000 ms');
+    it('must end in time', async () => {
+      expect(await faults('while (true) {}')).toEqual([
+        expect.stringMatching(/^\/source .*did not finish within 1000 ms/),
+      ]);
     });
   });
 });

@@ -1,0 +1,136 @@
+import path from 'node:path';
+import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
+import { rootLogger } from '#platform/logging';
+import type { ThreadReply, ThreadTask } from './worker-thread';
+
+const THREAD_FILE = path.join(__dirname, 'worker-thread.js');
+
+export interface PoolThreadOptions {
+  /** The compiled file whose exported functions are the tasks. */
+  file: string;
+  /** Milliseconds without a task after which the thread ends. */
+  idleMs: number;
+  resourceLimits?: ResourceLimits;
+}
+
+export interface TaskLimits {
+  /** Milliseconds that the task may take once the thread has loaded its file. */
+  deadlineMs: number;
+  signal: AbortSignal;
+  transfer: readonly ArrayBufferLike[];
+}
+
+/** A task did not end by its deadline. Its thread was terminated. */
+export class TaskTimeout extends Error {
+  override readonly name = 'TaskTimeout';
+
+  constructor(task: string, deadlineMs: number) {
+    super(`The task ${task} did not end within ${deadlineMs} ms.`);
+  }
+}
+
+/** The thread of a task could not start, so the task did not run. */
+export class ThreadStartError extends Error {
+  override readonly name = 'ThreadStartError';
+
+  constructor(cause: unknown) {
+    super('A worker thread could not start.', { cause });
+  }
+}
+
+/**
+ * A thread of a `WorkerPool`. It runs one task at a time.
+ *
+ * Only terminating the thread stops a task, because nothing else stops a native call. A terminated thread is dead, and so
+ * is one that exceeded its heap. An idle thread does not keep the process alive.
+ */
+export class PoolThread {
+  isDead = false;
+  private readonly worker: Worker;
+  private readonly ready: Promise<void>;
+  private readonly idleTimer: NodeJS.Timeout;
+  private current: { end: (reply: ThreadReply) => void; fail: (error: Error) => void } | undefined;
+
+  /** Starts the thread. Errors: `ThreadStartError` if the system has no memory or no thread left. */
+  constructor({ file, idleMs, resourceLimits }: PoolThreadOptions) {
+    try {
+      this.worker = new Worker(THREAD_FILE, {
+        workerData: { file },
+        // neither secrets nor hooks of this process are for the threads
+        env: {},
+        execArgv: [],
+        ...(resourceLimits && { resourceLimits }),
+      });
+    } catch (error) {
+      throw new ThreadStartError(error);
+    }
+    let isReady = false;
+    this.ready = new Promise((resolve, reject) => {
+      this.worker.once('message', () => {
+        isReady = true;
+        this.worker.on('message', (reply: ThreadReply) => this.current?.end(reply));
+        resolve();
+      });
+      const die = (error: Error): void => {
+        this.isDead = true;
+        clearTimeout(this.idleTimer);
+        const failure = isReady ? error : new ThreadStartError(error);
+        reject(failure);
+        this.current?.fail(failure);
+      };
+      this.worker.once('error', (error) => {
+        if (!this.current) rootLogger.error({ err: error }, 'An idle worker thread failed.');
+        die(error);
+      });
+      this.worker.once('exit', (code) => die(new Error(`The worker thread exited with code ${code}.`)));
+    });
+    this.ready.catch(() => undefined);
+    this.idleTimer = setTimeout(() => this.current ?? void this.terminate(), idleMs).unref();
+  }
+
+  /**
+   * Runs one task, and returns its result.
+   *
+   * @throws the error of the task. The signal's reason, `TaskTimeout`, `ThreadStartError` or the error that ended the
+   *   thread; the thread is then dead
+   */
+  async run(task: ThreadTask, { deadlineMs, signal, transfer }: TaskLimits): Promise<unknown> {
+    this.worker.ref();
+    let timer: NodeJS.Timeout | undefined;
+    let abort: (() => void) | undefined;
+    let reply: ThreadReply;
+    try {
+      reply = await new Promise<ThreadReply>((resolve, reject) => {
+        this.current = { end: resolve, fail: reject };
+        abort = () => reject(signal.reason as Error);
+        signal.addEventListener('abort', abort);
+        // if this process was blocked, a result may be queued behind the timer and goes first
+        const expire = () => setImmediate(() => reject(new TaskTimeout(task.name, deadlineMs)));
+        const begin = (): void => {
+          if (this.isDead) return;
+          timer = setTimeout(expire, deadlineMs);
+          this.worker.postMessage(task, transfer as Transferable[]);
+        };
+        this.ready.then(begin).catch(reject);
+      });
+    } catch (error) {
+      await this.terminate();
+      throw error;
+    } finally {
+      this.current = undefined;
+      clearTimeout(timer);
+      if (abort) signal.removeEventListener('abort', abort);
+    }
+    this.worker.unref();
+    this.idleTimer.refresh();
+    if ('error' in reply) throw reply.error;
+    return reply.result;
+  }
+
+  /** Ends the thread, whatever it is doing. */
+  async terminate(): Promise<void> {
+    this.isDead = true;
+    clearTimeout(this.idleTimer);
+    await this.worker.terminate();
+  }
+}

@@ -1,0 +1,182 @@
+import { TestEngine } from './code-engine.fixture';
+
+const LOOP = 'function score() { while (true) {} }';
+/** A native call, which only the end of its thread stops. */
+const JOIN = 'const score = () => Array(2 ** 32 - 1).join("").length';
+const returning = (value: number): string => `const score = () => ${value}`;
+
+const subject = { input: 'q', output: '{"answer": 42}', expected: '{"answer": 42}' };
+
+/** The threads of an engine, which nothing but its tests may look at. */
+interface Inspectable {
+  pool: { idle: { isDead: boolean }[] };
+}
+const threadsOf = (engine: TestEngine): unknown[] => [...(engine as unknown as Inspectable).pool.idle];
+
+describe('CodeEngine', () => {
+  let engine: TestEngine;
+  beforeAll(() => (engine = new TestEngine(2)));
+  afterAll(() => engine.close());
+
+  it('runs scripts and checks', async () => {
+    const script = {
+      language: 'javascript',
+      source: 'const score = ({output}) => JSON.parse(output).answer',
+    };
+    expect(await engine.score(script, subject)).toEqual({ score: 42 });
+    const checks = { checks: [{ type: 'equals' }, { type: 'contains', value: '42' }] };
+    expect(await engine.score(checks, subject)).toEqual({
+      score: 1,
+      reasoning: 'All 2 checks passed.',
+      answers: { equals: true, contains: true },
+    });
+  });
+
+  it('enforces the limits of the script', async () => {
+    expect(await engine.script(LOOP, {}, { timeoutMs: 50 })).toEqual({
+      error: expect.stringContaining('within 50 ms (timeout_ms)'),
+    });
+    const need = 'const a = new ArrayBuffer(12e6); const score = () => 1';
+    expect(await engine.script(need, {}, { memoryMb: 16 })).toEqual({ score: 1 });
+    expect(await engine.script(need, {}, { memoryMb: 8 })).toEqual({
+      error: expect.stringContaining('more than 8 MB of memory (memory_mb)'),
+    });
+  });
+
+  it.each([
+    [{}, 'needs source'],
+    [null, 'must be an object'],
+    [{ checks: [{ type: 'regex', pattern: '(?=a)' }] }, '/checks/0/pattern cannot be used'],
+    [{ checks: [], source: 'x' }, 'both source and checks'],
+    [{ source: 1 }, '/source must be a string'],
+  ])('reports a definition %j that should not have been stored', async (definition, problem) => {
+    expect(await engine.score(definition, subject)).toEqual({ error: expect.stringContaining(problem) });
+  });
+
+  it('ends checks that take too long, and scores others meanwhile', async () => {
+    const slow = { checks: [{ type: 'regex', pattern: 'a[ab]{980}(?:c|d)$' }] };
+    let seed = 1;
+    const noise = (): string => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1]!;
+    const output = `${Array.from({ length: 600_000 }, noise).join('')}e`;
+    const [ended, beside] = await Promise.all([
+      engine.score(slow, { ...subject, output }),
+      engine.score({ checks: [{ type: 'equals' }] }, subject),
+    ]);
+    expect(ended).toEqual({ error: 'the checks did not finish within 5000 ms' });
+    expect(beside).toMatchObject({ score: 1 });
+  });
+
+  it('survives the largest subject', async () => {
+    const value: unknown = JSON.parse(`[${'{},'.repeat(2_790_000)}0]`);
+    await engine.score({ checks: [{ type: 'contains', value: 'x' }] }, { ...subject, output: value });
+    await engine.score({ checks: [{ type: 'max_steps', max: 1 }] }, { ...subject, trace: value });
+    expect(await engine.score({ checks: [{ type: 'equals' }] }, subject)).toMatchObject({ score: 1 });
+  });
+
+  it('refuses a subject or a definition that could fill a thread', async () => {
+    const checks = { checks: [{ type: 'equals' }] };
+    const large = { ...subject, output: 'x'.repeat(9_000_000) };
+    const error = 'the subject has 9000035 characters as JSON; at most 8388608 are allowed';
+    expect(await engine.script(returning(1), large)).toEqual({ error });
+    expect(await engine.score(checks, large)).toEqual({ error });
+    const huge = { checks: [{ type: 'equals', value: 'x'.repeat(2_000_000) }] };
+    expect(await engine.score(huge, subject)).toEqual({
+      error: expect.stringContaining('at most 1048576 characters'),
+    });
+    expect(await engine.faults(huge)).toEqual([expect.stringContaining('at most 1048576')]);
+  });
+
+  it('reports a subject that is not JSON', async () => {
+    expect(await engine.score({ checks: [{ type: 'equals' }] }, { ...subject, input: 1n })).toEqual({
+      error: expect.stringContaining('cannot be written as JSON'),
+    });
+  });
+
+  it('validates checks', async () => {
+    expect(await engine.faults({ checks: [{ type: 'equals' }] })).toEqual([]);
+    expect(await engine.faults({ checks: [{ type: 'regex', pattern: '(a)\\1' }] })).toEqual([
+      expect.stringMatching(/^\/checks\/0\/pattern .*backreferences are not supported/),
+    ]);
+  });
+});
+
+describe('the threads of a CodeEngine', () => {
+  const engines: TestEngine[] = [];
+  function open(threads: number): TestEngine {
+    const engine = new TestEngine(threads);
+    engines.push(engine);
+    return engine;
+  }
+  afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())));
+
+  it('share one compiled interpreter, and give each run its own result', async () => {
+    const compile = jest.spyOn(WebAssembly, 'compile');
+    const engine = open(2);
+    const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => engine.script(returning(i))));
+    expect(outcomes).toEqual(Array.from({ length: 200 }, (_, i) => ({ score: i })));
+    expect(threadsOf(engine)).toHaveLength(2);
+    expect(compile).toHaveBeenCalledTimes(1);
+  });
+
+  it('are taken in turns of owners', async () => {
+    const engine = open(1);
+    const order: string[] = [];
+    const owners = [...Array.from({ length: 20 }, () => 'many'), 'one'];
+    await Promise.all(
+      owners.map(async (owner) => {
+        await engine.script(returning(1), {}, { owner });
+        order.push(owner);
+      }),
+    );
+    expect(order.indexOf('one')).toBeLessThan(3);
+  });
+
+  it('count no time in the queue as time of the run', async () => {
+    const engine = open(1);
+    const [first, second] = await Promise.all([
+      engine.script(LOOP, {}, { timeoutMs: 1_500 }),
+      engine.script(returning(1), {}, { timeoutMs: 1_000 }),
+    ]);
+    expect(first).toEqual({ error: expect.stringContaining('within 1500 ms') });
+    expect(second).toEqual({ score: 1 });
+  });
+
+  it('are kept if the interpreter can stop the script, else replaced', async () => {
+    const engine = open(1);
+    await engine.script(returning(1));
+    const threads = threadsOf(engine);
+    for (const source of [LOOP, 'const score = () => /^(a+)+$/.test("a".repeat(40) + "b")']) {
+      const error = expect.stringContaining('did not finish within 50 ms') as string;
+      expect(await engine.script(source, {}, { timeoutMs: 50 })).toEqual({ error });
+    }
+    expect(threadsOf(engine)[0]).toBe(threads[0]);
+    const error = 'the scorer did not finish within 50 ms (timeout_ms)';
+    expect(await engine.script(JOIN, {}, { timeoutMs: 50 })).toEqual({ error });
+    expect(await engine.script(returning(1))).toEqual({ score: 1 });
+    expect(threadsOf(engine)[0]).not.toBe(threads[0]);
+  });
+
+  it('end an aborted run with the reason, waiting or running, and go on with the rest', async () => {
+    const engine = open(1);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const running = engine.script(LOOP, {}, { signal });
+    const waiting = engine.script(returning(1), {}, { signal, owner: 'b' });
+    const other = engine.script(returning(2), {}, { owner: 'c' });
+    setTimeout(() => controller.abort(new Error('cancelled')), 300);
+    const rejected = { status: 'rejected', reason: new Error('cancelled') };
+    expect(await Promise.allSettled([running, waiting])).toEqual([rejected, rejected]);
+    expect(await other).toEqual({ score: 2 });
+    await expect(engine.script(returning(1), {}, { signal })).rejects.toThrow('cancelled');
+  });
+
+  it('fail what runs and waits when the engine is closed', async () => {
+    const engine = open(1);
+    const running = engine.script(LOOP);
+    const waiting = engine.script(returning(1));
+    setTimeout(() => void engine.close(), 300);
+    const rejected = { status: 'rejected', reason: expect.any(Error) };
+    expect(await Promise.allSettled([running, waiting])).toEqual([rejected, rejected]);
+    await expect(engine.script(returning(1))).rejects.toThrow('closed');
+  });
+});

@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { type Owner, TaskTimeout, ThreadStartError, WorkerPool } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { isJsonObject } from '#platform/json';
+import { describeFaults, faultsOfCode, type ScriptDefinition } from '../../definitions/definition.forms';
+import type { FormFault } from '../../definitions/form';
+import {
+  CHECKS_TIMEOUT_MS,
+  DEFAULT_MEMORY_MB,
+  DEFAULT_TIMEOUT_MS,
+  MAX_DEFINITION_LENGTH,
+  THREAD_HEAP_MB,
+} from '../../definitions/limits';
+import type * as tasks from './code.thread';
+import { describeStop } from '../javascript/script.result';
+import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import { encodeSubject } from '../subject.codec';
+
+/** Native stack of a thread, in MiB: so large that the interpreter reaches its own limit first and can report it. */
+const STACK_MB = 16;
+/** Time that a thread has beyond the limit of a task, in ms, for messages and preparation. */
+const GRACE_MS = 250;
+/** How long a thread stays without work, in ms. Starting one takes some 0.2 s. */
+const IDLE_MS = 300_000;
+
+/**
+ * Runs and validates scorers of kind `code`, scripts and checks alike, in a few threads. Owners take turns.
+ *
+ * A script sees its subject, as values of its own, and what ECMAScript 2023 defines; no network, no files, no modules,
+ * no timers. The clock stands at 2000-01-01T00:00:00Z in UTC and `Math.random` gives the same numbers in each run, so
+ * that a score can be repeated. Nothing asynchronous runs. Added to the language are `levenshtein(a, b)` (edits between
+ * two strings, in UTF-16 code units), `levenshteinSimilarity(a, b)` (1 less the edits divided by the length of the
+ * longer; 1 for two empty strings), both for strings of at most 20,000 code units, and a `console` that discards.
+ *
+ * Each run starts from the same pristine interpreter. A run that exceeds its time is stopped by the interpreter or, in
+ * a native call, by terminating its thread. One that exceeds its memory gets an error, which it may catch.
+ */
+@Injectable()
+export class CodeEngine implements OnApplicationShutdown {
+  private readonly pool: WorkerPool<typeof tasks>;
+  private compiled: Promise<WebAssembly.Module> | undefined;
+
+  constructor(environment: Environment) {
+    this.pool = new WorkerPool<typeof tasks>({
+      file: path.join(__dirname, 'code.thread.js'),
+      threads: environment.SCORER_THREADS,
+      maxWaiting: Infinity,
+      deadlineMs: CHECKS_TIMEOUT_MS + GRACE_MS,
+      idleMs: IDLE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB, stackSizeMb: STACK_MB },
+    });
+  }
+
+  /**
+   * Scores one subject with a stored definition. Its time limit starts when a thread begins it.
+   *
+   * @returns the score, or the item's `error`, whatever definition and subject are
+   * @throws the signal's reason when it is aborted; an Error when the engine is closed or no thread can be started
+   */
+  async run(
+    definition: unknown,
+    subject: ScoringSubject,
+    signal: AbortSignal,
+    owner: Owner,
+  ): Promise<ScoreOutcome> {
+    const encoded = encodeSubject(subject);
+    if ('error' in encoded) return encoded;
+    if (isJsonObject(definition) && definition.checks !== undefined) {
+      const text = encodeDefinition(definition);
+      if (text === undefined) return { error: describeFaults([TOO_LARGE]) };
+      const task = { definition: text, subject: encoded };
+      const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByChecks', task));
+      return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };
+    }
+    const faults = faultsOfCode(definition, true);
+    if (faults.length > 0) return { error: describeFaults(faults) };
+    const task = { ...(await this.scriptTask(definition as ScriptDefinition)), members: encoded.members };
+    const deadlineMs = task.timeoutMs + GRACE_MS;
+    const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByScript', task, { deadlineMs }));
+    return 'answer' in end ? end.answer : { error: describeStop(end.ended, task) };
+  }
+
+  /**
+   * Returns what is wrong with a definition that is to be stored. Evaluates a script once, without calling `score`.
+   * Works in a thread, so that a hostile definition does not block the caller.
+   *
+   * @throws as {@link run}
+   */
+  async validate(definition: unknown, signal: AbortSignal, owner: Owner): Promise<FormFault[]> {
+    const text = encodeDefinition(definition);
+    if (text === undefined) return [TOO_LARGE];
+    const end = await this.endOf(signal, this.pool.run(owner, signal, 'faultsOfDefinition', text));
+    if ('ended' in end) return [TOO_SLOW];
+    if (end.answer.length > 0 || !isJsonObject(definition) || typeof definition.source !== 'string') {
+      return end.answer;
+    }
+    const task = await this.scriptTask({ source: definition.source });
+    const deadlineMs = task.timeoutMs + GRACE_MS;
+    const checked = await this.endOf(
+      signal,
+      this.pool.run(owner, signal, 'faultOfScript', task, { deadlineMs }),
+    );
+    const detail = 'answer' in checked ? checked.answer : describeStop(checked.ended, task);
+    return detail === null ? [] : [{ pointer: '/source', detail }];
+  }
+
+  /** Terminates all threads. Running and waiting work fails. */
+  close(): Promise<void> {
+    return this.pool.close();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
+  }
+
+  /** Awaits a task. Returns its answer, or how it ended when its thread was terminated or crashed. */
+  private async endOf<Answer>(signal: AbortSignal, task: Promise<Answer>): Promise<TaskEnd<Answer>> {
+    try {
+      return { answer: await task };
+    } catch (error) {
+      if (error instanceof TaskTimeout) return { ended: 'deadline' };
+      if (signal.aborted || this.pool.isClosed || error instanceof ThreadStartError) throw error;
+      return { ended: 'fault' };
+    }
+  }
+
+  private async scriptTask({ source, timeout_ms, memory_mb }: ScriptDefinition): Promise<tasks.ScriptTask> {
+    return {
+      source,
+      timeoutMs: timeout_ms ?? DEFAULT_TIMEOUT_MS,
+      memoryMb: memory_mb ?? DEFAULT_MEMORY_MB,
+      interpreter: await (this.compiled ??= compileInterpreter()),
+    };
+  }
+}
+
+type TaskEnd<Answer> = { answer: Answer } | { ended: 'deadline' | 'fault' };
+
+const CHECKS_ENDED = {
+  deadline: `the checks did not finish within ${CHECKS_TIMEOUT_MS} ms`,
+  fault: 'the checks could not be run',
+};
+
+const TOO_LARGE: FormFault = {
+  pointer: '',
+  detail: `must be JSON of at most ${MAX_DEFINITION_LENGTH} characters`,
+};
+
+const TOO_SLOW: FormFault = { pointer: '', detail: 'has patterns or schemas that take too long to compile' };
+
+function encodeDefinition(definition: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(definition) ?? 'null';
+    return text.length > MAX_DEFINITION_LENGTH ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+async function compileInterpreter(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')));
+}
