@@ -18,6 +18,8 @@ const inputOf = ({ json }: JudgeAsked): number => Number(/<(\d+)>/.exec(json.mes
 
 /** How long the judge refuses every request, in ms. */
 const OUTAGE_MS = sized(2_000, 60_000);
+/** Targets of the run that meets every fault; a multiple of 10. */
+const TARGETS = sized(40, 100);
 
 describe('a judge that fails', () => {
   let judge: TestJudge;
@@ -207,11 +209,16 @@ describe('a judge that fails', () => {
       if (performance.now() - begun < OUTAGE_MS) return { status: 429, headers: { 'retry-after': '1' } };
       return ways[inputOf(asked) % ways.length]!(asked);
     };
-    const { run, results } = await scored(100, {}, { concurrency: 16 });
-    expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 70, failed_count: 30 });
+    const { run, results } = await scored(TARGETS, {}, { concurrency: 16 });
+    const each = TARGETS / ways.length;
+    expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 7 * each, failed_count: 3 * each });
     const errors = results.flatMap(({ error }) => error ?? []);
     const count = (pattern: RegExp): number => errors.filter((error) => pattern.test(error)).length;
-    expect([count(/more than 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([10, 10, 10]);
+    expect([count(/more than 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([
+      each,
+      each,
+      each,
+    ]);
   }, 300_000);
 
   it('fails a target without a score when its time is over', async () => {

@@ -196,7 +196,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const next = await newWorker();
     if (!WAITS_FOR_LEASES) {
       await expireLease(run.score_run_id);
-      await next.get(ScoreRunSweeper).sweep();
+      await next.get(ScoreRunExecutor).execute(run.score_run_id);
     }
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 40);

@@ -12,7 +12,6 @@ import {
   WorkerProcess,
 } from '#testing';
 import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { ScoreRunSweeper } from '../../src/evaluation/scoring/score-run.sweeper';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';
@@ -107,8 +106,9 @@ describe('a scoring rule', () => {
     await releaseRule(rule);
     const worker = await newWorker();
     await rules.seen(rule, traceIds.length);
-    // runs that the killed worker had not finished
-    await worker.get(ScoreRunSweeper).sweep();
+    // without waiting until the queue misses the killed worker
+    const executor = worker.get(ScoreRunExecutor);
+    await Promise.all((await rules.runs(rule)).map((run) => executor.execute(run.score_run_id as string)));
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
   }, 120_000);
 

@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { createTestApp, newTraceId, type TestApp, sized } from '#testing';
 import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
@@ -13,6 +13,8 @@ import {
 } from './human-scores.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
+/** Experiments that are scored and finalized at the same time. */
+const ROUNDS = sized(30, 100);
 
 /** What would be lost between people who score, uploads and finalizations at the same moment. */
 describe('human scores in results, all at once,', () => {
@@ -63,7 +65,7 @@ describe('human scores in results, all at once,', () => {
   it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
     const scorer = await on.scorer(STARS);
     const rounds = await Promise.all(
-      Array.from({ length: 100 }, async () => newResult({ trace_id: newTraceId() })),
+      Array.from({ length: ROUNDS }, async () => newResult({ trace_id: newTraceId() })),
     );
     const statuses = await Promise.all(
       rounds.map(async (result, index) => {
@@ -91,7 +93,7 @@ describe('human scores in results, all at once,', () => {
     }
     expect(means.has(1) || means.has(2)).toBe(true);
     const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
-    expect(kept.body.items).toHaveLength(200);
+    expect(kept.body.items).toHaveLength(2 * ROUNDS);
   });
 
   describe('and a finalization at the same moment', () => {

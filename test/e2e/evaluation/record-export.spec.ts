@@ -3,7 +3,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, type TestApp, sized } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const RECORDS = 1_500;
 const LARGE = 'x'.repeat(16 * 1024);
 /** How long a client may take nothing. */
-const STALL_MS = 2_500;
+const STALL_MS = 1_500;
 
 /** A client that reads an answer when it is told to, and can stop. */
 class SlowReader {
@@ -92,24 +92,27 @@ describe('an export under way', () => {
     }
   };
 
-  it.each(['jsonl', 'csv'])('as %s shows nothing of what is changed meanwhile', async (format) => {
-    const id = await filled(RECORDS, LARGE);
-    const before = await exported(space.viewer, id, `format=${format}`);
-    const reader = await open(`format=${format}`, id);
-    const path = recordsOf(id);
-    const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
-    const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e1000`);
-    await space.record(id, { input: 'made meanwhile' });
-    await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
-    await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
-    const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
-    expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
-    expect(await reader.rest()).toBe(before);
-    const after = await exported(space.viewer, id, `format=${format}`);
-    for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
-    expect(after).not.toContain('e1000');
-    expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
-  });
+  it.each(['jsonl', 'csv'].slice(0, sized(1, 2)))(
+    'as %s shows nothing of what is changed meanwhile',
+    async (format) => {
+      const id = await filled(RECORDS, LARGE);
+      const before = await exported(space.viewer, id, `format=${format}`);
+      const reader = await open(`format=${format}`, id);
+      const path = recordsOf(id);
+      const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
+      const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e1000`);
+      await space.record(id, { input: 'made meanwhile' });
+      await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
+      await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
+      const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
+      expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
+      expect(await reader.rest()).toBe(before);
+      const after = await exported(space.viewer, id, `format=${format}`);
+      for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
+      expect(after).not.toContain('e1000');
+      expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
+    },
+  );
 
   it('is read from the database at the pace of its client, and holds no connection', async () => {
     let reader: SlowReader | undefined;

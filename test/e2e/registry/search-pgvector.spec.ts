@@ -15,7 +15,7 @@ import { SearchIndex } from '../../../src/resources/search-index/search-index';
 import { SearchIndexRepository } from '../../../src/resources/search-index/search-index.repository';
 import { VectorSearchRepository } from '../../../src/registry/search/vector-search.repository';
 
-const DOCUMENTS = 3_000;
+const DOCUMENTS = 1_000;
 const INDEX = `search_embeddings_near_${BUILTIN_IDENTITY}`;
 
 /** What the repositories ask of a database, answered by a PostgreSQL that has pgvector. */

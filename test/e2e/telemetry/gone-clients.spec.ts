@@ -11,7 +11,7 @@ import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 const READS_AT_ONCE = 2;
-const CLIENTS = 50;
+const CLIENTS = 12;
 
 describe('telemetry that is read for clients that have gone', () => {
   let app: TestApp;

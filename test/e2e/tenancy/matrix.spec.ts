@@ -6,6 +6,7 @@ import {
   newOrganization,
   type TestApp,
   type TestOrganization,
+  sized,
 } from '#testing';
 import { ROWS } from './matrix.rows';
 import { type Ids, populate, strangeTo } from './population';
@@ -33,6 +34,8 @@ interface Request {
 }
 
 const MARKER = 'zqxjkvbw';
+/** Whether every outsider asks, within every workspace. */
+const IS_COMPLETE = sized(0, 1) === 1;
 
 /**
  * Every operation, by everyone who is no member of a workspace, on everything that there is in it. What they are answered
@@ -77,6 +80,8 @@ describe('what is another tenant’s', () => {
         { name: `${name}, within none`, client },
       ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
     );
+    // what matters most: a caller of another organization in each workspace, the others within this one
+    if (!IS_COMPLETE) outsiders = outsiders.filter(({ name }) => /^an owner|this workspace$/.test(name));
   });
   afterAll(() => app.close());
 
@@ -94,7 +99,7 @@ describe('what is another tenant’s', () => {
     // the workspace is there, as is the organization
     strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
     await asked(strange, (key, told) => before.set(key, told));
-    expect(before.size).toBeGreaterThan(1000);
+    expect(before.size).toBeGreaterThan(1_000);
   }, 300_000);
 
   it('is neither shown, nor told, nor counted, nor changed', async () => {
