@@ -53,7 +53,7 @@ describe('an evaluation whose client crashes', () => {
     return { child, ended: once(child, 'exit') };
   }
 
-  it('again and again in the middle of its uploads, and resumes, ends with each case once', async () => {
+  it('repeatedly during uploads, and resumes, has each case once', async () => {
     for (const share of CRASHES) {
       // calls are under way when it is killed
       const { child, ended } = await startClient(share * CASES + AHEAD);

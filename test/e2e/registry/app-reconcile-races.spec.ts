@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 /** Whatever else happens to an app while it is reconciled, one of them comes first. */
-describe('a reconcile of an app, while another is under way', () => {
+describe('concurrent reconciles of an app', () => {
   let app: TestApp;
   let other: TestApp;
   let on: AppsFixture;
@@ -43,7 +43,7 @@ describe('a reconcile of an app, while another is under way', () => {
     return { swept: await sweeping.swept, result: sweeping.result };
   }
 
-  it('by another process is 409, and the first one makes everything', async () => {
+  it('are refused with 409 while one is running', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('a', { description: 'new' }), server('b'), server('c')] });
     const elsewhere = other.api(await on.org.token('admin'));
@@ -55,14 +55,14 @@ describe('a reconcile of an app, while another is under way', () => {
     expect((await on.reconcile(slug, elsewhere)).body.live_count).toBe(3);
   });
 
-  it('does not hold up the reconcile of another app', async () => {
+  it('do not block other apps', async () => {
     const [slug, free] = [await on.reconciled(server('x')), await on.reconciled(server('y'))];
     await on.patch(slug, { resources: [] });
     const { swept, result } = await whileSwept(slug, () => on.reconcile(free));
     expect([swept.status, result.status]).toEqual([200, 200]);
   });
 
-  it('comes before a change of the app that it did not see', async () => {
+  it('run before a concurrent change of the app', async () => {
     const slug = await on.reconciled(server('p'));
     await on.patch(slug, { resources: [server('p', { description: 'first' })] });
     const { swept, result } = await whileSwept(slug, async () => {
@@ -76,7 +76,7 @@ describe('a reconcile of an app, while another is under way', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
   });
 
-  it('that fails says nothing of an app that was changed meanwhile', async () => {
+  it('that fail leave an app alone that was changed meanwhile', async () => {
     const slug = await on.reconciled(server('r'), server('s'));
     await on.editor.post(SERVERS, {
       workspace_id: on.org.workspaceId,
@@ -94,7 +94,7 @@ describe('a reconcile of an app, while another is under way', () => {
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
   });
 
-  it('that fails says nothing of an app that was reconciled meanwhile', async () => {
+  it('that fail leave an app alone that was reconciled meanwhile', async () => {
     const slug = await on.reconciled(server('t'), server('u'));
     const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);
@@ -122,32 +122,29 @@ describe('a reconcile of an app, while another is under way', () => {
     ['a server', SERVERS, { url: 'https://x.example/' }, server],
     ['a skill', '/skill/v1/skills', { description: 'Does it.', instructions: 'Do it.' }, skill],
     ['an agent', '/agent/v1/agents', {}, agent],
-  ])(
-    'is 422 where somebody takes a name of %s meanwhile, and tells which the next time',
-    async (what, path, body, declared) => {
-      const name = `taken-${what.replace(/\W/g, '-')}`;
-      const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
-      // somebody has made it, and is about to say that searches find it
-      const { making, sweeping } = await app.database.transaction(async (tx) => {
-        await tx.query('LOCK TABLE search_documents IN SHARE MODE');
-        const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
-        await waiting(1);
-        const swept = on.reconcile(made.app);
-        await waiting(2);
-        return { making: posted, sweeping: swept };
-      });
-      expect((await making).status).toBe(201);
-      const refused = await sweeping;
-      expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
-      expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
-      expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
-      const { sync_state, sync_error } = await on.read(made.app);
-      expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
-      expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
-    },
-  );
+  ])('are 422 when a name of %s is taken meanwhile', async (what, path, body, declared) => {
+    const name = `taken-${what.replace(/\W/g, '-')}`;
+    const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
+    // somebody has made it, and is about to say that searches find it
+    const { making, sweeping } = await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+      const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
+      await waiting(1);
+      const swept = on.reconcile(made.app);
+      await waiting(2);
+      return { making: posted, sweeping: swept };
+    });
+    expect((await making).status).toBe(201);
+    const refused = await sweeping;
+    expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
+    expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
+    expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
+    const { sync_state, sync_error } = await on.read(made.app);
+    expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
+    expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
+  });
 
-  it('that gives a server its name back is 422 where somebody takes that meanwhile', async () => {
+  it('are 422 when a restored server name is taken meanwhile', async () => {
     const slug = await on.reconciled(server('renamed'));
     const [one] = await on.serversOf(slug);
     await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'by hand' });
@@ -164,7 +161,7 @@ describe('a reconcile of an app, while another is under way', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ name: 'by hand', sync_state: 'drifted' }]);
   });
 
-  it('comes before the archiving of its workspace, or after', async () => {
+  it('run before or after the archiving of the workspace', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id, resources: [server('a')] });
     await on.reconcile(body.app);
@@ -178,7 +175,7 @@ describe('a reconcile of an app, while another is under way', () => {
     expect((await on.reconcile(body.app)).status).toBe(409);
   });
 
-  it('that somebody gave up waiting for is there in the end', async () => {
+  it('complete after their client disconnects', async () => {
     const slug = await on.reconciled(server('q'));
     await on.patch(slug, { resources: [server('q', { description: 'new' })] });
     const [one] = await on.serversOf(slug);

@@ -53,7 +53,7 @@ describe('skills that an app declares', () => {
     }));
   const spec = (instructions: string, more: object = {}) => ({ description: 'd', instructions, ...more });
 
-  it('are made, changed and archived as it declares, and left alone when they are as declared', async () => {
+  it('are created, changed and archived as declared', async () => {
     const { list, sweep, owner } = await newApp();
     const first = await sweep({ one: spec('1', { files: [{ path: 'a', content: 'a' }] }), two: spec('2') });
     expect([first.created.length, first.updated, first.archived, first.liveCount]).toEqual([2, [], [], 2]);
@@ -87,7 +87,7 @@ describe('skills that an app declares', () => {
     expect(await list()).toEqual(before);
   });
 
-  it('have drifted when somebody changes them, until the next sweep', async () => {
+  it('drift when somebody changes them, until the next reconcile', async () => {
     const { list, sweep } = await newApp();
     await sweep({ one: spec('1') });
     const [{ skill_id }] = await list();
@@ -106,7 +106,7 @@ describe('skills that an app declares', () => {
     expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 5 }]);
   });
 
-  it('are refused where their names are taken by others, and nothing is changed', async () => {
+  it('are refused when their names are taken', async () => {
     const { scope, list, sweep } = await newApp();
     const other = await newApp(scope.workspaceId);
     await other.sweep({ theirs: spec('t') });
@@ -123,7 +123,7 @@ describe('skills that an app declares', () => {
     expect(await list()).toEqual(before);
   });
 
-  it('are marked and let go', async () => {
+  it('are marked as owned, and released', async () => {
     const { scope, owner, list, sweep } = await newApp();
     await sweep({ one: spec('1'), two: spec('2') });
     await app.database.transaction((tx) => step.mark(tx, scope, owner, ['one'], 'pending'));
@@ -152,13 +152,13 @@ describe('skills that an app declares', () => {
       spec('x', { files: [{ path: 'x', content: '', encoding: 'x' }] }),
       '/resources/3/spec/files/0/encoding',
     ],
-  ])('of the name %j are held to their form: %j', (name, given, pointer) => {
+  ])('named %j are validated: %j', (name, given, pointer) => {
     const faults = step.faultsIn(name, given as Record<string, unknown>, '/resources/3/spec');
     expect(faults).toContainEqual({ pointer, detail: expect.any(String) as string });
     expect(step.faultsIn('one', spec('x'), '/resources/3/spec')).toEqual([]);
   });
 
-  it('are swept in as many statements, however many there are', async () => {
+  it('are reconciled in a fixed number of statements', async () => {
     const { sweep } = await newApp();
     const count = async (specs: Record<string, object>): Promise<number> => {
       const { scope, owner } = await newApp();
@@ -181,7 +181,7 @@ describe('skills that an app declares', () => {
     expect((await sweep({})).archived.length).toBe(300);
   });
 
-  it('are found for those that refer to them, within their workspace', async () => {
+  it('are resolved within their workspace', async () => {
     const { scope, list, sweep } = await newApp();
     await sweep({ one: spec('1'), two: spec('2') });
     await sweep({ one: spec('changed'), two: spec('2') });

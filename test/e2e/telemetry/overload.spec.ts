@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 /** The least that TELEMETRY_QUEUE_BYTES may be. */
 const ROOM = MIB;
 
-describe('more telemetry than can be stored', () => {
+describe('telemetry overload', () => {
   let app: TestApp;
   let database: Client;
   let organization: TestOrganization;
@@ -111,7 +111,7 @@ describe('more telemetry than can be stored', () => {
   const statuses = async (answers: Promise<ExportAnswer>[]): Promise<number[]> =>
     (await Promise.all(answers)).map(({ status }) => status);
 
-  it('is refused with 503 and Retry-After before it is kept, and what was taken is stored', async () => {
+  it('is refused with 503 and Retry-After, and accepted exports are stored', async () => {
     await holdUp();
     const { spans, taken, refused } = await fill(exporter, 100_000);
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
@@ -130,7 +130,7 @@ describe('more telemetry than can be stored', () => {
     expect((await exporter.protobuf([sized(100_000)])).status).toBe(200);
   });
 
-  it('of one organization leaves room to another', async () => {
+  it('of one organization leaves capacity to another', async () => {
     const other = await exporterOf(await newOrganization(app));
     await holdUp();
     const { taken } = await fill(exporter, 100_000);
@@ -145,7 +145,7 @@ describe('more telemetry than can be stored', () => {
   it.each([
     ['compressed', (body: Buffer) => exporter.send(gzipSync(body), { encoding: 'gzip' })],
     ['without a length', (body: Buffer) => exporter.send(body, { isChunked: true })],
-  ])('is counted as what it takes of the memory: %s', async (_, send) => {
+  ])('is measured in memory: %s', async (_, send) => {
     await holdUp();
     const first = exporter.protobuf([sized(400_000)]);
     await held(400_000);
@@ -156,7 +156,7 @@ describe('more telemetry than can be stored', () => {
     expect((await send(protobufExport([sized(200_000)]))).status).toBe(200);
   });
 
-  it('that is larger than the room is taken when nothing else is there', async () => {
+  it('by one large export is accepted when the service is idle', async () => {
     const span = sized(1.5 * MIB);
     for (const sent of [
       await exporter.protobuf([span]),
@@ -166,7 +166,7 @@ describe('more telemetry than can be stored', () => {
     }
   });
 
-  it('gives the room back when the client goes before it is answered, and what waited is not stored', async () => {
+  it('frees its bytes when the client disconnects, and stores nothing', async () => {
     await holdUp();
     const begun = [newSpan(), newSpan()].map((span) => exporter.protobuf([span]));
     await writing(2);
@@ -196,7 +196,7 @@ describe('more telemetry than can be stored', () => {
     expect(await stored([span, next])).toEqual([false, true]);
   });
 
-  it('is committed in groups, whichever workspaces it is of', async () => {
+  it('is committed in groups across workspaces', async () => {
     const other = await exporterOf(await newOrganization(app));
     await holdUp();
     const spans = Array.from({ length: 60 }, () => newSpan());
@@ -212,7 +212,7 @@ describe('more telemetry than can be stored', () => {
     expect(Number(rows[0]!.transactions)).toBeLessThanOrEqual(5);
   });
 
-  it('of which one export cannot be stored stores the others that it was put together with', async () => {
+  it('stores the rest of a group when one export fails', async () => {
     const before = await failures();
     await database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -134,7 +134,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
   it.each([
     ['log_records', logs({})],
     ['metric_points', points({})],
-  ] as const)('has the %s of a page read from the partitions of their days alone', async (table, list) => {
+  ] as const)('reads the %s of a page from their own partitions', async (table, list) => {
     for (let back = DAYS.length; back < DAYS.length + 50; back++) await makePartition(table, back);
     const plans = await plansOf(list);
     const reads = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Function Scan'));

@@ -82,7 +82,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     return read;
   }
 
-  it('grows by a part of what is streamed', async () => {
+  it('grows by a fraction of the stream', async () => {
     await exported(small);
     const held = await growth(async () => {
       const { bytes, lines } = await exported(traceId);
@@ -93,7 +93,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     expect(held).toBeLessThan(320);
   }, 180_000);
 
-  it('grows by the beginning of its tree, and by a page wherever that is', async () => {
+  it('grows by the start of the tree, or by one page', async () => {
     const get = async (rest: string): Promise<any> => {
       const { status, body } = await client.get(`${TRACES}/${traceId}${rest}`);
       expect(status).toBe(200);

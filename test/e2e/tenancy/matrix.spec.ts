@@ -41,7 +41,7 @@ const IS_COMPLETE = sized(0, 1) === 1;
  * Every operation, by everyone who is no member of a workspace, on everything that there is in it. What they are answered
  * must be what they would be if it did not exist, and nothing of it may change.
  */
-describe('what is another tenant’s', () => {
+describe('data of another tenant', () => {
   let app: TestApp;
   let theirs: TestOrganization;
   let ids: Ids;
@@ -93,7 +93,7 @@ describe('what is another tenant’s', () => {
     expect(Object.keys(ROWS).sort()).toEqual(operations.map(([label]) => label).sort());
   });
 
-  it('is asked for before it is there', async () => {
+  it('is requested before it exists', async () => {
     // people are known from the first time that they are seen
     for (const { client } of outsiders) await client.get('/registry/v1/me');
     // the workspace is there, as is the organization
@@ -102,7 +102,7 @@ describe('what is another tenant’s', () => {
     expect(before.size).toBeGreaterThan(1_000);
   }, 300_000);
 
-  it('is neither shown, nor told, nor counted, nor changed', async () => {
+  it('is not shown, mentioned, counted or changed', async () => {
     ids = {
       ...(await populate(await theirs.member('owner'), theirs.workspaceId, MARKER)),
       org_id: theirs.orgId,
@@ -120,7 +120,7 @@ describe('what is another tenant’s', () => {
     expect(await digestOf(app.database, theirs.orgId, theirs.workspaceId)).toEqual(tenant);
   }, 300_000);
 
-  it('is not shown to who has a cursor of a list of theirs', async () => {
+  it('is not shown for a foreign cursor', async () => {
     const owner = (await theirs.member('owner')).in(theirs.workspaceId);
     let followed = 0;
     for (const [label, path] of operations.filter(
@@ -140,7 +140,7 @@ describe('what is another tenant’s', () => {
     expect(followed).toBeGreaterThan(3);
   });
 
-  it('is told apart by no ETag of it', async () => {
+  it('is not revealed by its ETag', async () => {
     const conditions = ['*', '"1"', '"2"'];
     for (const outsider of outsiders) {
       for (const [label, path] of operations.filter(
@@ -162,7 +162,7 @@ describe('what is another tenant’s', () => {
     }
   }, 300_000);
 
-  it('is not answered again to others who use the same idempotency key', async () => {
+  it('is not replayed to others with the same Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'shared' };
     const body = { name: 'once' };
     const first = await (await theirs.member('owner')).post('/registry/v1/workspaces', body, key);

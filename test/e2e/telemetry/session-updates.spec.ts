@@ -3,7 +3,7 @@ import { createTestApp, newSpan, newTraceId, SPAN_START, type TestApp, type Test
 import { shuffled } from './otlp.harness';
 import { MINUTE, ReadingWorkspace, SESSIONS, sessionsKeptOtherwise } from './reading.fixture';
 
-describe('which sessions there are', () => {
+describe('the table of sessions', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
@@ -76,7 +76,7 @@ describe('which sessions there are', () => {
       ],
     ],
   ] as const)(
-    'finds what was stored meanwhile when a trace turns out to %s',
+    'finds concurrently stored traces when a trace turns out to %s',
     async (_, session, minute, told) => {
       const traceId = newTraceId();
       await space.send([span(traceId, 9, 'shared')]);
@@ -110,7 +110,7 @@ describe('which sessions there are', () => {
     },
   );
 
-  it('comes out the same, and is stored at once, in whatever order spans of the same sessions come', async () => {
+  it('is the same for any order of spans', async () => {
     for (let seed = 0; seed < 4; seed++) {
       const spans = Array.from({ length: 24 }, (_, n) => ({ traceId: newTraceId(), n })).flatMap(
         ({ traceId, n }) =>

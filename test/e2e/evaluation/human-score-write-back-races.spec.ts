@@ -17,7 +17,7 @@ const EXPERIMENTS = '/eval/v1/experiments';
 const ROUNDS = sized(30, 100);
 
 /** What would be lost between people who score, uploads and finalizations at the same moment. */
-describe('human scores in results, all at once,', () => {
+describe('concurrent human scores', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -39,7 +39,7 @@ describe('human scores in results, all at once,', () => {
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
 
-  it('of many people at once are all counted, whichever of them came last', async () => {
+  it('of many people are all counted', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const results = [await newResult({ trace_id }), await newResult({ trace_id })];
@@ -62,7 +62,7 @@ describe('human scores in results, all at once,', () => {
     expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
   });
 
-  it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
+  it('are in both result and summary of an experiment that is finalized meanwhile, or in neither', async () => {
     const scorer = await on.scorer(STARS);
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS }, async () => newResult({ trace_id: newTraceId() })),
@@ -96,8 +96,8 @@ describe('human scores in results, all at once,', () => {
     expect(kept.body.items).toHaveLength(2 * ROUNDS);
   });
 
-  describe('and a finalization at the same moment', () => {
-    it('which waits for a score that was quicker, and has it', async () => {
+  describe('and a finalization', () => {
+    it('includes a score that came first', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
@@ -113,7 +113,7 @@ describe('human scores in results, all at once,', () => {
       expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
     });
 
-    it('which is waited for by a score that is later, and takes nothing of it', async () => {
+    it('excludes a score that came later', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(
@@ -129,7 +129,7 @@ describe('human scores in results, all at once,', () => {
     });
   });
 
-  describe('and an upload that names what is scored', () => {
+  describe('and an upload of results with the same targets', () => {
     /** Holds up an upload that has a score of this session to land, after it has looked for scores. */
     const holdLanding = (experimentId: string, earlier: HumanScore): Promise<Held> =>
       hold(
@@ -138,7 +138,7 @@ describe('human scores in results, all at once,', () => {
         [experimentId, earlier.score_id, on.space.id],
       );
 
-    it('which the score waits for, and joins its result', async () => {
+    it('that came first has the score in its results', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -158,7 +158,7 @@ describe('human scores in results, all at once,', () => {
       expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id, earlier.score_id]);
     });
 
-    it('which waits for a score that was quicker, and has it', async () => {
+    it('includes a score that came first', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const known = await newResult({ trace_id });
@@ -178,7 +178,7 @@ describe('human scores in results, all at once,', () => {
       expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id]);
     });
 
-    it('which waits neither for another upload nor for a score that waits for a finalization', async () => {
+    it('does not wait for other uploads or for scores that wait for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -203,7 +203,7 @@ describe('human scores in results, all at once,', () => {
       }
     });
 
-    it('which holds up no score while it waits for a finalization itself', async () => {
+    it('blocks no score while it waits for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       await newResult({ trace_id });
@@ -218,7 +218,7 @@ describe('human scores in results, all at once,', () => {
       expect((await uploaded).scores).toEqual({ [scorer.name]: 3 });
     });
 
-    it('is lost by none of many, whichever of the two was quicker', async () => {
+    it('loses no score in either order', async () => {
       const scorer = await on.scorer(STARS);
       const results = await Promise.all(
         Array.from({ length: 60 }, async (_, index) => {

@@ -3,7 +3,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { type Agent, AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
 
-describe('a sweep of an app with agents', () => {
+describe('reconciling an app with agents', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 
@@ -15,7 +15,7 @@ describe('a sweep of an app with agents', () => {
   });
   afterAll(() => app.close());
 
-  it('makes servers, skills, and agents that refer to both by their names, at once', async () => {
+  it('creates servers, skills, and agents that refer to them by name', async () => {
     const declared = await on.declare([
       agent('planner', {
         instructions: 'Plan.\nThen act.',
@@ -60,7 +60,7 @@ describe('a sweep of an app with agents', () => {
     expect(found.body.items.map((one: { id: string }) => one.id)).toContain(planner!.agent_id);
   });
 
-  it('writes nothing where nothing differs, and one version where something does', async () => {
+  it('writes one version for a change, and nothing without one', async () => {
     const skills = [{ skill: 'writing' }];
     await on.declare([skill('writing'), agent('one', { skills, metadata: { b: 1, a: 2 } }), agent('two')]);
     await on.sweep();
@@ -79,7 +79,7 @@ describe('a sweep of an app with agents', () => {
     ]);
   });
 
-  it('brings back what drifted, makes anew what was archived, and archives what is declared no longer', async () => {
+  it('repairs drift, recreates archived agents and archives undeclared ones', async () => {
     await on.declare([
       agent('drifting', { instructions: 'as declared' }),
       agent('gone'),
@@ -127,7 +127,7 @@ describe('a sweep of an app with agents', () => {
     expect((await on.agents('sync_state=unmanaged')).map(({ name }) => name)).toEqual(['undeclared']);
   });
 
-  it('refers to what is there already, by names or ids, and follows a name to what has it now', async () => {
+  it('resolves references to existing resources by name or id', async () => {
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch'], 'web');
     const skill_id = await registerSkill(on.editor, on.org.workspaceId, 'there');
     await on.declare([
@@ -144,7 +144,7 @@ describe('a sweep of an app with agents', () => {
     expect((await on.agents())[0]).toMatchObject({ skills: [{ skill_id: again }], version_ordinal: 2 });
   });
 
-  it('takes no agent over that is not the app’s', async () => {
+  it('does not take over an agent of somebody else', async () => {
     const of = { workspace_id: on.org.workspaceId };
     await on.editor.post('/agent/v1/agents', { ...of, name: 'theirs', instructions: 'mine' });
     await on.declare([agent('theirs', { instructions: 'ours' }), agent('new')]);
@@ -155,7 +155,7 @@ describe('a sweep of an app with agents', () => {
     ]);
   });
 
-  it('lets what it declares go when the app is archived, and the audit log tells so of each', async () => {
+  it('releases its agents when the app is archived, with an audit entry each', async () => {
     const { body } = await on.declare([agent('one'), skill('two'), server('three')]);
     await on.sweep();
     const lists = ['/agent/v1/agents', '/skill/v1/skills', '/mcp/v1/servers'];
@@ -182,7 +182,7 @@ describe('a sweep of an app with agents', () => {
     ]);
   });
 
-  it('leaves no agent failed whose fault is mended, while others are', async () => {
+  it('clears the error of a corrected agent while others still fail', async () => {
     await on.declare([agent('one'), agent('two')]);
     await on.sweep();
     await on.redeclare([
@@ -200,7 +200,7 @@ describe('a sweep of an app with agents', () => {
     expect(await states()).toEqual(['synced', 'synced']);
   });
 
-  it('that begins while somebody changes an agent comes after the change', async () => {
+  it('waits for a concurrent change of an agent', async () => {
     await on.declare([agent('one', { instructions: 'as declared' })]);
     await on.sweep();
     const [one] = (await on.agents()) as [Agent];

@@ -6,7 +6,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture } from './agent-app.fixture';
 import { registerServer } from './parts.fixture';
 
-describe('a sweep of large agents, or of many', () => {
+describe('reconciling large agents, or many', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 
@@ -18,7 +18,7 @@ describe('a sweep of large agents, or of many', () => {
   });
   afterAll(() => app.close());
 
-  it('reads no more than some MiB at a time, however large people have made its agents', async () => {
+  it('reads a few MiB at a time, however large the agents are', async () => {
     const count = 20;
     const resources = Array.from({ length: count }, (_, n) => agent(`agent-${n}`));
     const { body } = await on.declare(resources);
@@ -59,7 +59,7 @@ describe('a sweep of large agents, or of many', () => {
     expect(undeclared.read).toBeLessThan(100_000);
   });
 
-  it('sees by a digest alone that an agent is as declared, whatever the texts', async () => {
+  it('compares agents with their declarations by digest', async () => {
     const odd = 'é\u2028\u007f\u0001 "\\/\b\f\n\r\t😀';
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch'], 'web');
     await on.declare([
@@ -84,7 +84,7 @@ describe('a sweep of large agents, or of many', () => {
     });
   });
 
-  it('makes a thousand agents, and archives them again', async () => {
+  it('creates a thousand agents, and archives them', async () => {
     const count = 1000;
     await on.declare([
       skill('writing'),

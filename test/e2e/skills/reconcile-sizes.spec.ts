@@ -39,7 +39,7 @@ function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   return { on, seen, stop: () => clearImmediate(timer) };
 }
 
-describe('a sweep of many skills', () => {
+describe('reconciling many skills', () => {
   let app: TestApp;
   let callers: SkillCallers;
   let step: ReconcileStep;
@@ -82,7 +82,7 @@ describe('a sweep of many skills', () => {
   const turnsBefore = (seen: readonly Seen[], text: string): number =>
     Math.max(...seen.filter((one) => one.text.includes(text)).map(({ turns }) => turns));
 
-  it('lets others have their turn while it writes, packs and compares them', async () => {
+  it('does not block the event loop', async () => {
     const specs = many(100, (index) => spec(`of ${index}`));
     const made = await sweep(specs);
     expect(turnsBefore(made.seen, 'FROM skill_blobs')).toBeGreaterThanOrEqual(4);
@@ -92,7 +92,7 @@ describe('a sweep of many skills', () => {
     expect(turnsBefore(again.seen, END)).toBeGreaterThanOrEqual(4);
   });
 
-  it('reads of them whole only what it changes, some MiB at a time', async () => {
+  it('reads only changed skills whole, a few MiB at a time', async () => {
     const large = 'x'.repeat(MIB - 1024);
     const bytesOf = (seen: readonly Seen[]) => seen.map(({ bytes }) => bytes);
     const specs = many(9, (index) => spec(`${index} ${large}`));
@@ -116,7 +116,7 @@ describe('a sweep of many skills', () => {
     expect(Math.max(...bytesOf(gone.seen))).toBeLessThan(10_000);
   });
 
-  it('makes of a declaration what its name and its spec say, also where one of them was seen before', async () => {
+  it('does not confuse declarations with the same name or content', async () => {
     const shared = spec('shared', { license: 'MIT' });
     expect(step.faultsIn('one', shared, '/resources/0/spec')).toEqual([]);
     expect(step.faultsIn('Two', shared, '/resources/1/spec')).toMatchObject([

@@ -1,2 +1,0 @@
-// The same races, more often.
-import './human-landing-races.spec';
