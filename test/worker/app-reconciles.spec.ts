@@ -24,7 +24,8 @@ describe('the workers', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  const sweep = () => Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
+  const reconcileDue = () =>
+    Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
   /** Lets the time of the organization's apps come. */
   const due = () =>
     app.database.query(`UPDATE apps SET next_sweep_at = now() - interval '1 second' WHERE org_id = $1`, [
@@ -35,10 +36,10 @@ describe('the workers', () => {
 
   it('reconcile an app when it is due, and not before', async () => {
     const { body } = await on.declare({ resources: [server('a')] });
-    await sweep();
+    await reconcileDue();
     expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_swept_at: null });
     await due();
-    await sweep();
+    await reconcileDue();
     expect(await on.read(body.app)).toMatchObject({ sync_state: 'synced' });
     const [one] = await on.serversOf(body.app);
     expect(one).toMatchObject({ name: 'a', created_by: body.app_id });
@@ -49,10 +50,10 @@ describe('the workers', () => {
   it('reconcile each app once, with several workers', async () => {
     const many = Array.from({ length: 25 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
     await Promise.all(many);
-    const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
+    const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     await due();
-    await Promise.all([sweep(), sweep(), sweep()]);
-    const taken = sweeps.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
+    await Promise.all([reconcileDue(), reconcileDue(), reconcileDue()]);
+    const taken = reconciles.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
     expect([taken.length, new Set(taken).size]).toEqual([25, 25]);
     expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(25);
     expect((await entries('action=reconcile')).length).toBe(25);
@@ -63,12 +64,12 @@ describe('the workers', () => {
     await Promise.all(many);
     const others = [await AppsFixture.create(app), await AppsFixture.create(app)];
     const ofOthers = await Promise.all(others.map((one) => one.declare({ resources: [server('a')] })));
-    const sweeps = jest.spyOn(workers[0]!.get(AppReconcileService), 'reconcile');
+    const reconciles = jest.spyOn(workers[0]!.get(AppReconcileService), 'reconcile');
     await due();
     const late = ofOthers.map(({ body }) => body.app_id as string);
     await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE app_id = ANY ($1)', [late]);
     await workers[0]!.get(AppReconcileScheduler).reconcileDue();
-    const taken = sweeps.mock.calls.map(([, named]) => named);
+    const taken = reconciles.mock.calls.map(([, named]) => named);
     expect(taken).toHaveLength(8);
     expect(taken.slice(0, 3)).toEqual(expect.arrayContaining(late));
   });
@@ -90,7 +91,7 @@ describe('the workers', () => {
     const [one] = await on.serversOf(slug);
     await on.editor.patch(`${SERVERS}/${one.server_id}`, { description: 'By hand' });
     await due();
-    await sweep();
+    await reconcileDue();
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'Declared', sync_state: 'synced' }]);
   });
 
@@ -100,17 +101,17 @@ describe('the workers', () => {
     const { body: bad } = await on.declare({ resources: [server('taken')] });
     const { body: good } = await on.declare({ resources: [server('a')] });
     await due();
-    await sweep();
+    await reconcileDue();
     expect(await on.read(bad.app)).toMatchObject({
       sync_state: 'failed',
       sync_error: { code: 'validation_failed' },
     });
     expect(await on.read(good.app)).toMatchObject({ sync_state: 'synced' });
     await on.admin.post(`${SERVERS}/${own.server_id}/archive`);
-    await sweep();
+    await reconcileDue();
     expect((await on.read(bad.app)).sync_state).toBe('failed');
     await due();
-    await sweep();
+    await reconcileDue();
     expect(await on.read(bad.app)).toMatchObject({ sync_state: 'synced', sync_error: null });
   });
 
@@ -120,11 +121,11 @@ describe('the workers', () => {
     await due();
     await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM apps WHERE app_id = $1 FOR UPDATE', [held.app_id]);
-      await sweep();
+      await reconcileDue();
       expect((await on.read(free.app)).sync_state).toBe('synced');
       expect((await on.read(held.app)).sync_state).toBe('pending');
     });
-    await sweep();
+    await reconcileDue();
     expect((await on.read(held.app)).sync_state).toBe('synced');
   });
 
@@ -143,10 +144,10 @@ describe('the workers', () => {
     await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
-    const sweeps = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
-    await sweep();
+    const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
+    await reconcileDue();
     // none is begun: that it would be refused, and so leave no trace, is another protection
-    expect(sweeps.flatMap(({ mock }) => mock.calls)).toEqual([]);
+    expect(reconciles.flatMap(({ mock }) => mock.calls)).toEqual([]);
     const made = await app.database.query('SELECT 1 FROM mcp_servers WHERE org_id = ANY ($1)', [
       [on.org.orgId, suspended.org.orgId],
     ]);

@@ -74,12 +74,12 @@ describe('a judge', () => {
     it.each([
       ['answers', undefined, '[find_order answers]\n  {"state":"sent"}'],
       ['fails', { code: 2, message: 'no route' }, '[find_order fails]\n  no route\n  {"state":"sent"}'],
-    ])('with the session as a transcript, for a tool that %s', async (_, status, told) => {
+    ])('with the session as a transcript, for a tool that %s', async (_, status, reported) => {
       await conversation(on, status);
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
       const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
       expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
-      expect(dataOf(judge.asked[0]!)).toEqual([transcript(told)]);
+      expect(dataOf(judge.asked[0]!)).toEqual([transcript(reported)]);
     });
 
     it('with the session of a trace as a transcript, with the tool calls of that trace', async () => {
@@ -214,11 +214,11 @@ describe('a judge', () => {
 });
 
 /** The session of `conversation`, with what its tool did. */
-const transcript = (told: string): string =>
+const transcript = (reported: string): string =>
   [
     '[user]\n  Where is order 12?',
     '[calls find_order]\n  {"id":12}',
-    told,
+    reported,
     '[assistant]\n  It was sent.\n  Anything else?',
   ].join('\n\n');
 

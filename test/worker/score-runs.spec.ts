@@ -245,10 +245,10 @@ describeOnBothQueues('a scoring run', (env) => {
     const results = await on.resultsOf(run.score_run_id);
     expect(results.filter((one) => one.score === 1)).toHaveLength(3);
     expect(results.filter((one) => one.error)).toHaveLength(3);
-    const landed = (await on.resultsOfExperiment(experiment)).filter(
+    const written = (await on.resultsOfExperiment(experiment)).filter(
       (result) => Object.keys(result.scores).length > 0,
     );
-    expect(landed).toHaveLength(3);
+    expect(written).toHaveLength(3);
     expect(gate.asked).toHaveLength(6);
   });
 

@@ -70,7 +70,7 @@ describe('a scoring rule', () => {
     try {
       for (let failures = 0; failures < 3;) {
         await releaseRule(rule);
-        await rules.sweep();
+        await rules.runDue();
         failures = failing.mock.calls.length;
         await delay(20);
       }
@@ -127,7 +127,7 @@ describe('a scoring rule', () => {
       const early = await rules.on.trace();
       await newWorker();
       // both are quiet by now
-      for (const end = Date.now() + 500; Date.now() < end; await delay(50)) await rules.sweep();
+      for (const end = Date.now() + 500; Date.now() < end; await delay(50)) await rules.runDue();
       expect(await rules.read(rule)).toMatchObject({ seen_count: 0 });
       await late.query('COMMIT');
       await rules.seen(rule, 2);
@@ -209,7 +209,7 @@ describe('a scoring rule', () => {
     const traceId = await rules.on.trace();
     await newWorker();
     await rules.seen(sentinel, 1);
-    while ((await rules.read(rule)).last_error === null) await rules.sweep();
+    while ((await rules.read(rule)).last_error === null) await rules.runDue();
     expect(await rules.read(rule)).toMatchObject({ seen_count: 0, last_error: NO_BACKEND });
     expect(await rules.read(dead)).toMatchObject({
       seen_count: 0,

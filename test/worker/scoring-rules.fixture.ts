@@ -14,7 +14,7 @@ export class RulesFixture {
     private readonly workers: () => readonly TestWorker[],
   ) {}
 
-  /** @param workers the workers of {@link sweep}; none when they are separate processes with their own schedule */
+  /** @param workers the workers of {@link runDue}; none when they are separate processes with their own schedule */
   static async create(app: TestApp, workers: () => readonly TestWorker[]): Promise<RulesFixture> {
     return new RulesFixture(await ScoringFixture.create(app), workers);
   }
@@ -42,14 +42,14 @@ export class RulesFixture {
     return Promise.all(Array.from({ length: count }, () => this.on.trace(options)));
   }
 
-  async sweep(): Promise<void> {
+  async runDue(): Promise<void> {
     await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleScheduler).runDue()));
   }
 
   /** Sweeps until a rule has seen this many traces or sessions. */
   async seen(rule: any, count: number): Promise<any> {
     for (;;) {
-      await this.sweep();
+      await this.runDue();
       const found = await this.read(rule);
       if (found.seen_count >= count) return found;
       await delay(50);

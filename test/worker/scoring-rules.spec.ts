@@ -50,7 +50,7 @@ describe('a scoring rule', () => {
     await rules.on.trace(); // before the rule
     const rule = await rules.rule({ quiet_seconds: DAY });
     const traceId = await rules.on.trace({ input: 'question', sessionId: 'talk' });
-    await rules.sweep();
+    await rules.runDue();
     expect(await rules.runs(rule)).toEqual([]);
     expect(await rules.read(rule)).toMatchObject({ seen_count: 0, last_seen_at: null });
 
@@ -193,7 +193,7 @@ describe('a scoring rule', () => {
     await rules.seen(rule, 2);
     expect(await rules.scored(rule)).toEqual([second]);
     await rules.patch(rule, { filters: [] });
-    await rules.sweep();
+    await rules.runDue();
     expect(await rules.scored(rule)).not.toContain(first); // it had been seen
   });
 
@@ -223,7 +223,7 @@ describe('a scoring rule', () => {
     await rules.seen(rule, 1);
     await rules.seen(second, 1);
     expect([...(await rules.scored(rule)), ...(await rules.scored(second))]).toEqual([late.traceId]);
-    await rules.sweep();
+    await rules.runDue();
     await send(newSpan({ traceId: late.traceId, parentSpanId: late.spanId }));
     const again = await rules.seen(rule, 2);
     expect(again).toMatchObject({ seen_count: 2, chosen_count: 2 });

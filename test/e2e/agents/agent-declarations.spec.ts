@@ -67,14 +67,14 @@ describe('the declaration of an agent', () => {
     ['a version', { skills: [{ skill: 'writing', version_ordinal: 9 }] }, '/resources/1/spec/skills/0'],
   ])('changes nothing when a reference does not resolve: %s', async (_, spec, pointer) => {
     await on.declare([server('tickets', 'search'), agent('one'), skill('writing'), agent('two')]);
-    await on.sweep();
+    await on.reconcile();
     await on.redeclare([server('tickets', 'search'), agent('one', spec), skill('writing', 'Otherwise.')]);
     const states = (items: unknown) =>
       JSON.stringify(items, (key, value: unknown) =>
         ['sync_state', 'generation', 'updated_at'].includes(key) ? undefined : value,
       );
     const before = states(await on.everything());
-    const refused = await on.sweep();
+    const refused = await on.reconcile();
     expect([refused.status, refused.body.code, refused.body.errors[0].pointer]).toEqual([
       422,
       'validation_failed',
@@ -87,7 +87,7 @@ describe('the declaration of an agent', () => {
     });
     expect((await on.agents('sync_state=failed')).map(({ name }) => name)).toEqual(['one']);
     await on.redeclare([server('tickets', 'search'), agent('one'), skill('writing'), agent('two')]);
-    expect((await on.sweep()).status).toBe(200);
+    expect((await on.reconcile()).status).toBe(200);
     expect((await on.editor.get('/registry/v1/apps/support')).body.sync_error).toBeNull();
     expect(await on.agents('sync_state=failed')).toEqual([]);
   });
@@ -105,7 +105,7 @@ describe('the declaration of an agent', () => {
         skills: [{ skill_id }, { skill: 'there', version_ordinal: 1 }],
       }),
     ]);
-    const refused = await on.sweep();
+    const refused = await on.reconcile();
     expect([refused.status, refused.body.errors]).toEqual([
       422,
       ['tools/2', 'skills/1'].map((place) => ({

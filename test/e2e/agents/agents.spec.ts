@@ -127,8 +127,8 @@ describe('agents', () => {
         metadata: { b: 2 },
       });
       const versions = await editor.get(`${path}/versions`);
-      const told = (versions.body.items as Agent[]).map((one) => [one.version_ordinal, one.instructions]);
-      expect(told).toEqual([
+      const reported = (versions.body.items as Agent[]).map((one) => [one.version_ordinal, one.instructions]);
+      expect(reported).toEqual([
         [3, 'two'],
         [2, 'two'],
         [1, 'one'],

@@ -85,11 +85,11 @@ describe('concurrent human scores', () => {
     for (const outcome of statuses) expect(outcome).toEqual([201, 201, 200]);
     const means = new Set<number | undefined>();
     for (const result of rounds) {
-      const landed = (await on.result(result)).scores[scorer.name] ?? undefined;
+      const written = (await on.result(result)).scores[scorer.name] ?? undefined;
       const { summary } = await read(result.experiment_id);
-      const expected = landed === undefined ? {} : { [scorer.name]: { mean: landed, count: 1 } };
+      const expected = written === undefined ? {} : { [scorer.name]: { mean: written, count: 1 } };
       expect(summary!.scores).toEqual(expected);
-      means.add(landed);
+      means.add(written);
     }
     expect(means.has(1) || means.has(2)).toBe(true);
     const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);

@@ -73,33 +73,33 @@ describe('writing human scores back to results', () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     const result = await newResult();
     const { result_id } = result;
-    const landed = async () => (await on.result(result)).scores[scorer.name];
+    const written = async () => (await on.result(result)).scores[scorer.name];
     await on.score(scorer, { result_id, value: 1 });
     await on.score(scorer, { result_id, value: 2 });
     await on.score(scorer, { result_id, value: 3 });
     await on.score(scorer, { result_id, value: 4 }, bob);
-    expect(await landed()).toBeUndefined();
+    expect(await written()).toBeUndefined();
     await on.score(scorer, { result_id, value: 5 }, eve);
-    expect(await landed()).toBe(4);
+    expect(await written()).toBe(4);
     await on.score(scorer, { result_id, value: 1 }, eve);
-    expect(await landed()).toBe(8 / 3);
+    expect(await written()).toBe(8 / 3);
   });
 
   it('counts each person’s newest score of the result, its trace and its session', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const result = await newResult({ trace_id, session_id: 'talk' });
-    const landed = async () => (await on.result(result)).scores[scorer.name];
+    const written = async () => (await on.result(result)).scores[scorer.name];
     await on.score(scorer, { session_id: 'talk', value: 1 });
-    expect(await landed()).toBe(1);
+    expect(await written()).toBe(1);
     await on.score(scorer, { trace_id, value: 2 }, bob);
-    expect(await landed()).toBe(1.5);
+    expect(await written()).toBe(1.5);
     await on.score(scorer, { result_id: result.result_id, value: 5 }, eve);
-    expect(await landed()).toBe(8 / 3);
+    expect(await written()).toBe(8 / 3);
     await on.score(scorer, { result_id: result.result_id, value: 4 });
-    expect(await landed()).toBe(11 / 3);
+    expect(await written()).toBe(11 / 3);
     await on.score(scorer, { session_id: 'talk', value: 3 });
-    expect(await landed()).toBe(10 / 3);
+    expect(await written()).toBe(10 / 3);
   });
 
   it('updates every result of running experiments with the trace or session', async () => {
@@ -143,7 +143,7 @@ describe('writing human scores back to results', () => {
     await fill(newer.experiment_id, 11, 1_005);
     const { score_id } = await on.score(scorer, { session_id: 'default', value: true });
     const [counts] = await app.database.query(
-      `SELECT count(*) FILTER (WHERE scores ? $2) AS landed, min(result_id) FILTER (WHERE scores ? $2) AS first
+      `SELECT count(*) FILTER (WHERE scores ? $2) AS written, min(result_id) FILTER (WHERE scores ? $2) AS first
        FROM results WHERE workspace_id = $1`,
       [on.space.id, scorer.name],
     );
@@ -208,21 +208,21 @@ describe('writing human scores back to results', () => {
     const scorer = await on.scorer(STARS);
     const result = await newResult();
     const { result_id } = result;
-    const landed = async () => {
+    const written = async () => {
       const now = await on.result(result);
       return [now.scores[scorer.name], detailOf(now, scorer)?.scorer_version];
     };
     await on.score(scorer, { result_id, value: 5 });
     await patch(scorer, { rubric: 'Is it really good?', output: STARS });
     await on.score(scorer, { result_id, value: 4 }, bob);
-    expect(await landed()).toEqual([4.5, 2]);
+    expect(await written()).toEqual([4.5, 2]);
     await patch(scorer, { rubric: 'Is it really good?', output: BOOLEAN });
     await on.score(scorer, { result_id, value: true }, eve);
-    expect(await landed()).toEqual([1, 3]);
+    expect(await written()).toEqual([1, 3]);
     await on.score(scorer, { result_id, scorer_version: 2, value: 1 }, bob);
-    expect(await landed()).toEqual([1, 3]);
+    expect(await written()).toEqual([1, 3]);
     await on.score(scorer, { result_id, value: false });
-    expect(await landed()).toEqual([0.5, 3]);
+    expect(await written()).toEqual([0.5, 3]);
   });
 
   it.each<[string, number[], number]>([

@@ -161,14 +161,14 @@ describe('a scorer sees', () => {
     const MIB = 1024 * 1024;
     const SHAPE = `function score({ input, output, trace, session }) {
       const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
-      const told = (one) => [size(one.input), size(one.output), one.is_truncated];
+      const reported = (one) => [size(one.input), size(one.output), one.is_truncated];
       return { score: 1, answers: {
         given: [size(input), size(output)],
-        trace: trace && [...told(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
+        trace: trace && [...reported(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
         session: session && {
           messages: session.messages.map(({ content }) => size(content)),
           count: session.trace_count,
-          traces: session.traces.map(told),
+          traces: session.traces.map(reported),
           cut: session.is_truncated,
         },
       } };

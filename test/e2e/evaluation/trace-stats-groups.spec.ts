@@ -84,8 +84,8 @@ describe('trace stats in groups', () => {
       const found = await on.rows(
         asked('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
       );
-      const told = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
-      expect(told).toEqual([
+      const reported = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
+      expect(reported).toEqual([
         ['planner', 1, 90, 9, 0.5],
         ['silent', 1, null, null, null],
         ['worker', 1, null, null, null],

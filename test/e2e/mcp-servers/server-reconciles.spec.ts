@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from '../registry/apps.fixture';
 
-/** What sweeps of apps tell of the servers that they change. */
+/** Audit log, drift and sync of the servers that apps declare. */
 describe('MCP servers that an app declares', () => {
   let app: TestApp;
   let on: AppsFixture;

@@ -73,11 +73,11 @@ describe('the tools of an MCP server', () => {
   it('may be given in the format of MCP', async () => {
     const { input_schema: inputSchema, output_schema: outputSchema, ...others } = SEARCH;
     const listed = { ...others, inputSchema, outputSchema, icons: [], _meta: { 'example.com/a': 1 } };
-    const [told] = await toolsOf(await register([SEARCH]));
+    const [reported] = await toolsOf(await register([SEARCH]));
     const [tool] = await toolsOf(await register([listed]));
-    const { input_schema, output_schema, digest } = told;
+    const { input_schema, output_schema, digest } = reported;
     expect(tool).toMatchObject({ ...SEARCH, input_schema, output_schema, digest });
-    expect(Object.keys(tool as object).sort()).toEqual(Object.keys(told as object).sort());
+    expect(Object.keys(tool as object).sort()).toEqual(Object.keys(reported as object).sort());
     const spec = { url: 'https://mcp.example.com/mcp', tools: [listed] };
     const { body: declaring } = await editor.post('/registry/v1/apps', {
       workspace_id: org.workspaceId,

@@ -181,10 +181,10 @@ describe('GET /metrics', () => {
   it('has exactly the metrics that docs/operations.md explains', async () => {
     const page = readFileSync(path.resolve('docs/operations.md'), 'utf8');
     const section = page.slice(page.indexOf('## Metrics'), page.indexOf('## Shutdown'));
-    const told = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
+    const reported = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
     const { text } = await scrape(app.app);
     const there = [...text.matchAll(/^# TYPE (registry_\w+) /gm)].map(([, name]) => name);
     // one is there where the queues are in Redis
-    expect(told.sort()).toEqual([...there, 'registry_job_outbox'].sort());
+    expect(reported.sort()).toEqual([...there, 'registry_job_outbox'].sort());
   });
 });

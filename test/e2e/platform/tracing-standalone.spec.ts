@@ -41,12 +41,12 @@ describe('the traces of the standalone process', () => {
       });
       service.once('exit', (code) => reject(new Error(`It ended with ${code}: ${output}`)));
     });
-    const told = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
+    const reported = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
       base_url: string;
       api_key: string;
     };
-    const answer = await fetch(`${told.base_url}/registry/v1/me`, {
-      headers: { Authorization: `Bearer ${told.api_key}` },
+    const answer = await fetch(`${reported.base_url}/registry/v1/me`, {
+      headers: { Authorization: `Bearer ${reported.api_key}` },
     });
     expect(answer.status).toBe(200);
     const [span] = await endpoint.received(({ name }) => name === 'GET /registry/v1/me');

@@ -156,22 +156,24 @@ describe('a reconcile of an app', () => {
       return row!.auth_secret && app.get(ServerSecrets).open(one.server_id as string, row!.auth_secret);
     };
     expect((await give()).body.auth.has_value).toBe(true);
-    const sweep = async (spec: Record<string, unknown>): Promise<string | null> => {
+    const reconcile = async (spec: Record<string, unknown>): Promise<string | null> => {
       await on.patch(slug, { resources: [server('a', spec)] });
       expect((await on.reconcile(slug)).status).toBe(200);
       return kept();
     };
-    expect(await sweep({ auth })).toBe('tok-of-a');
-    expect(await sweep({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe('tok-of-a');
-    expect(await sweep({ auth, url: 'https://evil.example/' })).toBeNull();
+    expect(await reconcile({ auth })).toBe('tok-of-a');
+    expect(await reconcile({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe(
+      'tok-of-a',
+    );
+    expect(await reconcile({ auth, url: 'https://evil.example/' })).toBeNull();
     await give();
     expect(
-      await sweep({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
+      await reconcile({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
     ).toBeNull();
     await give();
     const url = 'https://evil.example/';
-    expect(await sweep({ auth: { type: 'header', header: 'x-key' }, url })).toBe('tok-of-a');
-    expect(await sweep({ auth: { type: 'header', header: 'X-Other' }, url })).toBeNull();
+    expect(await reconcile({ auth: { type: 'header', header: 'x-key' }, url })).toBe('tok-of-a');
+    expect(await reconcile({ auth: { type: 'header', header: 'X-Other' }, url })).toBeNull();
     await on.admin.post(`${APPS}/${slug}/archive`);
     expect(JSON.stringify([await on.read(slug).catch(() => null), await on.everything()])).not.toContain(
       'tok-of-a',

@@ -53,8 +53,8 @@ describe('apps', () => {
     expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(kept));
     expect(await on.read('support')).toEqual(made.body);
     expect(await on.read(made.body.app_id)).toEqual(made.body);
-    const told = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
-    expect(told.body.items).toMatchObject([
+    const reported = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
+    expect(reported.body.items).toMatchObject([
       {
         action: 'create',
         changes: [
@@ -240,8 +240,8 @@ describe('apps', () => {
     expect([archived.status, archived.body.archived_at === null]).toEqual([200, false]);
     expect((await on.admin.post(`${path}/archive`)).body).toEqual(archived.body);
     expect((await on.editor.patch(path, { display_name: 'x' })).status).toBe(409);
-    const swept = await on.reconcile(body.app_id);
-    expect([swept.status, swept.body.code]).toEqual([409, 'conflict']);
+    const reconciled = await on.reconcile(body.app_id);
+    expect([reconciled.status, reconciled.body.code]).toEqual([409, 'conflict']);
     expect((await on.editor.get(`${APPS}/${body.app}`)).body.app_id).toBe(body.app_id);
     const documents = await app.database.query('SELECT 1 FROM search_documents WHERE resource_id = $1', [
       body.app_id,

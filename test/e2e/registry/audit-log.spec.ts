@@ -41,7 +41,7 @@ describe('the audit log', () => {
     expect(answer.status).toBe(200);
     return answer.body.items;
   };
-  const told = ({ action, resource_type, resource_id, changes }: Entry) => [
+  const reported = ({ action, resource_type, resource_id, changes }: Entry) => [
     action,
     resource_type,
     resource_id,
@@ -65,7 +65,7 @@ describe('the audit log', () => {
     await owner.post(`/registry/v1/workspaces/${id}/archive`);
     await owner.post(`/registry/v1/workspaces/${id}/archive`);
     const entries = await entriesOf(`?resource_id=${id}&sort=created_at`);
-    expect(entries.map(told)).toEqual([
+    expect(entries.map(reported)).toEqual([
       ['create', 'workspace', id, [{ member: 'name', after: 'first' }]],
       [
         'update',
@@ -129,7 +129,7 @@ describe('the audit log', () => {
       { member: 'name', after: 'laptop' },
       { member: 'prefix', after: key.prefix },
     ];
-    expect(entries.map(told)).toEqual([
+    expect(entries.map(reported)).toEqual([
       [
         'create',
         'service_account',
@@ -246,7 +246,7 @@ describe('the audit log', () => {
     const theirs = app.api(
       await app.issuer.issueToken({ sub: 'grace', org_id: made.body.org_id, user_id: 'grace' }),
     );
-    expect((await entriesOf('?sort=created_at', theirs)).map(told)).toEqual([
+    expect((await entriesOf('?sort=created_at', theirs)).map(reported)).toEqual([
       ['create', 'org', made.body.org_id, [{ member: 'name', after: 'new' }]],
       ['create', 'user', 'grace', [{ member: 'roles', after: ['owner'] }]],
     ]);

@@ -219,8 +219,8 @@ describe('repositories', () => {
         await register({ workspace_id: undefined }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 409, 400]);
-      const told = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
-      expect(new Set(told).size).toBe(1);
+      const reported = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
+      expect(new Set(reported).size).toBe(1);
     });
 
     it('keep theirs readable when archived', async () => {

@@ -148,16 +148,16 @@ describe('search with an embeddings backend', () => {
     ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'answered 302'],
   ] as const;
 
-  it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, told) => {
+  it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, reported) => {
     const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'bill of lading' });
       const by = other.api(await org.token('viewer'));
       server.reply = reply as EmbeddingsServer['reply'];
-      const alone = await search(by, { mode: 'vector', query: `lading ${told}`, workspace_id });
+      const alone = await search(by, { mode: 'vector', query: `lading ${reported}`, workspace_id });
       expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
-      expect((alone.body as any).detail).toContain(told);
+      expect((alone.body as any).detail).toContain(reported);
       expect(alone.headers.get('retry-after')).toBe('5');
       const both = await search(by, { query: 'lading', workspace_id });
       expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);

@@ -155,10 +155,10 @@ describe('an archive that is not a skill', () => {
     ['that is nothing', () => Buffer.alloc(0), /not a valid zip archive/],
   ];
 
-  it.each(archives)('%s is refused with the reason', async (_, zip, told) => {
+  it.each(archives)('%s is refused with the reason', async (_, zip, reported) => {
     const answer = await callers.upload(zip());
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(told);
+    expect(answer.body.detail).toMatch(reported);
   });
 
   it('over the upload limit is 413', async () => {

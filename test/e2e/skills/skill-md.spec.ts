@@ -97,10 +97,10 @@ describe('a SKILL.md', () => {
       named('a', Array.from({ length: 6000 }, (_, i) => `k${i}: 1\n`).join('')),
       /too many values/,
     ],
-  ])('%s is refused with the reason', async (_, text, told) => {
+  ])('%s is refused with the reason', async (_, text, reported) => {
     const answer = await upload(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(told);
+    expect(answer.body.detail).toMatch(reported);
   });
 
   it('is read in all usual forms', async () => {

@@ -69,14 +69,14 @@ describe('reads of a slow trace store', () => {
 
   it('pass the time left to PostgreSQL with each statement', async () => {
     const left = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
-    const told = await app.get(TelemetryReading).read(scopeOf(space), 'Wait.', async (on) => {
+    const reported = await app.get(TelemetryReading).read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query<{ ms: number }>(left);
       await on.query('SELECT pg_sleep(0.2)');
       return [...first, ...(await on.query<{ ms: number }>(left))];
     });
     // of 1.5 s for a request
-    expect(told[0]!.ms).toBeLessThanOrEqual(1_200);
-    expect(told[1]!.ms).toBeLessThanOrEqual(1_000);
+    expect(reported[0]!.ms).toBeLessThanOrEqual(1_200);
+    expect(reported[1]!.ms).toBeLessThanOrEqual(1_000);
   });
 
   it('cancel their statements, and free the connections', async () => {

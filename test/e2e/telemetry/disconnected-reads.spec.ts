@@ -104,7 +104,7 @@ describe('telemetry reads of disconnected clients', () => {
 
   it('run no further statement', async () => {
     const ending = new AbortController();
-    const told = new Error('gone');
+    const reported = new Error('gone');
     let next: Promise<unknown> | undefined;
     const scope = workspaceScope(space.organization.orgId, space.id, 'test', new Set());
     const reading = app.get(TelemetryReading).read(
@@ -112,13 +112,13 @@ describe('telemetry reads of disconnected clients', () => {
       'Wait.',
       async (on) => {
         await on.query('SELECT 1');
-        ending.abort(told);
+        ending.abort(reported);
         next = on.query('SELECT 2');
         return next;
       },
       { signal: ending.signal },
     );
-    await expect(reading).rejects.toBe(told);
-    await expect(next).rejects.toBe(told);
+    await expect(reading).rejects.toBe(reported);
+    await expect(next).rejects.toBe(reported);
   });
 });

@@ -65,8 +65,10 @@ describe('telemetry overload', () => {
 
   /** Exports that are told as failed. */
   async function failures(): Promise<number> {
-    const told = await app.get(Metrics).text();
-    return Number(/telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(told)?.[1] ?? 0);
+    const reported = await app.get(Metrics).text();
+    return Number(
+      /telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(reported)?.[1] ?? 0,
+    );
   }
 
   /** Until so many groups are being written, and held up. */

@@ -77,7 +77,7 @@ describe('the table of sessions', () => {
     ],
   ] as const)(
     'finds concurrently stored traces when a trace turns out to %s',
-    async (_, session, minute, told) => {
+    async (_, session, minute, reported) => {
       const traceId = newTraceId();
       await space.send([span(traceId, 9, 'shared')]);
       let release!: () => void;
@@ -106,7 +106,7 @@ describe('the table of sessions', () => {
       while ((await app.database.query(waits)).length === 0) await delay(10);
       release();
       await Promise.all([sent, writing]);
-      expect(await sessions()).toEqual(told);
+      expect(await sessions()).toEqual(reported);
     },
   );
 

@@ -47,7 +47,7 @@ describe('data of another tenant', () => {
   let ids: Ids;
   let strange: Ids;
   let outsiders: Outsider[];
-  const before = new Map<string, Told>();
+  const before = new Map<string, Disclosure>();
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -98,7 +98,7 @@ describe('data of another tenant', () => {
     for (const { client } of outsiders) await client.get('/registry/v1/me');
     // the workspace is there, as is the organization
     strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
-    await asked(strange, (key, told) => before.set(key, told));
+    await asked(strange, (key, reported) => before.set(key, reported));
     expect(before.size).toBeGreaterThan(1_000);
   }, 300_000);
 
@@ -109,12 +109,12 @@ describe('data of another tenant', () => {
     };
     const tenant = await digestOf(app.database, theirs.orgId, theirs.workspaceId);
     const faults: unknown[] = [];
-    await asked(ids, (key, told, outsider, row) => {
+    await asked(ids, (key, reported, outsider, row) => {
       const known = before.get(key);
-      if (told.text !== known?.text) faults.push([key, { before: known?.text, now: told.text }]);
-      if (told.isShown && !(outsider.isColleague && row.level === 'organization'))
-        faults.push([key, told.text]);
-      if (told.isDone) faults.push([key, told.text]);
+      if (reported.text !== known?.text) faults.push([key, { before: known?.text, now: reported.text }]);
+      if (reported.isShown && !(outsider.isColleague && row.level === 'organization'))
+        faults.push([key, reported.text]);
+      if (reported.isDone) faults.push([key, reported.text]);
     });
     expect(faults.slice(0, 10)).toEqual([]);
     expect(await digestOf(app.database, theirs.orgId, theirs.workspaceId)).toEqual(tenant);
@@ -133,8 +133,12 @@ describe('data of another tenant', () => {
       followed += 1;
       for (const outsider of outsiders.filter(({ isColleague }) => !isColleague)) {
         const answer = await outsider.client.get(`${path}?cursor=${encodeURIComponent(cursor)}`);
-        const told = toldBy(answer, { method: 'GET', path, type: undefined, namesTheirs: false }, ids);
-        expect([outsider.name, label, told.isShown]).toEqual([outsider.name, label, false]);
+        const reported = disclosureOf(
+          answer,
+          { method: 'GET', path, type: undefined, namesTheirs: false },
+          ids,
+        );
+        expect([outsider.name, label, reported.isShown]).toEqual([outsider.name, label, false]);
       }
     }
     expect(followed).toBeGreaterThan(3);
@@ -181,7 +185,7 @@ describe('data of another tenant', () => {
     return { ...(await populate(await org.member('owner'), org.workspaceId, 'zqxjkvbw')) };
   }
 
-  interface Told {
+  interface Disclosure {
     /** The answer, but for what differs from request to request, and with ids by their names. */
     text: string;
     /** It shows something of theirs. */
@@ -192,7 +196,7 @@ describe('data of another tenant', () => {
 
   async function asked(
     of: Ids,
-    look: (key: string, told: Told, outsider: Outsider, row: Row) => void,
+    look: (key: string, reported: Disclosure, outsider: Outsider, row: Row) => void,
   ): Promise<void> {
     for (const outsider of outsiders) {
       for (const [label, path] of operations) {
@@ -207,7 +211,7 @@ describe('data of another tenant', () => {
           });
           look(
             `${outsider.name}: ${label} #${index}`,
-            toldBy(answer, request, secretsOf(of, outsider)),
+            disclosureOf(answer, request, secretsOf(of, outsider)),
             outsider,
             row,
           );
@@ -219,14 +223,16 @@ describe('data of another tenant', () => {
   const isTheirs = (row: Row, { isColleague, isPlatform = false }: Outsider): boolean =>
     (row.level === 'organization' && isColleague) || (row.level === 'platform' && isPlatform);
 
-  function toldBy(answer: Answer, request: Request, of: Ids): Told {
+  function disclosureOf(answer: Answer, request: Request, of: Ids): Disclosure {
     const { trace_id: _, ...body } = isObject(answer.body) ? answer.body : { text: answer.body as unknown };
     const known = ['etag', 'location', 'link', 'retry-after', 'content-disposition', 'www-authenticate'];
-    const told = JSON.stringify([answer.status, body, known.map((name) => answer.headers.get(name))]);
+    const reported = JSON.stringify([answer.status, body, known.map((name) => answer.headers.get(name))]);
     const sent = JSON.stringify([request.path, request.body ?? null]);
-    const shown = Object.entries(of).filter(([name, id]) => !name.startsWith('version') && told.includes(id));
+    const shown = Object.entries(of).filter(
+      ([name, id]) => !name.startsWith('version') && reported.includes(id),
+    );
     return {
-      text: masked(told, of),
+      text: masked(reported, of),
       // what was sent may be repeated
       isShown: answer.status < 300 && shown.some(([, id]) => !sent.includes(id)),
       isDone: answer.status < 300 && request.namesTheirs,
